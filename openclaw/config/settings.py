@@ -1,0 +1,133 @@
+"""The settings as typed values, one field a key, each with its default and what it is for.
+
+Plain dataclasses and not pydantic, whose import alone would cost more than `openclaw todo list`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, get_type_hints
+
+from openclaw.errors import UsageError
+from openclaw.shapes import Mode
+
+
+def _key(default: Any, about: str, *, least: float | None = None, form: str = "") -> Any:
+    """A field with what the user is told about it; `least` and `form` narrow its values."""
+    return field(default=default, metadata={"about": about, "least": least, "form": form})
+
+
+@dataclass(frozen=True, slots=True)
+class Ollama:
+    host: str = _key("", "address of the server; empty: OLLAMA_HOST, else localhost:11434")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAI:
+    base_url: str = _key("", "any OpenAI-compatible server, e.g. http://localhost:8000/v1")
+    api_key_env: str = _key("OPENAI_API_KEY", "environment variable that holds the key")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    threads: int = _key(0, "0: as many as there are real cores", least=0)
+    kv_cache_mb: int = _key(512, "disk space for saved prompt beginnings", least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    region: str = _key("wt-wt", "region of web searches, e.g. de-de; wt-wt: none")
+    results: int = _key(3, "results of one web search", least=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    auto_commit: bool = _key(True, "commit what a turn changed")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    model: str = _key("auto", "auto, ollama/NAME, embedded/NAME, openai/NAME or a .gguf file")
+    fallbacks: tuple[str, ...] = _key((), "models to try in order when that one is away")
+    protocol: Literal["auto", "native", "json"] = _key("auto", "how tools are called")
+    window: int = _key(8192, "tokens of one request and its reply", least=1024)
+    temperature: float = _key(0.0, "0 is steady, 1 is lively", least=0)
+    max_tokens: int = _key(1024, "longest reply, in tokens", least=1)
+    max_steps: int = _key(12, "most model calls of one turn", least=1)
+    keep_alive: str = _key("30m", "how long Ollama keeps the model loaded", form="duration")
+    mode: Mode | None = _key(None, "read-only, ask, edit or full; null: by the situation")
+    language: str = _key("auto", "language of the answers; auto: the user's")
+    think: bool | None = _key(None, "let thinking models think; null: as the model likes")
+    ollama: Ollama = Ollama()
+    openai: OpenAI = OpenAI()
+    embedded: Embedded = Embedded()
+    web: Web = Web()
+    git: Git = Git()
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of the settings: its dotted name, its type, and what narrows its values."""
+
+    name: str
+    type: Any
+    default: Any
+    about: str
+    least: float | None
+    form: str
+
+
+def build(values: dict[str, Any]) -> Settings:
+    """Settings from values by dotted key."""
+    nested: dict[str, Any] = {}
+    for name, value in values.items():
+        section, _, leaf = name.rpartition(".")
+        if section:
+            nested.setdefault(section, {})[leaf] = value
+        else:
+            nested[name] = value
+    types = sections()
+    return Settings(**{k: types[k](**v) if k in types else v for k, v in nested.items()})
+
+
+@cache
+def sections() -> dict[str, Any]:
+    """The dataclass of each section by its name."""
+    hints = get_type_hints(Settings)
+    return {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+
+
+@cache
+def keys() -> dict[str, Key]:
+    """All keys by dotted name, in the order of the file."""
+
+    def walk(cls: Any, prefix: str) -> Iterator[Key]:
+        hints = get_type_hints(cls)
+        for item in fields(cls):
+            kind, about = hints[item.name], item.metadata
+            if is_dataclass(kind):
+                yield from walk(kind, f"{item.name}.")
+            else:
+                yield Key(prefix + item.name, kind, item.default, **about)
+
+    return {key.name: key for key in walk(Settings, "")}
+
+
+def find_key(name: str, where: str = "") -> Key:
+    """The key of that name, or UsageError that names the nearest one."""
+    key = keys().get(name)
+    if key:
+        return key
+    if name in sections():
+        inner = ", ".join(known for known in keys() if known.startswith(f"{name}."))
+        raise UsageError(f"{where}'{name}' is a section, not a key", f"its keys: {inner}")
+    from difflib import get_close_matches
+
+    by_leaf = {known.rpartition(".")[2]: known for known in keys()}
+    near = get_close_matches(name, [*keys(), *sections()], n=2, cutoff=0.75)
+    near = near or [by_leaf[leaf] for leaf in get_close_matches(name, by_leaf, n=1)]
+    named = " or ".join(f"'{known}'" for known in near)
+    guess = f"did you mean {named}? " if near else ""
+    raise UsageError(f"{where}unknown key '{name}'", f"{guess}openclaw config shows all keys")

@@ -1,0 +1,163 @@
+"""Writing openclaw.yaml: the commented starter, and one value changed with all else kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, get_origin
+
+from openclaw.config.reading import (
+    FILE,
+    MismatchError,
+    compose,
+    convert,
+    expected,
+    read_values,
+    settings_text,
+)
+from openclaw.config.settings import Key, find_key, keys
+from openclaw.errors import UsageError
+from openclaw.files.home import Home
+from openclaw.files.text import write_text
+
+PLAIN = re.compile(r"[A-Za-z_][\w./-]*(:[\w./-]+)*|[0-9]+(ms|s|m|h)")
+HEADING = """\
+## Settings of this openclaw home. Every key is optional: what stands behind a # is the default.
+## To change one, remove the # (and that of its section), or: openclaw config set KEY VALUE
+"""
+
+
+def starter_text() -> str:
+    """A new openclaw.yaml: every key commented out, with its default and what it is for."""
+    lines = [HEADING]
+    section = ""
+    for key in keys().values():
+        head, _, leaf = key.name.rpartition(".")
+        if head != section:
+            lines.append(f"# {head}:\n")
+            section = head
+        line = f"{'  ' if head else ''}{leaf}: {render(key.default)}"
+        lines.append(f"# {line:<28}  # {key.about}\n")
+    return "".join(lines)
+
+
+def set_value(home: Home, name: str, text: str) -> Any:
+    """Set one key in openclaw.yaml and return its typed value; comments and other lines stay.
+
+    `text` is what a user types: lists may be written `a, b`, null is `null`. Raises UsageError for
+    an unknown key, a value that does not fit, or a file too unusual to be changed by a program.
+    """
+    key = find_key(name)
+    value = parse_value(key, text)
+    old = settings_text(home)
+    wanted = {known: given for known, (given, _) in read_values(old).items()} | {name: value}
+    new = _changed(old, name, render(value))
+    try:
+        got = {known: given for known, (given, _) in read_values(new).items()}
+    except UsageError:
+        got = {}
+    if got != wanted:
+        raise UsageError(
+            f"{FILE} is written in a way that '{name}' cannot be changed in by a command",
+            f"edit {home.settings} by hand: {name.replace('.', ': {')}: {render(value)}"
+            + ("}" if "." in name else ""),
+        )
+    write_text(home.settings, new)
+    return value
+
+
+def parse_value(key: Key, text: str) -> Any:
+    """What a user typed, as the key's type; UsageError when it does not fit."""
+    written = text
+    if get_origin(key.type) is tuple and not text.lstrip().startswith("["):
+        written = json.dumps([item.strip() for item in text.split(",") if item.strip()])
+    elif key.type is str:
+        written = json.dumps(text)
+    problem = UsageError(
+        f"{key.name}: expected {expected(key)}, not '{text}'",
+        f"what stands there now: openclaw config get {key.name}",
+    )
+    try:
+        loader, node = compose(written)
+        if node is None:
+            raise problem
+        return convert(loader, node, key)
+    except (UsageError, MismatchError) as error:
+        raise problem from error
+
+
+def render(value: Any) -> str:
+    """A value as YAML on one line."""
+    if isinstance(value, tuple):
+        return "[" + ", ".join(render(item) for item in value) + "]"
+    if isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() != "null":
+        return value
+    written = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in written)
+
+
+def _changed(text: str, name: str, written: str) -> str:
+    """The file with `name` set to `written`: replaced where it stands, else added."""
+    section, _, leaf = name.rpartition(".")
+    _, root = compose(text)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = text.splitlines()
+    pairs = _pairs(root)
+    head = pairs.get(section)
+    inner = _pairs(head[1]) if head else {}
+    if leaf in (inner if section else pairs):
+        _replace(lines, *(inner if section else pairs)[leaf], written)
+    elif head:
+        _add_to_section(lines, *head, f"{leaf}: {written}")
+    elif section:
+        lines += [f"{section}:", f"  {leaf}: {written}"]
+    else:
+        lines.insert(_place(lines, leaf), f"{leaf}: {written}")
+    return newline.join(lines) + newline
+
+
+def _pairs(node: Any) -> dict[str, tuple[Any, Any]]:
+    """Key and value node of each pair of a mapping, by the key's text."""
+    if node is None or not node.tag.endswith(":map"):
+        return {}
+    return {str(key.value): (key, value) for key, value in node.value}
+
+
+def _replace(lines: list[str], key: Any, value: Any, written: str) -> None:
+    """Put `written` after the key; of a value on lines of its own only the comments stay."""
+    first, column = key.end_mark.line, key.end_mark.column
+    last = value
+    while last.tag.endswith(":seq") and not last.flow_style and last.value:
+        last = last.value[-1]
+    start, end = value.start_mark, last.end_mark
+    head = lines[first][:column] + ": " + written
+    if start.line == end.line == first:
+        lines[first] = head + lines[first][end.column :]
+        return
+    if getattr(last, "style", "") in ("|", ">"):  # ends where the next line begins
+        lines[first : end.line] = [head]
+        return
+    colon = lines[first].index(":", column)
+    comment = lines[first][colon + 1 :].strip() if start.line > first else ""
+    after = lines[end.line][end.column :].strip()
+    kept = [line for line in lines[first + 1 : end.line] if line.lstrip().startswith("#")]
+    tail = "  ".join(part for part in (comment, after) if part.startswith("#"))
+    lines[first : end.line + 1] = [f"{head}  {tail}" if tail else head, *kept]
+
+
+def _add_to_section(lines: list[str], key: Any, value: Any, pair: str) -> None:
+    line, start = key.start_mark.line, value.start_mark
+    if value.tag.endswith(":map") and value.flow_style:
+        row, comma = lines[start.line], ", " if value.value else ""
+        lines[start.line] = row[: start.column + 1] + pair + comma + row[start.column + 1 :]
+        return
+    indent = value.value[0][0].start_mark.column if value.tag.endswith(":map") else 2
+    lines.insert(line + 1, " " * indent + pair)
+
+
+def _place(lines: list[str], leaf: str) -> int:
+    """Below the commented default of the key, else at the end."""
+    for number, line in enumerate(lines):
+        if re.match(rf"#\s?{leaf}:", line):
+            return number + 1
+    return len(lines)

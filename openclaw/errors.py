@@ -1,0 +1,57 @@
+"""What can go wrong, each with an exit code and what the user can do.
+
+OpenclawError                 1  failed
+├── UsageError                2  wrong words on the command line, wrong setting
+├── ClaimError                3  the reply claims something that did not happen
+├── ServerAway                4  the model server does not answer
+├── ModelMissing              5  the server or the model folder has no such model
+├── Damaged                   6  a home or session that cannot be used as it is
+├── Refused                   7  the policy does not allow it
+└── ModelFailed               1  the model answered, but not usably
+    └── PromptTooLarge        1  the request does not fit the window, or the server cut it
+
+The model's own mistakes (unknown tool, wrong argument, missing file) are not in this family: they
+become short text that the model reads, see `openclaw.shapes.ToolProblem`.
+"""
+
+
+class OpenclawError(Exception):
+    """Something went wrong; `str(error)` is what happened, `hint` what the user can do."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(OpenclawError):
+    exit_code = 2
+
+
+class ClaimError(OpenclawError):
+    exit_code = 3
+
+
+class ServerAway(OpenclawError):
+    exit_code = 4
+
+
+class ModelMissing(OpenclawError):
+    exit_code = 5
+
+
+class Damaged(OpenclawError):
+    exit_code = 6
+
+
+class Refused(OpenclawError):
+    exit_code = 7
+
+
+class ModelFailed(OpenclawError):
+    pass
+
+
+class PromptTooLarge(ModelFailed):
+    pass

@@ -1,0 +1,248 @@
+"""The home: where each thing lives, and which paths a model may touch."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.errors import Damaged, OpenclawError
+from openclaw.files.history import first_commit
+from openclaw.files.text import unwritable
+from openclaw.shapes import ToolProblem
+
+CLOSED = frozenset({".openclaw", ".git"})
+# The short names that Windows gives to the closed folders.
+SHORT_NAME = re.compile(r"(git|opencl|(gi|op)[0-9a-f]{4})~[0-9]+")
+RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])")
+DRIVE = re.compile(r"[A-Za-z]:")
+IGNORE = """\
+# Derived and private: indexes, caches, locks, logs; and what a killed process was writing
+.openclaw/
+.openclaw-*.tmp
+"""
+MARKS = ("workspace", "memory", "skills", "sessions", "openclaw.yaml")
+ON_WINDOWS = os.name == "nt"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A folder of Markdown and JSON that an agent lives in."""
+
+    root: Path
+
+    @property
+    def workspace(self) -> Path:
+        return self.root / "workspace"
+
+    @property
+    def memory(self) -> Path:
+        return self.root / "memory"
+
+    @property
+    def skills(self) -> Path:
+        return self.root / "skills"
+
+    @property
+    def sessions(self) -> Path:
+        return self.root / "sessions"
+
+    @property
+    def private(self) -> Path:
+        return self.root / ".openclaw"
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "openclaw.yaml"
+
+    def inside(self, path: str) -> Path:
+        """The real path of a home-relative path, or of an absolute one that lies in the home.
+
+        The target need not exist. The result has no symlink in it, lies beneath the home's real
+        root and in no closed folder; backslashes count as slashes on every system. Anything else
+        raises ToolProblem.
+        """
+        text = path.replace("\\", "/")
+        root = os.path.realpath(self.root)
+        _check_spelling(text, path, root)
+        try:
+            real = os.path.realpath(Path(root, text))
+            stable = os.path.realpath(real) == real
+        except (OSError, ValueError) as error:
+            raise ToolProblem(f"not a usable path: {path!r}") from error
+        if not stable:
+            raise ToolProblem(f"{path!r} goes through links that form a loop")
+        try:
+            parts = Path(real).relative_to(root).parts
+        except ValueError as error:
+            raise _outside(path) from error
+        _check_names(parts, path)
+        return Path(real)
+
+    def relative(self, path: Path) -> str:
+        """A path of this home as it is shown and stored: relative to the root, with slashes.
+
+        Raises ValueError for a path elsewhere.
+        """
+        if not path.is_absolute():
+            return path.as_posix()
+        try:
+            return path.relative_to(self.root).as_posix()
+        except ValueError:
+            return path.relative_to(os.path.realpath(self.root)).as_posix()
+
+
+def find_home(flag: str | None, cwd: Path, environ: Mapping[str, str]) -> Home:
+    """The home: `flag`, else OPENCLAW_HOME, else upwards from `cwd`, else ~/openclaw.
+
+    Raises Damaged when the folder that was chosen is missing, unreadable or no home at all.
+    """
+    named = flag or environ.get("OPENCLAW_HOME")
+    if named:
+        return _checked(cwd / Path(named).expanduser())
+    return _checked(nearest_home(cwd) or default_folder(environ))
+
+
+def nearest_home(cwd: Path) -> Path | None:
+    """The nearest folder from `cwd` upwards that holds workspace/SOUL.md."""
+    folders = (cwd, *cwd.parents)
+    return next((f for f in folders if _is_file(f / "workspace" / "SOUL.md")), None)
+
+
+def default_folder(environ: Mapping[str, str]) -> Path:
+    """~/openclaw, where a home is looked for last."""
+    user = environ.get("USERPROFILE" if ON_WINDOWS else "HOME")
+    return (Path(user) if user else Path.home()) / "openclaw"
+
+
+def create_home(target: Path, settings: str = "") -> list[str]:
+    """Make `target` a home: copy from the starter what is missing, overwrite nothing.
+
+    `settings` is the text of a new openclaw.yaml ("" for none). The new files become the first
+    commit of a git repository unless the folder lies in one. Returns the home-relative paths that
+    were created, folders with a slash at the end. Raises OpenclawError when it cannot be written.
+    """
+    root = Path(os.path.realpath(target))
+    files = dict(_starter_files(starter_folder()))
+    files[".gitignore"] = IGNORE.encode()
+    files[".openclaw/.gitignore"] = b"*\n"
+    if settings:
+        files["openclaw.yaml"] = settings.encode()
+    try:
+        folders = [name for name in ("sessions", "skills", "memory") if _make(root / name)]
+        created = [name for name, data in sorted(files.items()) if _put(root / name, data)]
+    except OSError as error:
+        raise unwritable(root, error) from error
+    created = [name for name in created if not name.startswith(".openclaw/")]
+    if created:
+        first_commit(root, created)
+    empty = [f"{name}/" for name in folders if not any((root / name).iterdir())]
+    return sorted(created + empty)
+
+
+def starter_folder() -> Path:
+    """The files of a new home: in an installed wheel, else at the top of the repository."""
+    package = Path(__file__).parent.parent
+    for folder in (package / "starter", package.parent):
+        if (folder / "workspace").is_dir():
+            return folder
+    raise OpenclawError("the starter home is missing", "install openclaw again")
+
+
+def _starter_files(starter: Path) -> Iterator[tuple[str, bytes]]:
+    single = [starter / "memory" / name for name in ("MEMORY.md", "TODO.md")]
+    trees = [*(starter / "workspace").rglob("*"), *(starter / "skills").rglob("*")]
+    for path in [*single, *trees]:
+        skipped = path.name.startswith(".git") or "__pycache__" in path.parts
+        if path.is_file() and not skipped:
+            yield path.relative_to(starter).as_posix(), path.read_bytes()
+
+
+def _make(folder: Path) -> bool:
+    if folder.is_dir():
+        return False
+    folder.mkdir(parents=True)
+    return True
+
+
+def _put(path: Path, data: bytes) -> bool:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("xb") as file:
+            file.write(data)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _checked(folder: Path) -> Home:
+    root = Path(os.path.realpath(folder))
+    make = f"make one: openclaw init {folder}"
+    try:
+        names = {entry.name for entry in os.scandir(root)}
+    except FileNotFoundError as error:
+        raise Damaged(f"there is no openclaw home at {folder}", make) from error
+    except NotADirectoryError as error:
+        raise Damaged(f"{folder} is a file, not an openclaw home", make) from error
+    except OSError as error:
+        raise Damaged(
+            f"the home {folder} cannot be read: {error.strerror}",
+            f"give this user access to it, or {make}",
+        ) from error
+    if names.isdisjoint(MARKS):
+        raise Damaged(f"{folder} is not an openclaw home", f"make it one: openclaw init {folder}")
+    return Home(root)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _check_spelling(text: str, path: str, root: str) -> None:
+    """Refuse what must not even be looked at: another machine's share, a drive, a user's folder."""
+    if any(unicodedata.category(c) == "Cc" for c in text):
+        raise ToolProblem(f"not a usable path: {path!r} holds a control character")
+    base = root.replace("\\", "/").rstrip("/") + "/"
+    if text.startswith(base):
+        text = text.removeprefix(base)
+    elif text == "~" or text.startswith(("//", "~/")) or (DRIVE.match(text) and not ON_WINDOWS):
+        raise _outside(path)
+    elif ON_WINDOWS and DRIVE.match(text):
+        text = text[2:]
+    _check_names(tuple(text.split("/")), path)
+
+
+def _check_names(parts: tuple[str, ...], path: str) -> None:
+    for part in parts:
+        trouble = name_trouble(part, windows=ON_WINDOWS)
+        if trouble:
+            raise ToolProblem(f"{path!r}: {trouble}")
+
+
+def name_trouble(name: str, *, windows: bool) -> str:
+    """Why a file or folder of this name may not be used, "" when it may.
+
+    Names are compared as the most lenient file system would: without case, marks that are not
+    shown, trailing blanks and dots, and anything from a colon on (an alternate data stream).
+    """
+    if windows and ":" in name:
+        return f"a name with a colon is not allowed: {name!r}"
+    shown = "".join(c for c in name if unicodedata.category(c) != "Cf")
+    plain = unicodedata.normalize("NFKC", shown).casefold().partition(":")[0].rstrip(" .")
+    if plain in CLOSED or SHORT_NAME.fullmatch(plain):
+        return f"{plain} is closed; use workspace/, memory/ or skills/"
+    if RESERVED.fullmatch(plain.partition(".")[0].rstrip(" ")):
+        return f"{name!r} is a reserved name; choose another"
+    return ""
+
+
+def _outside(path: str) -> ToolProblem:
+    return ToolProblem(
+        f"{path!r} is outside the home; give a path relative to it, such as workspace/notes.md"
+    )

@@ -1,0 +1,91 @@
+"""The seam between the agent and any model: one request in, a stream of chunks out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from openclaw.shapes import Message, ToolCall, Usage
+
+StopReason = Literal["stop", "length", "tool_calls"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """What a model can do. `window` is the number of tokens of one request and its reply that
+    will really be used: the configured one, at most the model's own. `parameters` in billions,
+    0.0 when unknown."""
+
+    name: str
+    window: int
+    tools: bool
+    thinking: bool = False
+    family: str = ""
+    parameters: float = 0.0
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call. `tools` are function specs in OpenAI's shape; `schema` constrains the whole reply
+    to a JSON value; `think` None leaves it to the model."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[Mapping[str, Any], ...] = ()
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int = 1024
+    temperature: float = 0.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    think: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of the reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A piece of the model's thinking, which is shown but not part of the reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The model is not ready yet; `message` is for the user, for example "loading model"."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The whole reply, always the last chunk of a stream that was not interrupted."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    thinking: str = ""
+    stop_reason: StopReason = "stop"
+    usage: Usage = Usage()
+
+
+Chunk = Text | Thinking | Waiting | Reply
+
+
+class Model(Protocol):
+    """A model that can be asked.
+
+    `stream` raises ServerAway, ModelMissing, ModelFailed or PromptTooLarge (`openclaw.errors`).
+    Closing the generator cancels the request and frees the server at once.
+    """
+
+    @property
+    def card(self) -> ModelCard: ...
+
+    def stream(self, request: Request) -> Iterator[Chunk]: ...
+
+    def close(self) -> None: ...

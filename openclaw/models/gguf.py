@@ -1,0 +1,159 @@
+"""The header of a GGUF file: what a model is, read without loading it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from openclaw.errors import ModelFailed
+
+_NUMBERS = {
+    0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i",
+    6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d",
+}  # fmt: skip
+_STRING, _ARRAY = 8, 9
+_UNITS = {"M": 1e6, "B": 1e9}
+_U64 = struct.Struct("<Q")
+_LONGEST_HEADER = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """`parameters` is the number of weights, from the label that the maker gave where there is one;
+    `window` (tokens) and `template` are 0 and "" when the file does not say."""
+
+    architecture: str
+    name: str
+    window: int
+    parameters: int
+    template: str
+
+
+class _CutError(Exception):
+    """The bytes read so far end inside the header."""
+
+
+def read_header(path: Path) -> Header:
+    """The header of the GGUF file at `path`; ModelFailed when it is none, OSError as it comes."""
+    with path.open("rb") as file:
+        data = b""
+        for wanted in (8 << 20, 64 << 20, _LONGEST_HEADER):
+            grown = _grow(file, data, wanted)
+            try:
+                return _parse(grown)
+            except _CutError:
+                if len(grown) < wanted:
+                    break
+                data = grown
+            except (struct.error, KeyError, UnicodeDecodeError, ValueError):
+                break
+    raise ModelFailed(
+        f"{path.name} is not a usable GGUF model", "`openclaw models pull` fetches a good one"
+    )
+
+
+def identity(path: Path) -> str:
+    """A cheap name for the exact file: size, time of change and first MiB, as 16 hex digits."""
+    state = path.stat()
+    with path.open("rb") as file:
+        start = file.read(1 << 20)
+    return hashlib.sha256(b"%d %d " % (state.st_size, state.st_mtime_ns) + start).hexdigest()[:16]
+
+
+def _grow(file: BinaryIO, data: bytes, wanted: int) -> bytes:
+    return data + file.read(wanted - len(data))
+
+
+def _parse(data: bytes) -> Header:
+    if data[:4] != b"GGUF":
+        raise ValueError("no GGUF magic")
+    reader = _Reader(data, 4)
+    if reader.number("<I") < 2:
+        raise ValueError("GGUF version 1 has another layout")
+    tensors, keys = reader.number("<Q"), reader.number("<Q")
+    values = {}
+    for _ in range(keys):
+        key = reader.text()
+        values[key] = reader.value(reader.number("<I"))
+    weights = sum(reader.tensor() for _ in range(tensors))
+    architecture = str(values.get("general.architecture", ""))
+    return Header(
+        architecture,
+        str(values.get("general.name", "")),
+        int(values.get(f"{architecture}.context_length") or 0),
+        _labelled(str(values.get("general.size_label", ""))) or weights,
+        str(values.get("tokenizer.chat_template", "")),
+    )
+
+
+def _labelled(label: str) -> int:
+    """The number that a label such as "1.5B" or "135M" stands for, 0 for any other text."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([BM])", label)
+    return round(float(match[1]) * _UNITS[match[2]]) if match else 0
+
+
+class _Reader:
+    """Walks the little-endian values of a header. Elements of arrays are passed over."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self.data, self.at = data, at
+
+    def number(self, form: str) -> Any:
+        end = self.at + struct.calcsize(form)
+        if end > len(self.data):
+            raise _CutError
+        (number,) = struct.unpack_from(form, self.data, self.at)
+        self.at = end
+        return number
+
+    def text(self) -> str:
+        length = self.number("<Q")
+        end = self.at + length
+        if end > len(self.data):
+            raise _CutError
+        text = self.data[self.at : end].decode("utf-8", "replace")
+        self.at = end
+        return text
+
+    def value(self, kind: int) -> Any:
+        if kind == _STRING:
+            return self.text()
+        if kind == _ARRAY:
+            return self._pass_array()
+        return self.number(_NUMBERS[kind])
+
+    def tensor(self) -> int:
+        """The number of weights of the next tensor entry (name, dimensions, type, offset)."""
+        self.text()
+        weights = 1
+        for _ in range(self.number("<I")):
+            weights *= self.number("<Q")
+        self.number("<I")
+        self.number("<Q")
+        return weights
+
+    def _pass_array(self) -> None:
+        kind, count = self.number("<I"), self.number("<Q")
+        if kind == _STRING:
+            self._pass_texts(count)
+        elif kind == _ARRAY:
+            for _ in range(count):
+                self._pass_array()
+        else:
+            self.at += count * struct.calcsize(_NUMBERS[kind])
+        if self.at > len(self.data):
+            raise _CutError
+
+    def _pass_texts(self, count: int) -> None:
+        # A vocabulary has 300,000 of them: the loop is kept bare, 30 ms instead of 200.
+        data, at, length = self.data, self.at, _U64.unpack_from
+        try:
+            for _ in range(count):
+                at += 8 + length(data, at)[0]
+        except struct.error:
+            raise _CutError from None
+        self.at = at

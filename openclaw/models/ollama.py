@@ -1,0 +1,311 @@
+"""Models of an Ollama server, through the `ollama` library's `/api/chat`.
+
+The window is sent with every call: Ollama's own default is 4,096 tokens, and what does not fit is
+dropped from the front in silence. `usage.prompt_tokens` is the server's count of the whole prompt
+(0 when an old server that had all of it cached says nothing), for the agent to compare with its
+own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from openclaw.errors import ModelFailed, ModelMissing
+from openclaw.models import remote
+from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, Waiting
+from openclaw.models.ollama_facts import base_url, read_card
+from openclaw.shapes import Message, ToolCall, Usage
+
+if TYPE_CHECKING:
+    import httpx
+    import ollama
+
+START_IT = "start it with `ollama serve`, or name its host in OLLAMA_HOST"
+ASK_AGAIN_SECONDS = 60.0  # so long after its last use a model may have been unloaded
+
+
+class OllamaModel:
+    """One model of one server. Nothing is contacted before the first use.
+
+    `window` is the configured one, in tokens; `keep_alive` a duration ("30m") or seconds ("-1" is
+    for ever); `retry_waits` the seconds between tries at a server that refuses the connection.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        host: str,
+        window: int,
+        keep_alive: str,
+        retry_waits: Sequence[float] = remote.RETRY_WAITS,
+    ) -> None:
+        self._name = name
+        self._url = base_url(host)
+        self._server = f"Ollama at {self._url}"
+        self._window = window
+        self._keep_alive = _duration(keep_alive)
+        self._waits = retry_waits
+        self._card: ModelCard | None = None
+        self._opened: ollama.Client | None = None
+        self._last_used = float("-inf")
+        remote.lighten_httpx()
+
+    @property
+    def card(self) -> ModelCard:
+        """What `/api/show` says. Raises ServerAway or ModelMissing."""
+        asking = self._read_card()
+        while True:
+            try:
+                next(asking)
+            except StopIteration as end:
+                return cast(ModelCard, end.value)
+
+    def stream(self, request: Request) -> Iterator[Chunk]:
+        """See `Model`. A reply that is nothing but thinking is asked for once more without."""
+        card = yield from self._read_card()
+        if self._must_load(card):
+            yield Waiting(f"loading model {self._name}")
+        reply = yield from self._ask(request, request.think if card.thinking else None, card)
+        if _only_thought(reply) and request.think is not False and self._can_stop(request, card):
+            yield Waiting("the model only thought and said nothing, asking again without thinking")
+            again = yield from self._ask(request, False, card)
+            thinking = reply.thinking + again.thinking
+            reply = replace(again, thinking=thinking, usage=reply.usage + again.usage)
+        yield reply
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()  # type: ignore[no-untyped-call]
+            self._opened = None
+
+    @property
+    def _client(self) -> ollama.Client:
+        if self._opened is None:
+            import ollama
+
+            self._opened = ollama.Client(
+                self._url,
+                event_hooks={"request": [_forbid_cutting]},
+                **remote.client_options(self._url),
+            )
+        return self._opened
+
+    def _read_card(self) -> Generator[Waiting, None, ModelCard]:
+        if self._card is None:
+            shown = yield from remote.patiently(self._show, self._server, self._waits)
+            self._card = read_card(self._name, self._window, shown)
+        return self._card
+
+    def _show(self) -> ollama.ShowResponse:
+        with self._faults():
+            return self._client.show(self._name)
+
+    def _must_load(self, card: ModelCard) -> bool:
+        """Whether the server will load the model first. Asked only when it may have been unloaded
+        since the last use, so that a conversation costs no further requests."""
+        if time.monotonic() - self._last_used < ASK_AGAIN_SECONDS:
+            return False
+        try:
+            with self._faults():
+                running = self._client.ps().models
+        except (ModelFailed, ModelMissing):  # a server too old to know /api/ps
+            return False
+        return not any(self._is_this(model, card.window) for model in running)
+
+    def _is_this(self, model: ollama.ProcessResponse.Model, window: int) -> bool:
+        """A model that runs with another window is loaded anew."""
+        tagged = self._name if ":" in self._name.rpartition("/")[2] else f"{self._name}:latest"
+        return tagged in (model.model, model.name) and model.context_length in (None, 0, window)
+
+    def _can_stop(self, request: Request, card: ModelCard) -> bool:
+        """gpt-oss returns nothing at all under a format when its thinking is switched off."""
+        is_gpt_oss = "gptoss" in card.family.replace("-", "") or "gpt-oss" in self._name
+        return not (is_gpt_oss and request.schema is not None)
+
+    def _ask(
+        self, request: Request, think: bool | None, card: ModelCard
+    ) -> Generator[Chunk, None, Reply]:
+        heard = _Heard(_calls_so_far(request.messages))
+        body = self._body(request, think, card)
+        parts, part = yield from remote.patiently(
+            lambda: self._open(body), self._server, self._waits
+        )
+        with closing(parts):
+            while part is not None:
+                yield from heard.take(part)
+                self._last_used = time.monotonic()
+                part = self._next(parts, heard.pieces)
+        if heard.last is None:
+            raise remote.broken_off(self._server, heard.pieces)
+        return heard.reply(heard.last)
+
+    def _body(self, request: Request, think: bool | None, card: ModelCard) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "num_ctx": card.window,
+            "num_predict": request.max_tokens,
+            "temperature": request.temperature,
+            "repeat_penalty": 1.0,  # the default of 1.1 damages JSON
+        }
+        if request.seed is not None:
+            options["seed"] = request.seed
+        if request.stop:
+            options["stop"] = list(request.stop)
+        return {
+            "model": self._name,
+            "messages": [_message(message) for message in request.messages],
+            "tools": list(request.tools) or None,
+            "format": None if request.schema is None else dict(request.schema),
+            "think": think,
+            "options": options,
+            "keep_alive": self._keep_alive,
+        }
+
+    def _open(
+        self, body: Mapping[str, Any]
+    ) -> tuple[Generator[ollama.ChatResponse, None, None], ollama.ChatResponse | None]:
+        """The stream and its first part; only asking for that one connects."""
+        parts = cast(
+            "Generator[ollama.ChatResponse, None, None]", self._client.chat(**body, stream=True)
+        )
+        return parts, self._next(parts, 0)
+
+    def _next(
+        self, parts: Iterator[ollama.ChatResponse], pieces: int
+    ) -> ollama.ChatResponse | None:
+        with self._faults(pieces):
+            return next(parts, None)
+
+    @contextmanager
+    def _faults(self, pieces: int = 0) -> Iterator[None]:
+        """Turns whatever the library lets through into our errors."""
+        import httpx
+        import ollama
+
+        try:
+            yield
+        except ollama.ResponseError as error:
+            raise self._answered(error) from error
+        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise remote.away(self._server, error, START_IT) from error
+        except httpx.HTTPError as error:
+            raise remote.broken_off(self._server, pieces, str(error)) from error
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ModelFailed(
+                f"{self._server} sent what is not a chat reply: {remote.one_line(str(error))}",
+                "ask again; if it stays, update Ollama or look at what stands between",
+            ) from error
+
+    def _answered(self, error: ollama.ResponseError) -> ModelFailed | ModelMissing:
+        text = error.error if isinstance(error.error, str) else json.dumps(error.error)
+        if error.status_code == 404 and "page not found" not in text:
+            return ModelMissing(
+                f"{self._server} has no model {self._name}",
+                f"openclaw models pull ollama/{self._name}",
+            )
+        if error.status_code in (401, 403):
+            return ModelFailed(
+                f"{self._server} refuses the request (HTTP {error.status_code})",
+                "for a cloud model `ollama signin`, else set OLLAMA_API_KEY",
+            )
+        return remote.failure(self._server, text, error.status_code)
+
+
+class _Heard:
+    """What has come of one reply so far."""
+
+    def __init__(self, calls_so_far: int) -> None:
+        self.pieces = 0
+        self.last: ollama.ChatResponse | None = None
+        self._calls_so_far = calls_so_far
+        self._began = time.monotonic()
+        self._first: float | None = None
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._calls: list[ToolCall] = []
+
+    def take(self, part: ollama.ChatResponse) -> Iterator[Text | Thinking]:
+        said, thought = part.message.content or "", part.message.thinking or ""
+        if part.done:
+            self.last = part
+        else:
+            self.pieces += 1
+        if self._first is None:
+            self._first = time.monotonic() - self._began
+        for call in part.message.tool_calls or ():
+            number = self._calls_so_far + len(self._calls) + 1
+            function = call.function
+            self._calls.append(ToolCall(f"call_{number}", function.name, dict(function.arguments)))
+        if thought:
+            self._thinking.append(thought)
+            yield Thinking(thought)
+        if said:
+            self._text.append(said)
+            yield Text(said)
+
+    def reply(self, last: ollama.ChatResponse) -> Reply:
+        usage = Usage(
+            prompt_tokens=last.prompt_eval_count or 0,
+            generated_tokens=last.eval_count or 0,
+            first_token_seconds=self._first or 0.0,
+            total_seconds=time.monotonic() - self._began,
+            calls=1,
+        )
+        return Reply(
+            text="".join(self._text),
+            tool_calls=tuple(self._calls),
+            thinking="".join(self._thinking),
+            stop_reason=(
+                "tool_calls"
+                if self._calls
+                else "length"
+                if last.done_reason == "length"
+                else "stop"
+            ),
+            usage=usage,
+        )
+
+
+def _forbid_cutting(request: httpx.Request) -> None:
+    """Asks for an error instead of a silent cut. `Client.chat` (ollama 0.6) has no arguments for
+    these two; servers that do not know them ignore them."""
+    import httpx
+
+    if not request.url.path.endswith("/api/chat"):
+        return
+    body = {**json.loads(request.content), "truncate": False, "shift": False}
+    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    request.headers["Content-Length"] = str(len(raw))
+    request.stream = httpx.ByteStream(raw)
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """Calls carry no id on this API; results are joined by the tool's name, in order."""
+    said: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        said["tool_calls"] = [
+            {"function": {"name": call.name, "arguments": dict(call.arguments)}}
+            for call in message.tool_calls
+        ]
+    if message.role == "tool":
+        said["tool_name"] = message.tool_name
+    return said
+
+
+def _calls_so_far(messages: Sequence[Message]) -> int:
+    return sum(len(message.tool_calls) for message in messages)
+
+
+def _only_thought(reply: Reply) -> bool:
+    return bool(reply.thinking) and not reply.text.strip() and not reply.tool_calls
+
+
+def _duration(text: str) -> int | str:
+    """Ollama reads seconds only as a number; as text they would lack a unit."""
+    return int(text) if re.fullmatch(r"-?\d+", text) else text

@@ -1,0 +1,129 @@
+"""What the providers that speak HTTP share: reaching a server, waiting for it, reading its errors.
+
+Only a refused connection is tried again: a server that is just starting refuses. Everything else
+is said at once, because closing a connection and asking anew would cancel a model that loads.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
+from openclaw.models.base import Waiting
+
+T = TypeVar("T")
+
+RETRY_WAITS = (0.5, 1.0, 2.0)  # seconds
+CONNECT_SECONDS = 5.0
+LONGEST_ERROR = 300  # characters
+
+_TOO_LARGE = re.compile(
+    r"exceed_context_size|context_length_exceeded|maximum context length"
+    r"|exceeds?\b.{0,40}\bcontext|longer than the context|context (length|size|window) exceeded",
+    re.IGNORECASE,
+)
+
+
+def patiently(
+    attempt: Callable[[], T], server: str, waits: Sequence[float]
+) -> Generator[Waiting, None, T]:
+    """The value of `attempt()`, tried again after each of `waits` seconds while the connection is
+    refused, with a chunk that says so. The last ServerAway is raised."""
+    for seconds in waits:
+        try:
+            return attempt()
+        except ServerAway as error:
+            if not refused(error):
+                raise
+        yield Waiting(f"{server} refuses the connection, trying again in {seconds:g} s")
+        time.sleep(seconds)
+    return attempt()
+
+
+def refused(error: BaseException | None) -> bool:
+    """Whether a refused connection stands at the bottom of an error's causes."""
+    while error is not None:
+        if isinstance(error, ConnectionRefusedError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def away(server: str, error: Exception, hint: str) -> ServerAway:
+    """The error for a server that could not be reached."""
+    why = "connection refused" if refused(error) else one_line(str(error)) or type(error).__name__
+    return ServerAway(f"{server} does not answer ({why})", hint)
+
+
+def lighten_httpx() -> None:
+    """To be called before httpx is imported for the first time, by ourselves or by ollama: its
+    package would load its own command line, and with it click, rich and pygments (70 ms), where
+    those are installed. It does well without."""
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+
+
+def client_options(url: str) -> dict[str, Any]:
+    """Arguments for `httpx.Client`: short to connect, endless to read, since the first token of a
+    cold model takes minutes. A proxy of the environment must not catch loopback, and reading the
+    certificate store (35 ms) is left out where no TLS is spoken."""
+    import httpx
+
+    secure = url.startswith("https://")
+    return {
+        "timeout": httpx.Timeout(None, connect=CONNECT_SECONDS),
+        "verify": secure,
+        "follow_redirects": secure,
+        "trust_env": not is_loopback(url),
+    }
+
+
+def is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def one_line(text: str) -> str:
+    """An error of a server as one short line, unwrapped from the JSON it came in."""
+    try:
+        said: Any = json.loads(text)
+    except ValueError:
+        said = text
+    while isinstance(said, Mapping):
+        said = said.get("error") or said.get("message") or said.get("detail") or json.dumps(said)
+    if isinstance(said, str) and said != text and said.lstrip().startswith("{"):
+        return one_line(said)
+    line = " ".join(str(said).split())
+    return line if len(line) <= LONGEST_ERROR else line[:LONGEST_ERROR] + "..."
+
+
+def failure(server: str, text: str, status: int = 0) -> ModelFailed:
+    """The error for what a server said instead of a reply; `status` 0 when it came mid-stream."""
+    line = one_line(text) or "nothing"
+    if is_too_large(text):
+        return PromptTooLarge(
+            f"the prompt does not fit the model's window: {line}",
+            "raise `window` in openclaw.yaml, or start a new session",
+        )
+    code = f" (HTTP {status})" if status > 0 else ""
+    hint = "the server's own log says more"
+    if "does not support tools" in line or "tool choice requires" in line:
+        hint = "set `protocol: json` in openclaw.yaml"
+    return ModelFailed(f"{server} said{code}: {line}", hint)
+
+
+def is_too_large(text: str) -> bool:
+    return _TOO_LARGE.search(text) is not None
+
+
+def broken_off(server: str, pieces: int, why: str = "") -> ModelFailed:
+    """The error for a stream that ended before the reply did."""
+    reason = f" ({one_line(why)})" if why else ""
+    return ModelFailed(
+        f"{server} broke the reply off after {pieces} pieces{reason}", "ask again; see its log"
+    )

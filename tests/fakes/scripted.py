@@ -1,0 +1,64 @@
+"""A model that plays a script, at the seam of `openclaw.models.base.Model`."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking
+from openclaw.shapes import Usage
+
+Line = str | Reply | Exception | Callable[[Request], "str | Reply"]
+
+PIECE = 4  # characters
+CARD = ModelCard(name="scripted/model", window=8192, tools=True, family="scripted", parameters=1.5)
+
+
+class ScriptedModel:
+    """Says one line of its script per request, in small pieces, and records every request.
+
+    A line is a text, a Reply, a function of the request that returns one of both, or an exception
+    that is raised. A request for which nothing is left fails with AssertionError.
+    """
+
+    def __init__(self, *lines: Line, card: ModelCard = CARD) -> None:
+        self.script: deque[Line] = deque(lines)
+        self.requests: list[Request] = []
+        self.closed = False
+        self._card = card
+
+    @property
+    def card(self) -> ModelCard:
+        return self._card
+
+    def say(self, *lines: Line) -> None:
+        """Add to the script."""
+        self.script.extend(lines)
+
+    def stream(self, request: Request) -> Iterator[Chunk]:
+        self.requests.append(request)
+        if not self.script:
+            words = request.messages[-1].content if request.messages else ""
+            raise AssertionError(f"the script has run out, but was asked: {words!r}")
+        line = self.script.popleft()
+        if isinstance(line, Exception):
+            raise line
+        said = line(request) if callable(line) else line
+        reply = _as_reply(said, request) if isinstance(said, str) else said
+        for start in range(0, len(reply.thinking), PIECE):
+            yield Thinking(reply.thinking[start : start + PIECE])
+        for start in range(0, len(reply.text), PIECE):
+            yield Text(reply.text[start : start + PIECE])
+        yield reply
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _as_reply(text: str, request: Request) -> Reply:
+    """Counts as a real server would give them, at four characters a token."""
+    sent = sum(len(message.content) for message in request.messages)
+    sent += sum(len(json.dumps(tool)) for tool in request.tools)
+    usage = Usage(prompt_tokens=sent // 4, generated_tokens=len(text) // 4, calls=1)
+    return Reply(text, usage=usage)

@@ -1,0 +1,139 @@
+"""A home with a scripted model, and what it is to talk with it."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from openclaw.agent.events import Done, Event, Notice, Token, ToolEnd
+from openclaw.app import App
+from openclaw.config import Settings
+from openclaw.files.home import Home, create_home
+from openclaw.models.base import ModelCard, Reply, Request
+from openclaw.sessions.store import Session
+from openclaw.shapes import Mode, ToolCall, Usage
+from tests.fakes.scripted import CARD, Line, ScriptedModel
+
+NOON = datetime(2026, 11, 21, 12, 0).astimezone()
+Protocol = Literal["native", "json"]
+
+
+@dataclass
+class Talk:
+    """An app on a home and a session of it. `say` asks and gives the turn's events."""
+
+    app: App
+    model: ScriptedModel
+    session: Session
+
+    def events(self, prompt: str, *lines: Line) -> Iterator[Event]:
+        self.model.say(*lines)
+        return self.app.ask(prompt, self.session)
+
+    def say(self, prompt: str, *lines: Line) -> list[Event]:
+        return list(self.events(prompt, *lines))
+
+    @property
+    def requests(self) -> list[Request]:
+        return self.model.requests
+
+    @property
+    def root(self) -> Path:
+        return self.app.home.root
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The session's file as it stands on the disk."""
+        path = self.app.home.sessions / f"{self.session.id}.json"
+        value: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        return value
+
+
+def talk(
+    folder: Path,
+    *lines: Line,
+    protocol: Protocol = "native",
+    card: ModelCard = CARD,
+    now: Callable[[], datetime] = lambda: NOON,
+    session: str | None = None,
+    mode: Mode | None = None,
+    **settings: Any,
+) -> Talk:
+    """A talk on the home in `folder`, which is made when there is none; a new process would do the
+    same. `session` continues one."""
+    new_home(folder)
+    app = App.open(Home(folder), Settings(protocol=protocol, **settings), mode=mode)
+    model = ScriptedModel(*lines, card=card)
+    app.model, app.now = model, now
+    store = app.sessions
+    return Talk(app, model, store.load(session) if session else store.new(None, card.name))
+
+
+def new_home(folder: Path) -> Path:
+    """A home as `openclaw init` makes it, without git; one that is there already is left alone."""
+    if not (folder / "workspace").exists():
+        shutil.copytree(_starter(), folder)
+    return folder
+
+
+@cache
+def _starter() -> Path:
+    top = tempfile.TemporaryDirectory()
+    atexit.register(top.cleanup)
+    create_home(Path(top.name) / "home")
+    shutil.rmtree(Path(top.name) / "home" / ".git", ignore_errors=True)
+    return Path(top.name) / "home"
+
+
+def call(tool: str, protocol: Protocol = "native", kind: str = "look", **arguments: Any) -> Line:
+    """A reply that calls a tool, in the manner of the protocol."""
+    if protocol == "json":
+        return json.dumps({"kind": kind, "tool": tool, **arguments}, ensure_ascii=False)
+    return calls((tool, arguments))
+
+
+def calls(*uses: tuple[str, dict[str, Any]], text: str = "") -> Line:
+    """A reply with native calls."""
+
+    def reply(request: Request) -> Reply:
+        sent = sum(len(m.content) for m in request.messages)
+        sent += sum(len(json.dumps(spec)) for spec in request.tools)
+        made = tuple(ToolCall(f"id{n}", *use) for n, use in enumerate(uses))
+        usage = Usage(prompt_tokens=sent // 4, generated_tokens=9, calls=1)
+        return Reply(text, made, stop_reason="tool_calls", usage=usage)
+
+    return reply
+
+
+def answer(text: str, protocol: Protocol = "native") -> Line:
+    """A plain answer, in the manner of the protocol."""
+    if protocol == "json":
+        return json.dumps({"kind": "answer", "answer": text}, ensure_ascii=False)
+    return text
+
+
+def done(happened: list[Event]) -> Done:
+    """The event that ended the turn."""
+    last = [event for event in happened if isinstance(event, Done)]
+    assert len(last) == 1
+    return last[0]
+
+
+def notices(happened: list[Event]) -> str:
+    return "\n".join(event.text for event in happened if isinstance(event, Notice))
+
+
+def shown(happened: list[Event]) -> str:
+    return "".join(event.text for event in happened if isinstance(event, Token))
+
+
+def results(happened: list[Event]) -> list[str]:
+    return [event.output for event in happened if isinstance(event, ToolEnd)]

@@ -1,0 +1,437 @@
+"""OllamaModel against the loopback stand-in."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, cast
+
+import pytest
+
+from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
+from openclaw.models.base import Chunk, Model, Reply, Request, Text, Thinking, Waiting
+from openclaw.models.ollama import OllamaModel
+from openclaw.models.ollama_facts import base_url
+from openclaw.shapes import Message, ToolCall
+from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
+
+QUESTION = Request((Message("system", "Be brief."), Message("user", "Which port?")))
+Make = Callable[..., OllamaModel]
+
+
+@pytest.fixture
+def make(fake_ollama: FakeOllama) -> Iterator[Make]:
+    """Opens models of the fake server, and closes them."""
+    made: list[OllamaModel] = []
+
+    def _make(name: str = "fake:1b", **changed: Any) -> OllamaModel:
+        given = {"host": fake_ollama.url, "window": 8192, "keep_alive": "30m"}
+        model = OllamaModel(name, **{**given, "retry_waits": (0.01, 0.02), **changed})
+        made.append(model)
+        return model
+
+    yield _make
+    for model in made:
+        model.close()
+
+
+def ask(model: Model, request: Request = QUESTION) -> tuple[Reply, list[Chunk]]:
+    """The reply, and what came before it."""
+    *chunks, reply = model.stream(request)
+    assert isinstance(reply, Reply)
+    return reply, chunks
+
+
+def said(chunks: list[Chunk], kind: type[Text] | type[Thinking]) -> list[str]:
+    return [chunk.text for chunk in chunks if isinstance(chunk, kind)]
+
+
+def notices(chunks: list[Chunk]) -> list[str]:
+    return [chunk.message for chunk in chunks if isinstance(chunk, Waiting)]
+
+
+def test_a_reply_streams_piece_by_piece_and_ends_with_its_counts(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(Answer("The port is 8080.", prompt_tokens=321, generated_tokens=7))
+    reply, chunks = ask(make())
+    assert said(chunks, Text) == ["The", " port", " is", " 8080."]
+    assert reply.text == "The port is 8080."
+    assert (reply.stop_reason, reply.tool_calls) == ("stop", ())
+    assert (reply.usage.prompt_tokens, reply.usage.generated_tokens) == (321, 7)
+    assert reply.usage.calls == 1
+    assert 0 < reply.usage.first_token_seconds <= reply.usage.total_seconds
+
+
+def test_every_call_carries_the_window_and_forbids_silent_cuts(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("one", "two")
+    model = make()
+    ask(model)
+    ask(model, Request(QUESTION.messages, max_tokens=99, temperature=0.5, seed=7, stop=("END",)))
+    first, second = fake_ollama.chats
+    assert first["options"] == {
+        "num_ctx": 8192,
+        "num_predict": 1024,
+        "temperature": 0.0,
+        "repeat_penalty": 1.0,
+    }
+    assert second["options"] == {
+        "num_ctx": 8192,
+        "num_predict": 99,
+        "temperature": 0.5,
+        "repeat_penalty": 1.0,
+        "seed": 7,
+        "stop": ["END"],
+    }
+    for body in (first, second):
+        assert (body["truncate"], body["shift"], body["stream"]) == (False, False, True)
+        assert body["keep_alive"] == "30m"
+        assert body["messages"] == [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Which port?"},
+        ]
+        assert not {"think", "format"} & body.keys()
+
+
+def test_keep_alive_without_a_unit_is_sent_as_a_number(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("one")
+    ask(make(keep_alive="-1"))
+    assert fake_ollama.chats[0]["keep_alive"] == -1
+
+
+def test_the_window_is_at_most_the_models_own_and_the_card_says_so(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.models[:] = [FakeModel(context_length=2048, parameter_size="494.03M")]
+    fake_ollama.say("one")
+    model = make()
+    ask(model)
+    assert model.card.window == 2048
+    assert fake_ollama.chats[0]["options"]["num_ctx"] == 2048
+    assert (model.card.name, model.card.family) == ("ollama/fake:1b", "qwen2")
+    assert model.card.parameters == pytest.approx(0.49403)
+    assert (model.card.tools, model.card.thinking) == (True, False)
+
+
+def test_a_server_without_capabilities_is_read_by_its_template(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.models[:] = [
+        FakeModel("with:1b", capabilities=None),
+        FakeModel("without:1b", capabilities=None, template="{{ .Prompt }}"),
+    ]
+    assert make("with:1b").card.tools
+    assert not make("without:1b").card.tools
+
+
+def test_a_schema_goes_out_as_format_unchanged(make: Make, fake_ollama: FakeOllama) -> None:
+    schema = {"anyOf": [{"type": "object", "properties": {"a": {"const": None}}}]}
+    fake_ollama.say("{}")
+    ask(make(), Request(QUESTION.messages, schema=schema))
+    assert fake_ollama.chats[0]["format"] == schema
+
+
+def test_tools_go_out_and_calls_come_back_with_ids_that_go_on_counting(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
+    tool = {"type": "function", "function": {"name": "read_file", "parameters": parameters}}
+    earlier = ToolCall("call_1", "list_files", {"depth": None})
+    history = (
+        *QUESTION.messages,
+        Message("assistant", "", tool_calls=(earlier,)),
+        Message("tool", "a.md", tool_name="list_files", tool_call_id="call_1"),
+    )
+    fake_ollama.say(Answer(calls=[("read_file", {"path": "a.md"}), ("read_file", {"path": "b"})]))
+    reply, _ = ask(make(), Request(history, tools=(tool,)))
+    assert reply.stop_reason == "tool_calls"
+    assert reply.tool_calls == (
+        ToolCall("call_2", "read_file", {"path": "a.md"}),
+        ToolCall("call_3", "read_file", {"path": "b"}),
+    )
+    body = fake_ollama.chats[0]
+    assert body["tools"][0]["function"]["name"] == "read_file"
+    assert body["messages"][2]["tool_calls"] == [
+        {"function": {"name": "list_files", "arguments": {"depth": None}}}
+    ]
+    assert body["messages"][3] == {"role": "tool", "content": "a.md", "tool_name": "list_files"}
+
+
+def test_a_reply_at_its_token_limit_says_length(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer("half a", done_reason="length"))
+    assert ask(make())[0].stop_reason == "length"
+
+
+def test_counts_that_the_server_leaves_out_are_zero(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer("short", counts=False))
+    usage = ask(make())[0].usage
+    assert (usage.prompt_tokens, usage.generated_tokens, usage.calls) == (0, 0, 1)
+
+
+def test_loading_is_said_before_the_first_token_and_only_when_the_model_is_not_loaded(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(Answer("cold", stall=0.3), "warm")
+    model = make()
+    stream = model.stream(QUESTION)
+    began = time.monotonic()
+    assert next(stream) == Waiting("loading model fake:1b")
+    assert time.monotonic() - began < 0.3
+    assert isinstance(list(stream)[-1], Reply)
+    assert notices(ask(model)[1]) == []
+    asked_before_chat = ["/api/show", "/api/ps", "/api/chat", "/api/chat"]
+    assert fake_ollama.paths == asked_before_chat
+
+
+def test_a_model_loaded_with_another_window_is_loaded_anew(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("one", "two")
+    fake_ollama.loaded["fake:1b"] = 4096
+    assert notices(ask(make())[1]) == ["loading model fake:1b"]
+    assert notices(ask(make())[1]) == []
+
+
+def test_a_stalled_first_token_is_waited_for_in_one_request(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(Answer("late", stall=0.5, pause=0.05))
+    reply, _ = ask(make())
+    assert reply.text == "late"
+    assert reply.usage.first_token_seconds >= 0.5
+    assert len(fake_ollama.chats) == 1
+
+
+def test_a_refused_connection_is_tried_again_and_then_says_how_to_start_the_server(
+    make: Make, closed_port: int
+) -> None:
+    chunks: list[Chunk] = []
+    model = make(host=f"127.0.0.1:{closed_port}")
+    with pytest.raises(ServerAway) as caught:
+        chunks.extend(model.stream(QUESTION))
+    assert f"127.0.0.1:{closed_port}" in str(caught.value)
+    assert "connection refused" in str(caught.value)
+    assert "ollama serve" in caught.value.hint
+    assert caught.value.exit_code == 4
+    with pytest.raises(ServerAway):
+        _ = model.card
+
+
+def test_each_try_at_a_refused_connection_is_told(make: Make, closed_port: int) -> None:
+    told = []
+    with pytest.raises(ServerAway):
+        for chunk in make(host=f"127.0.0.1:{closed_port}").stream(QUESTION):
+            told.append(chunk)
+    assert [chunk.message.split(", ")[1] for chunk in told if isinstance(chunk, Waiting)] == [
+        "trying again in 0.01 s",
+        "trying again in 0.02 s",
+    ]
+
+
+def test_a_server_that_starts_meanwhile_is_used(make: Make, closed_port: int) -> None:
+    with FakeOllama(start=False) as server:
+        server.say("awake")
+        model = make(host=server.url, retry_waits=(0.05, 0.05, 0.05))
+        stream = model.stream(QUESTION)
+        assert "refuses the connection" in cast(Waiting, next(stream)).message
+        server.listen()
+        assert cast(Reply, list(stream)[-1]).text == "awake"
+        model.close()
+
+
+def test_a_missing_model_names_the_command_that_pulls_it(make: Make) -> None:
+    model = make("absent:7b")
+    with pytest.raises(ModelMissing) as caught:
+        ask(model)
+    assert "absent:7b" in str(caught.value)
+    assert caught.value.hint == "openclaw models pull ollama/absent:7b"
+
+
+def test_a_model_deleted_meanwhile_is_missing_too(make: Make, fake_ollama: FakeOllama) -> None:
+    model = make()
+    assert model.card
+    fake_ollama.models.clear()
+    with pytest.raises(ModelMissing):
+        ask(model)
+
+
+def test_another_server_at_the_host_is_not_a_missing_model(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    with pytest.raises(ModelFailed, match="404 page not found"):
+        ask(make(host=f"{fake_ollama.url}/elsewhere"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Answer(status=500, error="CUDA out of\nmemory"), "HTTP 500.*CUDA out of memory"),
+        (Answer(status=503, error="server busy"), "HTTP 503.*server busy"),
+        (Answer("a b c d", cut_after=2), "broke the reply off after 2 pieces"),
+        (Answer("a b c d", malformed_after=1), "not a chat reply"),
+        (Answer("a b c d", error_after=2, error="runner died"), "said: runner died"),
+        (Answer("a b", status=400, error='"x" does not support tools'), "does not support tools"),
+    ],
+)
+def test_a_failing_server_is_told_in_one_line_and_never_asked_again(
+    make: Make, fake_ollama: FakeOllama, answer: Answer, words: str
+) -> None:
+    fake_ollama.say(answer)
+    with pytest.raises(ModelFailed, match=words) as caught:
+        ask(make())
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint
+    assert len(fake_ollama.chats) == 1
+
+
+def test_what_came_before_a_cut_was_streamed(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer("a b c d", cut_after=2, pause=0.02))
+    chunks: list[Chunk] = []
+    with pytest.raises(ModelFailed):
+        for chunk in make().stream(QUESTION):
+            chunks.append(chunk)
+    assert said(chunks, Text) == ["a", " b"]
+
+
+def test_a_stream_that_ends_without_its_last_part_is_cut_too(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(Answer("a b", end_after=2))
+    with pytest.raises(ModelFailed, match="broke the reply off after 2 pieces"):
+        ask(make())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(status=400, error="the input length exceeds the context length"),
+        Answer(
+            status=400,
+            error='{"error":{"code":400,"message":"request (8889 tokens) exceeds the available '
+            'context size (4096 tokens), try increasing it","type":"exceed_context_size_error"}}',
+        ),
+        Answer(
+            status=400,
+            error="the prompt is longer than the context length currently available to the model",
+        ),
+        Answer("a b", error_after=0, error="input length exceeds maximum context length"),
+    ],
+)
+def test_a_prompt_that_the_server_finds_too_large_is_told_apart(
+    make: Make, fake_ollama: FakeOllama, answer: Answer
+) -> None:
+    fake_ollama.say(answer)
+    with pytest.raises(PromptTooLarge) as caught:
+        ask(make())
+    assert "{" not in str(caught.value)
+    assert "window" in caught.value.hint
+
+
+@pytest.mark.parametrize("think", [True, False])
+def test_think_is_sent_only_to_models_that_can(
+    make: Make, fake_ollama: FakeOllama, think: bool
+) -> None:
+    fake_ollama.models.append(FakeModel("deep:4b", capabilities=("completion", "thinking")))
+    fake_ollama.say("one", "two", "three")
+    request = Request(QUESTION.messages, think=think)
+    ask(make("fake:1b"), request)
+    ask(make("deep:4b"), request)
+    ask(make("deep:4b"))
+    assert [body.get("think") for body in fake_ollama.chats] == [None, think, None]
+
+
+def test_thinking_is_streamed_apart_from_the_reply(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer("8080", thinking="let me see"))
+    reply, chunks = ask(make())
+    assert said(chunks, Thinking) == ["let", " me", " see"]
+    assert (reply.text, reply.thinking) == ("8080", "let me see")
+
+
+def test_a_reply_of_thinking_only_is_asked_for_once_more_without_thinking(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.models[:] = [FakeModel(capabilities=("completion", "thinking"))]
+    fake_ollama.say(Answer(thinking="hm hm", prompt_tokens=10), Answer("8080", prompt_tokens=11))
+    reply, chunks = ask(make())
+    assert (reply.text, reply.thinking) == ("8080", "hm hm")
+    assert [body.get("think") for body in fake_ollama.chats] == [None, False]
+    assert "only thought" in notices(chunks)[-1]
+    assert (reply.usage.calls, reply.usage.prompt_tokens) == (2, 21)
+
+
+def test_thinking_only_is_not_asked_for_a_third_time(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer(thinking="hm"), Answer(thinking="hm"))
+    assert ask(make())[0].text == ""
+    assert len(fake_ollama.chats) == 2
+
+
+def test_gpt_oss_under_a_format_keeps_its_thinking(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.models[:] = [FakeModel("gpt-oss:20b", ("completion", "thinking"), family="gptoss")]
+    fake_ollama.say(Answer(thinking="hm"))
+    reply, _ = ask(make("gpt-oss:20b"), Request(QUESTION.messages, schema={"type": "object"}))
+    assert (reply.text, reply.thinking) == ("", "hm")
+    assert len(fake_ollama.chats) == 1
+
+
+def test_closing_the_stream_hangs_up_on_the_server(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer("a b c d e f g h", pause=0.1))
+    stream = cast("Generator[Chunk]", make().stream(QUESTION))
+    assert any(isinstance(chunk, Text) for chunk in stream)
+    assert not fake_ollama.hung_up.is_set()
+    stream.close()
+    assert fake_ollama.hung_up.wait(2.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a signal to one thread")
+def test_an_interrupt_while_waiting_hangs_up_on_the_server(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    def answer(body: dict[str, Any]) -> Answer:
+        signal.pthread_kill(main_thread, signal.SIGINT)
+        return Answer("never", stall=5.0)
+
+    main_thread = threading.get_ident()
+    fake_ollama.say(answer)
+    with pytest.raises(KeyboardInterrupt):
+        ask(make())
+    assert fake_ollama.hung_up.wait(2.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("", "http://127.0.0.1:11434"),
+        ("box", "http://box:11434"),
+        ("box:99", "http://box:99"),
+        ("http://box", "http://box:80"),
+        ("https://box/ollama/", "https://box:443/ollama"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("0.0.0.0:99", "http://127.0.0.1:99"),
+        ("[::1]:99", "http://[::1]:99"),
+        (":99", "http://127.0.0.1:99"),
+    ],
+)
+def test_hosts_are_read_as_ollama_reads_them(
+    given: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OLLAMA_HOST")
+    assert base_url(given) == url
+    monkeypatch.setenv("OLLAMA_HOST", given)
+    assert base_url("") == url
+
+
+@pytest.mark.parametrize("given", ["box:port", "ftp://box", "http://box:99999"])
+def test_a_host_that_is_none_is_named(given: str) -> None:
+    with pytest.raises(UsageError, match="not a host"):
+        base_url(given)
+
+
+def test_the_network_is_out_of_reach() -> None:
+    with pytest.raises(pytest.fail.Exception, match="reached out to 192"), socket.socket() as s:
+        s.connect(("192.0.2.1", 80))
