@@ -1,0 +1,142 @@
+"""To-dos in a Markdown file: task lists under one heading per list.
+
+A line is `- [ ] text ^1a2b3c4d`; an id that is missing is written with the next change. Every byte
+that is not a task line stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.files.lock import locked
+from openclaw.files.text import read_text, write_text
+from openclaw.memory.similar import same
+from openclaw.memory.taskedit import (
+    added,
+    clean,
+    list_names,
+    marked,
+    removed,
+    same_list,
+    without_list,
+)
+from openclaw.memory.tasklist import Item, due_of, scan
+
+LOCK_SECONDS = 5.0
+
+_BOX = re.compile(r"^(?:[-*]\s+)?\[[ xX]\]\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """One to-do. `due` is an ISO date or None; `line` counts from 1. `text` is as it is written,
+    with `due:...` and without the id."""
+
+    id: str
+    list: str
+    text: str
+    done: bool
+    due: str | None
+    line: int
+
+
+def parse(text: str) -> list[Todo]:
+    """The to-dos of a Markdown text, in its order."""
+    return [_todo(item) for item in scan(text).items]
+
+
+def matching(text: str, items: Sequence[Todo]) -> list[Todo]:
+    """The to-dos that a few words mean: that id, else that text, else all words in the text.
+
+    A misspelt text means none: `call Mario` must not tick off `call Maria`."""
+    wanted = " ".join(text.split())
+    ident = wanted.rpartition("^")[2].strip("() ").casefold()
+    by_id = [todo for todo in items if todo.id.casefold() == ident]
+    if by_id:
+        return by_id[:1]
+    folded = _plain(_BOX.sub("", wanted).partition(" ^")[0])
+    exact = [todo for todo in items if _plain(todo.text) == folded]
+    words = set(re.findall(r"\w+", folded))
+    return exact or [
+        todo for todo in items if words and words <= set(re.findall(r"\w+", todo.text.casefold()))
+    ]
+
+
+class TodoFile:
+    """The to-do file of a home. A missing file is an empty one; the first to-do makes it.
+
+    Changes are made under a lock; OpenclawError when it stays held or the file cannot be written.
+    """
+
+    def __init__(self, path: Path, lock: Path | None = None) -> None:
+        self.path = path
+        self.lock_seconds = LOCK_SECONDS
+        self._lock = lock or path.parent.parent / ".openclaw" / "locks" / "todo.lock"
+
+    def items(self) -> list[Todo]:
+        return parse(self._text())
+
+    def lists(self) -> list[str]:
+        return list_names(scan(self._text()))
+
+    def find(self, text: str) -> list[Todo]:
+        """The to-dos that an id, a text or some of its words mean; see `matching`."""
+        return matching(text, self.items())
+
+    def add(self, list_name: str, texts: Sequence[str]) -> list[Todo]:
+        """Add to-dos to a list ("" is the default one); returns them as they now stand."""
+        ids: list[str] = []
+
+        def change(text: str) -> str:
+            new, ids[:] = added(text, list_name, texts)
+            return new
+
+        self._change(change)
+        return [todo for todo in self.items() if todo.id in ids]
+
+    def similar(self, list_name: str, text: str) -> Todo | None:
+        """The open to-do of a list that says the same as a text."""
+        wanted = clean(text)
+        for todo in self.items():
+            if not todo.done and same_list(todo.list, list_name) and same(todo.text, wanted):
+                return todo
+        return None
+
+    def set_done(self, ident: str, done: bool) -> None:
+        self._change(lambda text: marked(text, ident, done))
+
+    def remove(self, ident: str) -> None:
+        self._change(lambda text: removed(text, ident))
+
+    def remove_list(self, name: str) -> list[Todo]:
+        """Remove a list; returns what was on it."""
+        gone: list[Todo] = []
+
+        def change(text: str) -> str:
+            new, items = without_list(text, name)
+            gone[:] = map(_todo, items)
+            return new
+
+        self._change(change)
+        return gone
+
+    def _text(self) -> str:
+        try:
+            return read_text(self.path)
+        except FileNotFoundError:
+            return ""
+
+    def _change(self, change: Callable[[str], str]) -> None:
+        with locked(self._lock, self.lock_seconds):
+            write_text(self.path, change(self._text()))
+
+
+def _todo(item: Item) -> Todo:
+    return Todo(item.id, item.list, item.text, item.done, due_of(item.text), item.at + 1)
+
+
+def _plain(text: str) -> str:
+    return text.casefold().strip(" .")

@@ -1,0 +1,191 @@
+"""One conversation, and its JSON form: version 2, with version 1 (a bare array) understood."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from openclaw.shapes import Entry, ToolUse, Usage
+
+VERSION = 2
+INTERRUPTED = "(interrupted)"
+TITLE_LENGTH = 60
+KNOWN = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint")
+HEAD = ("id", "title", "created_at", "updated_at", "model", "compressed_context")
+
+
+@dataclass(slots=True)
+class Session:
+    """One conversation. Times are ISO 8601 with offset; `extra` are keys of newer versions.
+
+    `stamp` is the MD5 of the file as this process last saw it, "" when it was never saved.
+    """
+
+    id: str
+    title: str = ""
+    created_at: str = ""
+    updated_at: str = ""
+    model: str = ""
+    compressed_context: str = ""
+    messages: list[Entry] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+    stamp: str = field(default="", repr=False, compare=False)
+
+
+class NotASession(ValueError):
+    """JSON of another shape; the text says what is wrong."""
+
+
+class TooNew(ValueError):
+    """A session of a later version of openclaw."""
+
+
+def to_json(session: Session) -> str:
+    """The session file's text: the head first, so that a listing need not read the messages."""
+    head = {name: getattr(session, name) for name in HEAD}
+    messages = [_entry_out(entry) for entry in session.messages]
+    whole = {"version": VERSION, **head, "messages": messages, **session.extra}
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def from_json(text: str, session_id: str) -> Session:
+    """A session from its file's text; calls whose end was never seen are marked interrupted.
+
+    Raises ValueError (of which NotASession and TooNew) when it is not one.
+    """
+    try:
+        data = json.loads(text)
+    except RecursionError as error:
+        raise NotASession("nested too deeply") from error
+    if isinstance(data, list):
+        return _from_version_1(data, session_id)
+    if not isinstance(data, dict) or not isinstance(data.get("messages"), list):
+        raise NotASession("no list of messages")
+    version = data.get("version", VERSION)
+    if isinstance(version, int) and version > VERSION:
+        raise TooNew(f"it has version {version}, this openclaw knows {VERSION}")
+    session = Session(session_id, messages=[_entry_in(item) for item in data["messages"]])
+    for name in HEAD[1:]:
+        value = data.get(name) or ""
+        if not isinstance(value, str):
+            raise NotASession(f"{name} is not a text")
+        setattr(session, name, value)
+    known = {"version", "messages", *HEAD}
+    session.extra = {key: value for key, value in data.items() if key not in known}
+    return session
+
+
+def title_of(messages: list[Entry]) -> str:
+    """The first words of what the user said first, at most about 60 characters."""
+    first = next((e.content for e in messages if e.role == "user" and e.content.strip()), "")
+    words = " ".join("".join(c if c.isprintable() else " " for c in first[:2000]).split())
+    if len(words) <= TITLE_LENGTH:
+        return words
+    cut = words[: TITLE_LENGTH - 3]
+    return (cut[: cut.rindex(" ")] if " " in cut[20:] else cut).rstrip(" ,;:") + "..."
+
+
+def _entry_out(entry: Entry) -> dict[str, Any]:
+    optional = {name: getattr(entry, name) for name in ("raw", "hint") if getattr(entry, name)}
+    return {
+        "role": entry.role,
+        "content": entry.content,
+        "context": entry.context,
+        "tool_calls": [
+            {"id": c.id, "tool": c.tool, "input": dict(c.input), "output": c.output, "ok": c.ok}
+            for c in entry.tool_calls
+        ],
+        "usage": asdict(entry.usage) if entry.usage else None,
+        "at": entry.at,
+        **optional,
+        **entry.extra,
+    }
+
+
+def _entry_in(item: Any) -> Entry:
+    if not isinstance(item, dict) or item.get("role") not in ("user", "assistant"):
+        raise NotASession("a message without the role user or assistant")
+    calls = item.get("tool_calls") or []
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        raise NotASession("tool_calls is not a list of objects")
+    texts = {name: item.get(name) or "" for name in ("content", "context", "at", "raw", "hint")}
+    if not all(isinstance(value, str) for value in texts.values()):
+        raise NotASession("the content of a message is not a text")
+    return Entry(
+        role=item["role"],
+        tool_calls=tuple(_call_in(call) for call in calls),
+        usage=_usage_in(item.get("usage")),
+        extra={key: value for key, value in item.items() if key not in KNOWN},
+        **texts,
+    )
+
+
+def _call_in(call: Mapping[str, Any]) -> ToolUse:
+    """A call in our keys, in those of the older designs, or in OpenAI's."""
+    function = call.get("function")
+    inner = function if isinstance(function, dict) else call
+    tool = str(inner.get("tool") or inner.get("name") or "")
+    output, ok = call.get("output"), call.get("ok")
+    ended = output is not None and (output != "" or ok is not False)
+    return ToolUse(
+        id=str(call.get("id") or ""),
+        tool=tool,
+        input=_input(inner.get("input", inner.get("arguments"))),
+        output=str(output) if ended else INTERRUPTED,
+        ok=ended and ok is not False,
+    )
+
+
+def _input(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {"input": value}
+    return value if isinstance(value, dict) else {} if value is None else {"input": value}
+
+
+def _usage_in(value: Any) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    whole = {item.name for item in fields(Usage) if isinstance(item.default, int)}
+    known = {item.name for item in fields(Usage)}
+    numbers: dict[str, Any] = {
+        key: int(number) if key in whole else float(number)
+        for key, number in value.items()
+        if key in known and isinstance(number, int | float) and math.isfinite(number)
+    }
+    return Usage(**numbers)
+
+
+def _from_version_1(items: list[Any], session_id: str) -> Session:
+    """A bare array of messages. Results in messages of their own go to the calls they answer;
+    messages of other roles are kept under the key `version_1_other`."""
+    messages: list[Entry] = []
+    other = []
+    for item in items:
+        role = item.get("role") if isinstance(item, dict) else None
+        if role == "tool" and messages and _answer(messages, str(item.get("content") or "")):
+            continue
+        if role in ("user", "assistant"):
+            messages.append(_entry_in(item))
+        elif isinstance(role, str):
+            other.append(item)
+        else:
+            raise NotASession("a message without a role")
+    extra = {"version_1_other": other} if other else {}
+    return Session(session_id, title_of(messages), messages=messages, extra=extra)
+
+
+def _answer(messages: list[Entry], output: str) -> bool:
+    """Give `output` to the first call of the last message that has none."""
+    calls = list(messages[-1].tool_calls)
+    for number, call in enumerate(calls):
+        if call.output == INTERRUPTED and not call.ok:
+            calls[number] = replace(call, output=output, ok=True)
+            messages[-1] = replace(messages[-1], tool_calls=tuple(calls))
+            return True
+    return False

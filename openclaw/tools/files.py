@@ -1,0 +1,220 @@
+"""Tools for the files of the home. Docstrings' first lines are what the model reads."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.files.home import Home
+from openclaw.files.text import decode, md5, write_text
+from openclaw.shapes import Ledger, ToolProblem
+from openclaw.tools.editing import replaced
+from openclaw.tools.paths import existing_file, existing_folder, new_file, tidy, visible_files
+from openclaw.tools.searching import found_text
+from openclaw.tools.toolbox import Tool, tool
+
+PAGE_LINES = 200
+PAGE_CHARS = 6_000
+LONGEST_LINE = 2_000
+LISTED = 150
+LISTED_IN_FOLDER = 40
+MAX_BYTES = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileTools:
+    """The six file tools over one home. They raise ToolProblem for what the model can mend and
+    OpenclawError for what the user must (disk full, read-only)."""
+
+    home: Home
+    ledger: Ledger
+
+    def tools(self) -> list[Tool]:
+        return [
+            tool(self.list_files),
+            tool(self.read_file),
+            tool(self.search_files),
+            tool(self.write_file, effect="write"),
+            tool(self.edit_file, effect="write"),
+            tool(self.append_file, effect="write"),
+        ]
+
+    def list_files(self, folder: str = "") -> str:
+        """List the files."""
+        start = existing_folder(self.home, folder)
+        groups: dict[str, list[str]] = {}
+        for file in visible_files(self.home, start):
+            path = self.home.relative(file)
+            groups.setdefault(path.rpartition("/")[0], []).append(path)
+        if not groups:
+            return "There are no files."
+        lines: list[str] = []
+        for name, paths in groups.items():
+            room = min(LISTED_IN_FOLDER if len(groups) > 1 else LISTED, LISTED - len(lines))
+            if name.partition("/")[0] == "sessions" and len(groups) > 1:
+                room = 0
+            lines += paths[: max(room, 0)]
+            if len(paths) > room:
+                lines.append(f"{name or '.'}/ ({len(paths) - max(room, 0)} more files)")
+        return "\n".join(lines[: 2 * LISTED])
+
+    def read_file(self, path: str, from_line: int = 1) -> str:
+        """Read a text file."""
+        target = existing_file(self.home, path)
+        name = self.home.relative(target)
+        data = self._bytes(target, name)
+        text = decode(data)
+        lines = re.split(r"\r\n|\n|\r", text)
+        if lines and not lines[-1]:
+            lines.pop()
+        if not lines:
+            self.ledger.read[name] = md5(data)
+            return f"{name} is empty."
+        start = max(from_line, 1)
+        if start > len(lines):
+            raise ToolProblem(f"{name} has only {len(lines)} lines.")
+        page = _page(lines[start - 1 :])
+        end = start + len(page) - 1
+        if end == len(lines) and "\ufffd" not in text:
+            self.ledger.read[name] = md5(data)
+        return _shown(name, page, start, len(lines), "\ufffd" in text)
+
+    def search_files(self, text: str, folder: str = "") -> str:
+        """Find lines with a text in the files."""
+        return found_text(self.home, text, existing_folder(self.home, folder))
+
+    def write_file(self, path: str, content: str) -> str:
+        """Create a file."""
+        target = new_file(self.home, path)
+        name = self.home.relative(target)
+        content = _ended(content)
+        old = self._old_text(target, name)
+        if old is None or not old.strip():
+            self._write(target, name, old, content)
+            return f"Created {name} ({_count(content)})."
+        if old == content:
+            raise ToolProblem(f"{name} already holds exactly this text.")
+        known = self.ledger.read.get(name)
+        if known is None:
+            raise ToolProblem(
+                f"{name} exists and was not read. Use edit_file or append_file, or read it first."
+            )
+        if known != md5(target):
+            raise ToolProblem(f"{name} was changed meanwhile. Read it again first.")
+        self._write(target, name, old, content)
+        return f"Replaced {name} ({_count(content)})."
+
+    def edit_file(self, path: str, find: str, replace: str) -> str:
+        """Replace a text in a file; find is copied from the file."""
+        target = existing_file(self.home, path)
+        name = self.home.relative(target)
+        old = self._old_text(target, name) or ""
+        new, line = replaced(old, find, replace)
+        self._write(target, name, old, new)
+        return f"Changed {name}, line {line}:\n{_difference(old, new)}"
+
+    def append_file(self, path: str, text: str) -> str:
+        """Add text at the end of a file."""
+        target = self._appended(path)
+        name = self.home.relative(target)
+        old = self._old_text(target, name)
+        newline = "\r\n" if "\r\n" in (old or "") else "\n"
+        start = (old or "") + (newline if old and not old.endswith(("\n", "\r")) else "")
+        new = start + _ended(text.lstrip("\n") if old else text).replace("\n", newline)
+        if new == start:
+            raise ToolProblem("text is empty: nothing to append.")
+        self._write(target, name, old, new)
+        added = _difference(old or "", new)
+        return f"{'Appended to' if old is not None else 'Created'} {name}:\n{added}"
+
+    def _appended(self, path: str) -> Path:
+        if "/" in tidy(path):
+            return new_file(self.home, path)
+        try:
+            return existing_file(self.home, path)
+        except ToolProblem:
+            return new_file(self.home, path)
+
+    def _bytes(self, target: Path, name: str) -> bytes:
+        if target.stat().st_size > MAX_BYTES:
+            raise ToolProblem(f"{name} is larger than {MAX_BYTES // 1_000_000} MB; too large.")
+        data = target.read_bytes()
+        if b"\0" in data[:8192]:
+            raise ToolProblem(f"{name} is not a text file ({len(data):,} bytes).")
+        return data
+
+    def _old_text(self, target: Path, name: str) -> str | None:
+        """The text a file has now, None without one. Raises ToolProblem for what is not text."""
+        if not target.exists():
+            return None
+        if not target.is_file():
+            raise ToolProblem(f"{name} is not a regular file.")
+        data = self._bytes(target, name)
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise ToolProblem(f"{name} is not UTF-8 text; it is not changed.") from None
+        return decode(data)
+
+    def _write(self, target: Path, name: str, old: str | None, new: str) -> None:
+        known = self.ledger.read.get(name)
+        whole = old is None or not old.strip() or (known is not None and known == md5(target))
+        self.ledger.before.setdefault(name, old)
+        write_text(target, new)
+        if whole:
+            self.ledger.read[name] = md5(target)
+
+
+def _page(lines: list[str]) -> list[str]:
+    page: list[str] = []
+    room = PAGE_CHARS
+    for line in lines[:PAGE_LINES]:
+        room -= min(len(line), LONGEST_LINE) + 1
+        if room < 0 and page:
+            break
+        page.append(line)
+    return page
+
+
+def _shown(name: str, page: list[str], start: int, total: int, damaged: bool) -> str:
+    end = start + len(page) - 1
+    head = f"{name}, lines {start}-{end} of {total}"
+    if damaged:
+        head += " (not valid UTF-8; unreadable bytes are shown as \ufffd)"
+    body = "\n".join(
+        line
+        if len(line) <= LONGEST_LINE
+        else f"{line[:LONGEST_LINE]} [cut: {len(line):,} characters in this line]"
+        for line in page
+    )
+    more = (
+        f"\n[{total - end} more lines: read_file with from_line {end + 1}]" if end < total else ""
+    )
+    return f"{head}:\n{body}{more}"
+
+
+def _ended(text: str) -> str:
+    text = text.replace("\r\n", "\n")
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _count(text: str) -> str:
+    lines = len(text.splitlines())
+    return f"{lines} line{'' if lines == 1 else 's'}"
+
+
+def _difference(old: str, new: str, most: int = 8) -> str:
+    """The changed lines with - and +, as a model can check them."""
+    before, after = old.splitlines(), new.splitlines()
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    lines = [f"- {line}" for line in before[start : len(before) - end]]
+    lines += [f"+ {line}" for line in after[start : len(after) - end]]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], f"... {len(lines) - most + 1} more changed lines"]
+    return "\n".join(line[:200] for line in lines)

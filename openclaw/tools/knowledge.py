@@ -1,0 +1,303 @@
+"""To-dos, memories and skills as tools. The rooms they come from meet here as protocols."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from openclaw.files.home import Home
+from openclaw.files.text import read_text
+from openclaw.shapes import Ledger, ToolProblem
+from openclaw.tools.toolbox import Form, Tool, tool
+
+DEFAULT_LIST = "Tasks"
+SHOWN_DONE = 5
+SHOWN_OPEN = 60
+
+Where = Literal["lasting", "today"]
+Action = Literal["list", "add", "done", "undone", "remove", "remove_list"]
+
+# Names by which models mean "the" list.
+_NO_LIST = frozenset(
+    (
+        *("", "todo", "todos", "to-do", "to-dos", "to do", "todo list", "to-do list", "to do list"),
+        *("default", "inbox", "list", "my list", "task", "tasks"),
+    )
+)
+
+
+class TodoItem(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def list(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def done(self) -> bool: ...
+
+
+class TodoStore(Protocol):
+    """The to-do file. `similar` gives the open to-do of a list that says the same as a text."""
+
+    @property
+    def path(self) -> Path: ...
+    def items(self) -> Sequence[TodoItem]: ...
+    def lists(self) -> Sequence[str]: ...
+    def find(self, text: str, /) -> Sequence[TodoItem]: ...
+    def add(self, list_name: str, texts: Sequence[str], /) -> Sequence[TodoItem]: ...
+    def similar(self, list_name: str, text: str, /) -> TodoItem | None: ...
+    def set_done(self, ident: str, done: bool, /) -> None: ...
+    def remove(self, ident: str, /) -> None: ...
+    def remove_list(self, name: str, /) -> Sequence[TodoItem]: ...
+
+
+class NoteStore(Protocol):
+    """The memory folder. `remember` raises ToolProblem for what is known already."""
+
+    def target(self, where: Where, /) -> Path: ...
+    def remember(self, text: str, where: Where, /) -> tuple[Path, int]: ...
+
+
+class SkillShelf(Protocol):
+    def names(self) -> Sequence[str]: ...
+    def body(self, name: str, /) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeTools:
+    home: Home
+    ledger: Ledger
+    todos: TodoStore
+    notes: NoteStore
+    skills: SkillShelf
+
+    def tools(self) -> list[Tool]:
+        return [
+            tool(
+                self.todo,
+                forms=(
+                    Form("read", {"action": "list"}),
+                    Form("write", {"action": "add"}, ("list", "items")),
+                    Form("write", {"action": "done"}, ("item",)),
+                    Form("write", {"action": "undone"}, ("item",)),
+                    Form("write", {"action": "remove"}, ("item",)),
+                    Form("write", {"action": "remove_list"}, ("list",)),
+                ),
+                legal=self._legal_todos,
+            ),
+            tool(self.remember, forms=(Form("write", arguments=("fact", "where")),)),
+            tool(self.read_skill, legal=lambda: {"name": self.skills.names()}),
+        ]
+
+    def todo(
+        self,
+        action: Action,
+        list: str = "",
+        items: list[str] | None = None,
+        item: str = "",
+    ) -> str:
+        """Show or change to-dos: add items to a list, mark one item done."""
+        match action:
+            case "list":
+                return self._listed(list)
+            case "add":
+                return self._add(list, items or ([item] if item else []))
+            case "remove_list":
+                return self._remove_list(list or item)
+        texts = items or ([item] if item else [])
+        if not texts:
+            raise ToolProblem(f"{action} needs item. To-dos:\n{self._listed('')}")
+        return self._change(action, texts, list)
+
+    def remember(self, fact: str, where: Where = "lasting") -> str:
+        """Keep a fact in memory."""
+        target = self.notes.target(where)
+        old = _text(target)
+        path, line = self.notes.remember(fact, where)
+        name = self.home.relative(path)
+        self.ledger.before.setdefault(name, old)
+        return f"Remembered in {name}, line {line}."
+
+    def read_skill(self, name: str) -> str:
+        """Read the instructions of a skill before a task it fits."""
+        names = self.skills.names()
+        found = _skill_named(name, names)
+        if found is None:
+            raise ToolProblem(f"There is no skill {name}. Skills: {', '.join(names) or 'none'}.")
+        return f"Skill {found}:\n{self.skills.body(found)}"
+
+    def _legal_todos(self) -> Mapping[str, Sequence[str]]:
+        items = self.todos.items()
+        return {
+            "done.item": _labels(items, [todo for todo in items if not todo.done]),
+            "undone.item": _labels(items, [todo for todo in items if todo.done]),
+            "remove.item": _labels(items, items),
+            "remove_list.list": self.todos.lists(),
+        }
+
+    def _listed(self, name: str) -> str:
+        items = self.todos.items()
+        if not items:
+            return "There are no to-dos."
+        wanted = self._list_named(name) if name.strip() else None
+        if name.strip().casefold() not in _NO_LIST and wanted not in self.todos.lists():
+            raise ToolProblem(f"There is no list {name}. To-dos:\n{self._listed('')}")
+        lists = dict.fromkeys(todo.list for todo in items)
+        if wanted in lists:
+            return _list_lines(str(wanted), items)
+        return _open_lines(items)
+
+    def _add(self, name: str, texts: Sequence[str]) -> str:
+        if not texts:
+            raise ToolProblem("add needs items: the texts of the new to-dos.")
+        list_name = self._list_named(name)
+        new: list[str] = []
+        known: list[str] = []
+        for text in _different(texts):
+            (known if self.todos.similar(list_name, text) else new).append(text)
+        if not new:
+            raise ToolProblem(
+                f"Already there: {', '.join(known)}. Nothing was added.\n{self._listed(list_name)}"
+            )
+        self._before()
+        added = self.todos.add(list_name, new)
+        words = f"Added to {added[0].list}: {', '.join(todo.text for todo in added)}."
+        if known:
+            words += f" Already there: {', '.join(known)}."
+        return f"{words}\n{_list_lines(added[0].list, self.todos.items())}"
+
+    def _change(self, action: Action, texts: Sequence[str], name: str) -> str:
+        items = self.todos.items()
+        chosen = [self._meant(text, items, name, action) for text in texts]
+        wanted = action == "done"
+        if action != "remove" and all(todo.done == wanted for todo in chosen):
+            state = "done" if wanted else "open"
+            raise ToolProblem(f"{chosen[0].text} is {state} already.\n{self._listed('')}")
+        self._before()
+        for todo in chosen:
+            if action == "remove":
+                self.todos.remove(todo.id)
+            else:
+                self.todos.set_done(todo.id, wanted)
+        words = {"done": "Marked done", "undone": "Marked open", "remove": "Removed"}[action]
+        told = f"{words}: {', '.join(todo.text for todo in chosen)}."
+        lists = dict.fromkeys(todo.list for todo in chosen)
+        now = self.todos.items()
+        return "\n".join([told, *(_list_lines(list_name, now) for list_name in lists)])
+
+    def _remove_list(self, name: str) -> str:
+        if not name.strip():
+            raise ToolProblem(f"remove_list needs list: {', '.join(self.todos.lists())}.")
+        list_name = self._list_named(name)
+        self._before()
+        gone = self.todos.remove_list(list_name)
+        return f"Removed the list {list_name} with {len(gone)} to-dos.\n{self._listed('')}"
+
+    def _meant(self, text: str, items: Sequence[TodoItem], name: str, action: Action) -> TodoItem:
+        """The to-do that a model names by id or text; among several those that can change."""
+        list_name = self._list_named(name) if name.strip() else ""
+        found = [*self.todos.find(text)]
+        found = [todo for todo in found if todo.list == list_name] or found
+        if len(found) > 1 and action != "remove":
+            found = [todo for todo in found if todo.done == (action == "undone")] or found
+        if len(found) == 1:
+            return found[0]
+        if found:
+            labels = _labels(items, found)
+            raise ToolProblem(f"{text} fits several; say which: {'; '.join(labels)}.")
+        raise ToolProblem(f"There is no to-do {text}. To-dos:\n{self._listed('')}")
+
+    def _list_named(self, name: str) -> str:
+        """The name of a live list as it is written; a new name with a capital; Tasks for none."""
+        bare = _bare_list(name)
+        if bare.casefold() in _NO_LIST:
+            return DEFAULT_LIST
+        known = {_singular(_bare_list(each)): each for each in reversed(self.todos.lists())}
+        return known.get(_singular(bare)) or bare[:1].upper() + bare[1:]
+
+    def _before(self) -> None:
+        path = self.todos.path
+        self.ledger.before.setdefault(self.home.relative(path), _text(path))
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return read_text(path)
+    except FileNotFoundError:
+        return None
+
+
+def _different(texts: Sequence[str]) -> Sequence[str]:
+    """The texts as single lines, each once whatever its case, in their order."""
+    once: dict[str, str] = {}
+    for line in (" ".join(text.split()) for text in texts):
+        once.setdefault(line.casefold(), line)
+    return [*once.values()]
+
+
+def _bare_list(name: str) -> str:
+    """A list's name without what models put around it: "the Groceries list" is Groceries."""
+    words = " ".join(name.strip().strip("#\"'").split())
+    if words.casefold() in _NO_LIST:
+        return words
+    return re.sub(r"^(?:my|the)\s+|\s+list$", "", words, flags=re.IGNORECASE)
+
+
+def _singular(name: str) -> str:
+    """For comparing: "grocery" and "Groceries" are one list."""
+    return re.sub(r"(?<=\w\w)s$", "", re.sub(r"ies$", "y", name.casefold()))
+
+
+def _labels(items: Sequence[TodoItem], chosen: Sequence[TodoItem]) -> list[str]:
+    """How to-dos are named: by their text, with the id where two have the same."""
+    texts = [todo.text.casefold() for todo in items]
+    return [
+        todo.text if texts.count(todo.text.casefold()) == 1 else f"{todo.text} ^{todo.id}"
+        for todo in chosen
+    ]
+
+
+def _list_lines(name: str, items: Sequence[TodoItem]) -> str:
+    """A list as the model sees it: open to-dos, then the last done ones."""
+    own = [todo for todo in items if todo.list == name]
+    undone = [todo for todo in own if not todo.done]
+    done = [todo for todo in own if todo.done]
+    shown = undone[:SHOWN_OPEN] + done[-SHOWN_DONE:]
+    marks = [f"[{'x' if todo.done else ' '}] " for todo in shown]
+    lines = [mark + label for mark, label in zip(marks, _labels(own, shown), strict=True)]
+    hidden = len(own) - len(shown)
+    if hidden:
+        lines.append(f"({hidden} more)")
+    return "\n".join([f"{name}:" if own else f"{name} is empty.", *lines])
+
+
+def _open_lines(items: Sequence[TodoItem]) -> str:
+    """All open to-dos, each with its list: under a heading a small model takes the list's name for
+    a to-do, and a done one for an open one."""
+    undone = [todo for todo in items if not todo.done]
+    shown = undone[:SHOWN_OPEN]
+    labels = zip(_labels(items, shown), shown, strict=True)
+    lines = [f"- {label} ({todo.list})" for label, todo in labels]
+    if len(undone) > len(shown):
+        lines.append(f"({len(undone) - len(shown)} more open)")
+    done = len(items) - len(undone)
+    lines.insert(0, "Open to-dos:" if lines else "No open to-dos.")
+    return "\n".join([*lines, f"({done} done)"] if done else lines)
+
+
+def _skill_named(name: str, names: Sequence[str]) -> str | None:
+    plain = re.sub(r"[\s_]+", "-", name.strip().strip("\"'`").casefold())
+    plain = re.sub(r"^(?:read|use|skill|the|skills/)[-/]|/skill\.md$|-skill$", "", plain)
+    known = {each.casefold(): each for each in names}
+    for candidate in (name.strip().casefold(), plain):
+        if candidate in known:
+            return known[candidate]
+    near = difflib.get_close_matches(plain, known, n=1, cutoff=0.7)
+    within = [each for each in known if each in plain]
+    chosen = near or (within if len(within) == 1 else [])
+    return known[chosen[0]] if chosen else None

@@ -1,0 +1,284 @@
+"""Tools from functions, lenient arguments, schemas for the grammar, the policy's gate."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import pytest
+
+from openclaw.errors import OpenclawError
+from openclaw.shapes import Effect, Ledger, ToolCall, ToolProblem
+from openclaw.tools.policy import Policy
+from openclaw.tools.toolbox import Form, Outcome, Toolbox, tool
+
+ALL: frozenset[Effect] = frozenset({"read", "write", "network"})
+
+
+def read_page(path: str, from_line: int = 1) -> str:
+    """Read one
+    page.
+
+    This is not for the model.
+    """
+    return f"{path}@{from_line}"
+
+
+def shelf(
+    action: Literal["list", "add", "done"], items: list[str] | None = None, item: str = ""
+) -> str:
+    """Show or change."""
+    return f"{action} {items} {item}"
+
+
+def fail(kind: str) -> str:
+    """Fail."""
+    raise {
+        "problem": ToolProblem("no such thing; there is a, b"),
+        "missing": FileNotFoundError(errno.ENOENT, "No such file", "/secret/place/x.md"),
+        "full": OSError(errno.ENOSPC, "No space left"),
+        "ours": OpenclawError("the disk is full", "free space"),
+        "bug": KeyError("k"),
+    }[kind]
+
+
+FORMS = (
+    Form("read", {"action": "list"}),
+    Form("write", {"action": "add"}, ("items",)),
+    Form("write", {"action": "done"}, ("item",)),
+)
+
+
+def legal() -> Mapping[str, Sequence[str]]:
+    return {"done.item": ["milk", "tea", "milk"]}
+
+
+def make_box(policy: Policy | None = None, ledger: Ledger | None = None, **more: Any) -> Toolbox:
+    tools = [tool(read_page), tool(shelf, forms=FORMS, legal=legal), tool(fail)]
+    return Toolbox(tools, policy or Policy("full"), ledger or Ledger(), **more)
+
+
+def run(name: str, arguments: Any, box: Toolbox | None = None) -> Outcome:
+    return (box or make_box()).run(ToolCall("1", name, arguments))
+
+
+def test_a_typed_function_becomes_a_flat_schema_and_one_line() -> None:
+    made = tool(read_page)
+    assert made.description == "Read one page."
+    assert made.parameters == {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "from_line": {"type": "integer"}},
+        "required": ["path"],
+    }
+    assert made.forms == (Form("read", arguments=("path",)),)
+    assert tool(shelf).parameters["properties"] == {
+        "action": {"type": "string", "enum": ["list", "add", "done"]},
+        "items": {"type": "array", "items": {"type": "string"}},
+        "item": {"type": "string"},
+    }
+
+
+def test_a_type_that_no_model_can_give_is_an_error_of_ours() -> None:
+    def odd(thing: bytes) -> str:
+        """Odd."""
+        return str(thing)
+
+    with pytest.raises(TypeError):
+        tool(odd)
+
+
+def test_lines_and_specs_name_all_tools() -> None:
+    box = make_box()
+    assert box.lines() == (
+        "read_page(path, from_line?): Read one page.\n"
+        "shelf(action=list|add|done, items[]?, item?): Show or change.\n"
+        "fail(kind): Fail."
+    )
+    assert box.specs()[2] == {
+        "type": "function",
+        "function": {
+            "name": "fail",
+            "description": "Fail.",
+            "parameters": {
+                "type": "object",
+                "properties": {"kind": {"type": "string"}},
+                "required": ["kind"],
+            },
+        },
+    }
+    assert box.arguments["read_page"] == ("path", "from_line")
+
+
+def test_a_shape_has_the_tool_first_then_fixed_and_needed_arguments() -> None:
+    shapes = make_box().shapes(frozenset({"write"}))
+    assert shapes == [
+        {
+            "type": "object",
+            "properties": {
+                "tool": {"const": "shelf"},
+                "action": {"const": "add"},
+                "items": {
+                    "type": "array",
+                    "items": {"type": "string", "minLength": 1},
+                    "minItems": 1,
+                    "maxItems": 20,
+                },
+            },
+            "required": ["tool", "action", "items"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {
+                "tool": {"const": "shelf"},
+                "action": {"const": "done"},
+                "item": {"type": "string", "enum": ["milk", "tea"]},
+            },
+            "required": ["tool", "action", "item"],
+            "additionalProperties": False,
+        },
+    ]
+    assert list(shapes[0]["properties"]) == shapes[0]["required"]
+
+
+def test_shapes_are_chosen_by_effect() -> None:
+    box = make_box()
+    assert [s["properties"]["tool"]["const"] for s in box.shapes(frozenset({"read"}))] == [
+        "read_page",
+        "shelf",
+        "fail",
+    ]
+    assert len(box.shapes(ALL)) == 5
+    assert box.shapes(frozenset()) == []
+
+
+def test_a_form_without_a_legal_value_is_left_out_and_a_long_list_is_free() -> None:
+    none = Toolbox([tool(read_page, legal=lambda: {"path": []})], Policy("full"), Ledger())
+    assert none.shapes(ALL) == []
+    many = [str(number) for number in range(100)]
+    free = Toolbox([tool(read_page, legal=lambda: {"path": many})], Policy("full"), Ledger())
+    assert free.shapes(ALL)[0]["properties"]["path"] == {"type": "string", "minLength": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "text"),
+    [
+        ("read_page", {"path": "a", "from_line": "3"}, "a@3"),
+        ("read_page", {"path": "a", "from_line": 3.0}, "a@3"),
+        ("read_page", {"file": "a"}, "a@1"),
+        ("read_page", {"filename": "a", "offset": 2}, "a@2"),
+        ("read_page", {"path": ["a"]}, "a@1"),
+        ("read_page", {"path": 7}, "7@1"),
+        ("read_page", {"path": "a", "from_line": None}, "a@1"),
+        ("read_page", '{"path": "a", "from_line": 4}', "a@4"),
+        ("read_page", "a.md", "a.md@1"),
+        ("read_page", {"arguments": {"path": "a"}}, "a@1"),
+        ("read-page", {"path": "a"}, "a@1"),
+        ("functions.Read_Page", {"path": "a"}, "a@1"),
+        ("shelf", {"action": "Add", "items": "milk, tea"}, "add ['milk, tea'] "),
+        ("shelf", {"action": "add", "items": '["milk", "tea"]'}, "add ['milk', 'tea'] "),
+        ("shelf", {"action": "add", "items": [{"text": "milk"}, ""]}, "add ['milk'] "),
+        ("shelf", {"action": "complete", "id": "milk"}, "done None milk"),
+        ("shelf", {"action": "show"}, "list None "),
+    ],
+)
+def test_what_models_write_is_taken_as_meant(name: str, given: Any, text: str) -> None:
+    assert run(name, given) == Outcome(text, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("read_page", {}, ["needs path", "read_page(path, from_line?)"]),
+        ("read_page", {"path": "a", "colour": "red"}, ["no argument colour", "read_page(path"]),
+        ("read_page", {"path": "a", "from_line": "soon"}, ["from_line is not a whole number"]),
+        ("read_page", {"path": "a", "from_line": True}, ["from_line is not a whole number"]),
+        ("read_page", {"path": {"a": 1}}, ["path is not a text"]),
+        ("shelf", {"action": "paint"}, ["one of list, add, done"]),
+        ("shelf", {"action": "add", "items": []}, ["items is not a list of texts"]),
+        ("shelf", {"action": "add", "items": 3}, ["items is not a list of texts"]),
+        ("raed_page", {}, ["No tool raed_page", "Did you mean read_page?", "shelf, fail"]),
+        ("", {}, ["No tool", "Tools: read_page"]),
+    ],
+)
+def test_a_wrong_call_is_answered_with_the_right_one(
+    name: str, given: Any, words: list[str]
+) -> None:
+    outcome = run(name, given)
+    assert not outcome.ok
+    assert all(word in outcome.text for word in words), outcome.text
+    assert len(outcome.text) < 200
+
+
+def test_the_tools_own_mistakes_become_short_text() -> None:
+    assert run("fail", {"kind": "problem"}) == Outcome("no such thing; there is a, b", False)
+    missing = run("fail", {"kind": "missing"})
+    assert missing == Outcome("That did not work. x.md: no such file.", False)
+    assert run("fail", {"kind": "bug"}) == Outcome("fail failed: KeyError: 'k'", False)
+
+
+@pytest.mark.parametrize("kind", ["full", "ours"])
+def test_what_only_the_user_can_mend_rises(kind: str) -> None:
+    with pytest.raises(OpenclawError) as raised:
+        run("fail", {"kind": kind})
+    assert raised.value.hint
+
+
+def test_the_effect_is_that_of_the_form_and_the_worst_when_unclear() -> None:
+    box = make_box()
+    assert box.effect(ToolCall("1", "shelf", {"action": "list"})) == "read"
+    assert box.effect(ToolCall("1", "shelf", {"action": "add", "items": ["x"]})) == "write"
+    assert box.effect(ToolCall("1", "shelf", {})) == "write"
+    assert box.effect(ToolCall("1", "nothing", {})) is None
+
+
+def test_a_refused_call_does_not_run_and_is_written_down() -> None:
+    ledger = Ledger()
+    box = make_box(Policy("read-only"), ledger)
+    outcome = run("shelf", {"action": "add", "items": ["x"]}, box)
+    assert not outcome.ok
+    assert "mode read-only" in outcome.text
+    assert ledger.refused == ["shelf (write): mode read-only"]
+    assert run("shelf", {"action": "list"}, box).ok
+
+
+def test_the_user_is_asked_with_the_arguments_and_decides() -> None:
+    asked: list[tuple[str, dict[str, Any], Effect]] = []
+    reply = {"yes": True}
+
+    def ask(name: str, arguments: Mapping[str, Any], effect: Effect) -> bool:
+        asked.append((name, dict(arguments), effect))
+        return reply["yes"]
+
+    ledger = Ledger()
+    box = make_box(Policy("ask", ask), ledger)
+    assert run("shelf", {"action": "add", "items": "x"}, box).ok
+    assert asked == [("shelf", {"action": "add", "items": ["x"]}, "write")]
+    assert ledger.refused == []
+    reply["yes"] = False
+    refused = run("shelf", {"action": "add", "items": "x"}, box)
+    assert not refused.ok
+    assert "the user said no" in refused.text
+    assert len(ledger.refused) == 1
+
+
+def test_where_nobody_can_be_asked_the_answer_is_no() -> None:
+    ledger = Ledger()
+    assert not run("shelf", {"action": "done", "item": "x"}, make_box(Policy("ask"), ledger)).ok
+    assert ledger.refused == ["shelf (write): mode ask"]
+
+
+def test_long_output_is_cut_at_a_line_end_and_says_so() -> None:
+    def much() -> str:
+        """Much."""
+        return "line of text\n" * 500_000
+
+    box = Toolbox([tool(much)], Policy("full"), Ledger(), max_chars=1_000)
+    outcome = run("much", {}, box)
+    body, _, note = outcome.text.rpartition("\n")
+    assert outcome.ok
+    assert set(body.split("\n")) == {"line of text"}
+    assert len(body) <= 1_000
+    assert note.startswith("[Cut: ")
+    assert "6,500,000" in note
