@@ -1,0 +1,230 @@
+"""What code can tell from the words of a request, so that a small model need not guess.
+
+A 1.5B model invents folders, takes a file's content for known, changes what it was only asked
+about and overlooks a fitting skill. A line in the tail that names the real path, and a grammar that
+leaves only what fits, mend most of it (docs/small-models.md). Where no cue is found the model
+decides; words of languages that are not listed here only mean fewer cues.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
+DOMAIN = re.compile(r"\.(?:com|org|net|io|dev|eu|de|at|ch|fr|es|uk|edu|gov)$", re.I)
+WORD = re.compile(r"[^\W_]{3,}")
+COMMON = frozenset(
+    """about after all also and any are ask asks before but call can does file files for from get
+    has have her him his how into its just let like make makes may more most much need needs new
+    not now one only other our out please put set she short should skill some than that the their
+    them then there these they this those use used user uses using was what when where which who
+    will with write writes you your""".split()
+)
+REMEMBER = re.compile(
+    r"^(?:(?:please|can you|could you|bitte)\b[ ,]*)?(?:remember|keep in mind|don'?t forget|"
+    r"note that|merk dir|merke dir|vergiss nicht|retiens|souviens|recuerda|ricorda)\b",
+    re.I,
+)
+ASKS = re.compile(
+    r"^\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|am|was|were|did|does|"
+    r"(?:do|have|has) (?:I|you|we|they|he|she|it|any|my)|"
+    r"wer|wen|wem|was|wann|wo|warum|wie|welche\w*|wieviel\w*|qui|quand|quel\w*|combien|comment|"
+    r"pourquoi|qu\u00e9|qui\u00e9n|cu\u00e1\w+|d\u00f3nde|c\u00f3mo|chi|quando|dove|quale|quanto)\b"
+    r"|[?\uff1f]\s*$",
+    re.I,
+)
+BEGS = re.compile(
+    r"\b(?:can|could|would|will|won't) (?:you|we)\b|\bplease\b|\bwhy (?:don't|not)\b|"
+    r"\bhow about\b|\b(?:k\u00f6nntest|kannst|w\u00fcrdest) du\b|\bbitte\b|\bpeux-tu\b|"
+    r"\bpuedes\b|\bpuoi\b",
+    re.I,
+)
+LOOKS = re.compile(
+    r"\b(?:tell|say|show|read|list|give|explain|find|look|check|see|know|answer|compare)\b", re.I
+)
+ORDERS = re.compile(
+    r"\b(?:add|put|write|create|make|change|set|delete|remove|save|store|edit|replace|rename|"
+    r"append|remember|mark|tick|fix|correct|update|move|insert)\b",
+    re.I,
+)
+LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
+TODO_WORDS = frozenset("todo todos to-do to-dos".split())
+DONE_WORDS = re.compile(
+    r"\b(?:done|finished|completed?|tick\w*|check(?:ed)? off|mark\w*|cross\w*|bought|sent|"
+    r"erledigt|fertig|abgehakt|gekauft|termin\u00e9|fait|hecho|fatto)\b",
+    re.I,
+)
+OPERATORS = {
+    "+": ("+", "plus"),
+    "-": ("-", "minus", "less"),
+    "*": ("*", "x", "\u00d7", "times", "multiplied by", "mal", "fois", "por", "per"),
+    "/": ("/", "\u00f7", "divided by", "over", "geteilt durch"),
+}
+NUMBER = r"\d+(?:\.\d+)?"
+SUM = re.compile(
+    rf"({NUMBER})\s*("
+    + "|".join(re.escape(word) for words in OPERATORS.values() for word in words)
+    + rf")\s*({NUMBER})",
+    re.I,
+)
+SHARE = re.compile(rf"({NUMBER})\s*(?:%|percent|prozent)\s*(?:of|von)\s*({NUMBER})", re.I)
+SKILL_OVERLAP = 2
+"""Content words that request and skill must share; a word of the skill's name counts twice."""
+
+LANGUAGES = {
+    "German": "der die das und ist nicht ein eine ich wie wo wer wann welche mir mein auf mit",
+    "French": "le la les des est une je tu quel quelle comment o\u00f9 mon ma mes avec pour dans",
+    "Spanish": "el los las una es qu\u00e9 cu\u00e1l d\u00f3nde c\u00f3mo mi mis con para en del",
+    "Italian": "il lo gli una \u00e8 che qual dove come mio mia con per nel della quale",
+    "Portuguese": "o os as uma \u00e9 qual onde como meu minha com para em do da n\u00e3o",
+    "Dutch": "het een de is niet ik hoe waar wie mijn met voor van op welke",
+}
+ENGLISH = frozenset(
+    "the is are of to and in my me what which how who you do does it for on".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """What the words of a request point at.
+
+    `lines` go into the tail. `asks`: it is a question, so nothing is to be changed. `named` are
+    existing files that it names, by path; `skill` is a skill that fits; `todos`, `done` and `fact`
+    say that it is about to-dos, one that is done, a fact to keep; `expression` is a sum to work
+    out; `parts`: more than one change may be wanted.
+    """
+
+    lines: tuple[str, ...] = ()
+    asks: bool = False
+    named: tuple[str, ...] = ()
+    skill: str = ""
+    todos: bool = False
+    done: bool = False
+    fact: bool = False
+    expression: str = ""
+    parts: bool = False
+
+
+def cues(
+    request: str,
+    files: Sequence[str],
+    skills: Sequence[tuple[str, str]] = (),
+    lists: Sequence[str] = (),
+    todos: Sequence[str] = (),
+) -> Cues:
+    """What the request's words point at. `files` are the home's paths, `skills` pairs of name and
+    description, `lists` the names of the to-do lists, `todos` the texts of the open ones."""
+    lines, named = _files(request, files)
+    asks = is_question(request)
+    said = {word.lower() for word in re.findall(r"[\w-]+", request)}
+    asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
+    about_lists = bool(said & LIST_WORDS) and not named
+    meant = [] if named else _meant(request, todos)
+    done = bool(meant and DONE_WORDS.search(request) and not asks)
+    about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
+    skill = "" if named or about_todos else fitting_skill(request, skills)
+    language = _language(said)
+    lines += [f"{name} is a to-do list." for name in asked_lists if about_lists]
+    lines += [f"Open to-do: {text}" for text in meant[:3]]
+    lines += [f"The skill {skill} fits."] if skill else []
+    lines += [f"Answer in {language}."] if language else []
+    return Cues(
+        lines=tuple(lines),
+        asks=asks,
+        named=tuple(dict.fromkeys(named)),
+        skill=skill,
+        todos=about_todos,
+        done=done,
+        fact=bool(REMEMBER.search(request.strip())) and not skill and not asks,
+        expression=_expression(request),
+        parts=len(ORDERS.findall(request)) > 1,
+    )
+
+
+def is_question(request: str) -> bool:
+    """True when the request only asks: it begins with a question word or ends with a question
+    mark, and does not beg for something to be done ("can you add ...?")."""
+    text = request.strip()
+    orders = bool(ORDERS.search(text))
+    if BEGS.search(text):
+        return bool(LOOKS.search(text) or "?" in text) and not orders
+    sentences = re.split(r"(?<=[.!?\uff1f])\s+", text)
+    if "?" in text and not orders:
+        return True
+    return bool(ASKS.search(text)) and all(
+        ASKS.search(s) or not ORDERS.search(s) for s in sentences
+    )
+
+
+def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str]]:
+    lines: list[str] = []
+    named: list[str] = []
+    for word in dict.fromkeys(FILE.findall(request)):
+        found = [path for path in files if path == word or path.endswith(f"/{word}")]
+        if found:
+            named += found[:3]
+            lines.append("File: " + ", ".join(found[:3]))
+        elif not DOMAIN.search(word):
+            names = {path.rsplit("/", 1)[-1]: path for path in files}
+            near = difflib.get_close_matches(word.rsplit("/", 1)[-1], names, 1, 0.75)
+            also = f"; there is {names[near[0]]}" if near else ""
+            lines.append(f"There is no file {word}{also}.")
+    return lines, named
+
+
+def _meant(request: str, todos: Sequence[str]) -> list[str]:
+    """The open to-dos of which at least half the content words are in the request."""
+    said = set(_words(request))
+    found = []
+    for text in todos:
+        words = set(_words(text))
+        if words and len(words & said) * 2 >= len(words):
+            found.append(text)
+    return found
+
+
+def fitting_skill(request: str, skills: Sequence[tuple[str, str]]) -> str:
+    """The skill that shares most content words with the request, if it shares enough."""
+    wanted = set(_words(request))
+    best, best_score = "", SKILL_OVERLAP - 1
+    for name, about in skills:
+        in_name = wanted & set(_words(name))
+        score = 2 * len(in_name) + len(wanted & set(_words(about)) - in_name)
+        if score > best_score:
+            best, best_score = name, score
+    return best
+
+
+def _expression(request: str) -> str:
+    """The sum that the request spells out between two numbers, for `calculate`."""
+    share, plain = SHARE.search(request), SUM.search(request)
+    if share:
+        return f"{share.group(1)} / 100 * {share.group(2)}"
+    if not plain or FILE.search(request):
+        return ""
+    left, word, right = plain.groups()
+    sign = next(sign for sign, words in OPERATORS.items() if word.lower() in words)
+    return f"{left} {sign} {right}"
+
+
+def _words(text: str) -> list[str]:
+    words = (word.lower() for word in WORD.findall(text))
+    return [stem(word) for word in words if word not in COMMON]
+
+
+def stem(word: str) -> str:
+    """A word without the commonest English endings."""
+    for end in ("ing", "ies", "es", "ed", "s"):
+        if word.endswith(end) and len(word) - len(end) >= 4:
+            return word[: -len(end)]
+    return word
+
+
+def _language(said: set[str]) -> str:
+    """The language of at least two of these words when it is clearly not English, else ""."""
+    scores = {name: len(said & set(words.split())) for name, words in LANGUAGES.items()}
+    best = max(scores, key=lambda name: scores[name])
+    return best if scores[best] >= 2 and scores[best] > len(said & ENGLISH) else ""

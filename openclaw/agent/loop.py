@@ -1,0 +1,291 @@
+"""One turn: ask the model, run the tools it calls, hand back the results, until it answers."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from openclaw.agent import budget, events
+from openclaw.agent.claims import claims, releasable
+from openclaw.agent.parse import Step
+from openclaw.agent.protocol import StepProtocol, Turn
+from openclaw.agent.receipt import Receipt
+from openclaw.errors import OpenclawError, PromptTooLarge
+from openclaw.models.base import Model, Reply, Request, Text, Thinking, Waiting
+from openclaw.shapes import Entry, Message, ToolCall, ToolUse, Usage
+from openclaw.tools.toolbox import Outcome, Toolbox
+
+REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
+UNBACKED = (
+    'Nothing was changed in this turn, yet you wrote: "{claim}". '
+    "Do it now with a tool, or say plainly that it was not done."
+)
+EMPTY = "The model gave an empty reply twice. Try again, or another model: openclaw models list"
+RETRY_TEMPERATURE = 0.5
+Happening = events.Event | Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`max_steps` model calls a turn; `max_tokens` of one reply; the rest goes to the sampler."""
+
+    max_steps: int = 12
+    max_tokens: int = 1024
+    temperature: float = 0.0
+    think: bool | None = None
+
+
+@dataclass(slots=True)
+class Loop:
+    """What a turn needs: a model, a protocol, tools, the head, and what looks at the home."""
+
+    model: Model
+    protocol: StepProtocol
+    toolbox: Toolbox
+    head: str
+    receipt: Callable[[], Receipt]
+    limits: Limits = Limits()
+
+    def run(self, history: Sequence[Entry], turn: Turn) -> Iterator[Happening]:
+        """Yields what happens, and each new session entry as soon as it is complete.
+
+        The last event is Done. The history is not changed. Errors of the model or the home
+        (OpenclawError) come out of here after all that was done has been yielded.
+        """
+        sent = [m for entry in history for m in self.protocol.wire(entry)]
+        state = _State()
+        yield from self._add(turn, turn.user)
+        try:
+            for number in range(self.limits.max_steps):
+                if number:
+                    yield events.NewResponse(number + 1)
+                step = yield from self._step(sent, turn, state)
+                if step.calls:
+                    yield from self._act(step, turn, state)
+                elif step.answer or state.empty:
+                    if (yield from self._finish(step, turn, state)):
+                        return
+                else:
+                    yield from self._nothing(turn, state)
+                if state.stopped:
+                    break
+            yield from self._give_up(turn, state)
+        except KeyboardInterrupt:
+            yield from self._interrupted(turn, state)
+
+    # -------- a model call
+
+    def _step(
+        self, sent: list[Message], turn: Turn, state: _State
+    ) -> Generator[Happening, None, Step]:
+        demand = self.protocol.demand(turn, self.toolbox)
+        new = [m for entry in turn.entries for m in self.protocol.wire(entry)]
+        request = Request(
+            (Message("system", self.head), *sent, *new),
+            demand.tools,
+            demand.schema,
+            self.limits.max_tokens,
+            # What came out empty at temperature 0 would come out empty again.
+            max(self.limits.temperature, RETRY_TEMPERATURE * state.empty),
+            think=self.limits.think,
+        )
+        reply = yield from self._listen(request, turn, state)
+        _check_count(request, reply.usage.prompt_tokens, self.model.card.window)
+        state.usage += reply.usage
+        state.last = reply
+        if reply.stop_reason == "length":
+            yield events.Notice(
+                f"the reply was cut at {self.limits.max_tokens} tokens (max_tokens)"
+            )
+        step = self.protocol.read(reply, turn, self.toolbox)
+        if step.thought:
+            yield events.Thought(step.thought)
+        return step
+
+    def _listen(
+        self, request: Request, turn: Turn, state: _State
+    ) -> Generator[Happening, None, Reply]:
+        """The reply; what is answer and not an unchecked claim is yielded as it comes."""
+        heard, state.partial, state.shown = "", "", ""
+        backed = bool(self.receipt())
+        stream = self.model.stream(request)
+        try:
+            for chunk in stream:
+                if isinstance(chunk, Reply):
+                    return chunk
+                if isinstance(chunk, Waiting):
+                    yield events.Notice(chunk.message)
+                elif isinstance(chunk, Thinking):
+                    yield events.Thought(chunk.text)
+                elif isinstance(chunk, Text):
+                    heard += chunk.text
+                    if is_stuck(heard):
+                        yield events.Notice("the model repeats itself; this reply was stopped")
+                        return Reply("")
+                    state.partial = self.protocol.spoken(heard, turn)
+                    end = len(state.partial) if backed else releasable(state.partial)
+                    if end > len(state.shown):
+                        yield events.Token(state.partial[len(state.shown) : end])
+                        state.shown = state.partial[:end]
+        finally:
+            if close := getattr(stream, "close", None):
+                close()
+        raise AssertionError("a model's stream ends with a Reply")
+
+    # -------- calls
+
+    def _act(self, step: Step, turn: Turn, state: _State) -> Iterator[Happening]:
+        uses: list[ToolUse] = []
+        try:
+            for index, call in enumerate(step.calls):
+                call = replace(call, id=f"call_{len(turn.entries)}_{index + 1}")
+                yield from self._use(call, uses, state)
+        except (KeyboardInterrupt, OpenclawError):
+            if uses:  # what was done is known to the conversation whatever comes after it
+                yield from self._add(turn, self._entry(step.answer, state, tool_calls=tuple(uses)))
+            raise
+        if state.repeats:
+            turn.closing = "must"
+            yield events.Notice(f"the same call came again: {step.calls[-1].name}")
+        hint = self.protocol.hint(turn, uses, self.toolbox)
+        yield from self._add(
+            turn, self._entry(step.answer, state, tool_calls=tuple(uses), hint=hint)
+        )
+
+    def _use(self, call: ToolCall, uses: list[ToolUse], state: _State) -> Iterator[Happening]:
+        yield events.ToolStart(call.id, call.name, call.arguments)
+        began = time.monotonic()
+        outcome = self._call(call, state)
+        uses.append(ToolUse(call.id, call.name, dict(call.arguments), outcome.text, outcome.ok))
+        seconds = round(time.monotonic() - began, 3)
+        yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds)
+
+    def _call(self, call: ToolCall, state: _State) -> Outcome:
+        key = json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
+        writes = self.toolbox.effect(call) == "write"
+        key += "" if writes else f" after {state.writes} writes"
+        state.counts[key] += 1
+        if state.counts[key] > 1:
+            state.repeats += 1
+            state.stopped = "repeated" if state.counts[key] > 3 else ""
+            return Outcome(REPEATED.format(result=state.results[key][:400]), True)
+        outcome = self.toolbox.run(call)
+        state.results[key] = outcome.text
+        state.writes += writes and outcome.ok
+        return outcome
+
+    # -------- ends
+
+    def _finish(self, step: Step, turn: Turn, state: _State) -> Generator[Happening, None, bool]:
+        """The turn's end, unless the answer claims what did not happen and may still be mended."""
+        receipt = self.receipt()
+        answer = step.answer or EMPTY
+        unbacked = () if receipt else claims(answer, turn.user.content)
+        if unbacked and not state.corrected:
+            state.corrected = True
+            turn.closing, turn.kind = "no", "change"
+            yield events.Notice("the reply claimed a change that did not happen; asking again")
+            hint = UNBACKED.format(claim=unbacked[0])
+            yield from self._add(turn, self._entry(answer, state, hint=hint))
+            return False
+        if len(answer) > len(state.shown) and answer.startswith(state.shown):
+            yield events.Token(answer[len(state.shown) :])
+        yield from self._add(turn, self._entry(answer, state))
+        reason = "answer" if step.answer else "empty"
+        yield from self._done(answer, reason, state, unbacked)
+        return True
+
+    def _nothing(self, turn: Turn, state: _State) -> Iterator[Happening]:
+        """The model asked for more, or said nothing at all."""
+        hint = self.protocol.hint(turn, (), self.toolbox)
+        if state.last.text.strip() and hint:
+            yield from self._add(turn, self._entry("", state, hint=hint))
+            return
+        state.empty = True
+        yield events.Notice("the reply was empty; asking once more")
+
+    def _give_up(self, turn: Turn, state: _State) -> Iterator[Happening]:
+        why = {"repeated": "the same call came again and again"}.get(
+            state.stopped, f"{self.limits.max_steps} steps were used up (max_steps)"
+        )
+        said = [entry.content for entry in turn.entries[1:] if entry.content and not entry.hint]
+        known = [use.output for entry in turn.entries for use in entry.tool_calls if use.ok]
+        parts = [*said[-1:], f"I stopped: {why}."]
+        if known:
+            parts.append(f"The last result was:\n{known[-1][:1500]}")
+        answer = "\n".join(parts)
+        yield events.Token(answer)
+        yield from self._add(turn, Entry("assistant", answer, usage=state.usage, at=stamp()))
+        yield from self._done(answer, state.stopped or "steps", state, ())
+
+    def _interrupted(self, turn: Turn, state: _State) -> Iterator[Happening]:
+        if state.partial and turn.entries[-1].content != state.partial:
+            yield from self._add(turn, Entry("assistant", state.partial, at=stamp()))
+        yield from self._done(state.partial, "interrupted", state, ())
+
+    def _done(
+        self, answer: str, reason: str, state: _State, unbacked: tuple[str, ...]
+    ) -> Iterator[Happening]:
+        receipt = self.receipt()
+        yield events.ReceiptMade(receipt, unbacked)
+        yield events.Done(answer, state.usage, reason, "", self.model.card.name, receipt, unbacked)
+
+    # -------- entries
+
+    def _entry(self, content: str, state: _State, **more: object) -> Entry:
+        raw = state.last.text if state.last.text != content else ""
+        return Entry("assistant", content, usage=state.last.usage, at=stamp(), raw=raw, **more)  # type: ignore[arg-type]
+
+    def _add(self, turn: Turn, entry: Entry) -> Iterator[Happening]:
+        turn.entries.append(entry)
+        yield entry
+
+
+class _State:
+    """What the loop remembers during one turn."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+        self.last = Reply("")
+        self.counts: Counter[str] = Counter()
+        self.results: dict[str, str] = {}
+        self.repeats = 0
+        self.writes = 0
+        self.partial = ""
+        self.shown = ""
+        self.empty = False
+        self.corrected = False
+        self.stopped = ""
+
+
+def is_stuck(text: str) -> bool:
+    """True when a text ends in the same 20 to 200 characters, words among them, four times over:
+    a small model that has fallen into a loop goes on so to the last token."""
+    tail = text[-800:]
+    return any(
+        tail.endswith(piece * 4)
+        for size in range(20, len(tail) // 4 + 1)
+        if len(set(piece := tail[-size:])) > 5
+    )
+
+
+def stamp() -> str:
+    """Now, as ISO 8601 with offset, to the second."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def _check_count(request: Request, counted: int, window: int) -> None:
+    """Raise when the server read far fewer tokens than were sent: it cut the prompt in silence."""
+    text = budget.flat(request.messages, request.tools)
+    if not counted or counted * 8 > len(text.encode(errors="replace")):
+        return  # the exact count is only worth its time when something looks wrong
+    ours = budget.cost(request.messages, request.tools)
+    if counted < 0.6 * ours:
+        raise PromptTooLarge(
+            f"the server read only {counted} of about {ours} tokens: it cut the prompt",
+            f"raise the server's context size, or lower `window` (now {window}) in openclaw.yaml",
+        )

@@ -1,0 +1,56 @@
+"""Native tool calls, as the model's own chat template writes them.
+
+Many local models print a call as text instead; such text is run as well (`openclaw.agent.parse`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from openclaw.agent.parse import Step, read_step
+from openclaw.agent.protocol import Demand, Turn, as_call, with_context
+from openclaw.models.base import Reply
+from openclaw.shapes import Entry, Message, ToolUse
+from openclaw.tools.toolbox import Toolbox
+
+RULES = """\
+# Tools
+
+Call a tool for anything that stands in files, lists or on the web, and for every change; answer
+small talk and what stands above without one. When a result holds the answer, answer at once. A
+question never needs a tool that changes something."""
+
+
+class Native:
+    """See `openclaw.agent.protocol.StepProtocol`."""
+
+    name = "native"
+
+    def rules(self, toolbox: Toolbox) -> str:
+        return RULES
+
+    def wire(self, entry: Entry) -> list[Message]:
+        if entry.role == "user":
+            return [with_context(entry)]
+        calls = tuple(as_call(use) for use in entry.tool_calls)
+        messages = [Message("assistant", entry.content, calls)]
+        messages += [
+            Message("tool", use.output, tool_name=use.tool, tool_call_id=use.id)
+            for use in entry.tool_calls
+        ]
+        return [*messages, Message("user", entry.hint)] if entry.hint else messages
+
+    def demand(self, turn: Turn, toolbox: Toolbox) -> Demand:
+        return Demand(tools=toolbox.specs())
+
+    def read(self, reply: Reply, turn: Turn, toolbox: Toolbox) -> Step:
+        if reply.tool_calls:
+            return Step(answer=reply.text.strip(), calls=reply.tool_calls)
+        return read_step(reply.text, toolbox.arguments)
+
+    def spoken(self, text: str, turn: Turn) -> str:
+        # What begins like a call printed as text is held back until it is known to be none.
+        return "" if text.lstrip()[:1] in "{[`<" else text
+
+    def hint(self, turn: Turn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
+        return ""

@@ -1,0 +1,117 @@
+"""What a turn really changed, found by comparing texts, not by believing the reply."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from openclaw.shapes import Change
+
+TODO_FILE = "memory/TODO.md"
+
+
+class TodoLike(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def list(self) -> str: ...
+    @property
+    def done(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A changed file: lines added and removed; `action` is created, changed or deleted."""
+
+    path: str
+    action: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Files with line counts, and of those the to-dos and memories by their text.
+
+    `todos` are pairs of what happened (added, done, undone, removed) and the to-do's text.
+    """
+
+    files: tuple[FileChange, ...] = ()
+    todos: tuple[tuple[str, str], ...] = ()
+    memories: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """True when something was changed; a search changes nothing."""
+        return bool(self.files)
+
+
+def make_receipt(
+    changes: Iterable[Change],
+    read_todos: Callable[[str], Sequence[TodoLike]],
+    searches: Sequence[str] = (),
+) -> Receipt:
+    """The receipt of a turn that changed these files. `read_todos` parses a to-do file's text."""
+    real = [change for change in changes if change.before != change.after]
+    todos: list[tuple[str, str]] = []
+    memories: list[str] = []
+    for change in real:
+        if change.path == TODO_FILE:
+            todos += _todo_changes(read_todos(change.before or ""), read_todos(change.after or ""))
+        elif change.path.startswith("memory/"):
+            memories += [m for line in _lines(change)[0] if (m := _item(line))]
+    return Receipt(
+        tuple(_file_change(change) for change in real),
+        tuple(todos),
+        tuple(memories),
+        tuple(searches),
+    )
+
+
+def _lines(change: Change) -> tuple[list[str], list[str]]:
+    before, after = (change.before or "").splitlines(), (change.after or "").splitlines()
+    diff = list(difflib.unified_diff(before, after, lineterm="", n=0))[2:]
+    return [d[1:] for d in diff if d[:1] == "+"], [d[1:] for d in diff if d[:1] == "-"]
+
+
+def _file_change(change: Change) -> FileChange:
+    added, removed = _lines(change)
+    action = (
+        "created" if change.before is None else "deleted" if change.after is None else "changed"
+    )
+    return FileChange(change.path, action, len(added), len(removed))
+
+
+def _item(line: str) -> str:
+    found = re.match(r"\s*[-*+] (.+)", line)
+    return found.group(1).strip() if found else ""
+
+
+def _todo_changes(before: Sequence[TodoLike], after: Sequence[TodoLike]) -> list[tuple[str, str]]:
+    # A line may get its id only now, so what has no partner by id is matched by its text.
+    old = {todo.id or todo.text: todo for todo in before}
+    kept = {todo.id for todo in after}
+    texts = {todo.text: todo for todo in before if not todo.id or todo.id not in kept}
+    found, seen = [], set()
+    for todo in after:
+        was = old.get(todo.id) or texts.get(todo.text)
+        if was is None:
+            found.append(("added", todo.text))
+            continue
+        seen.add(was.id or was.text)
+        if was.done != todo.done:
+            found.append(("done" if todo.done else "undone", todo.text))
+    return found + [("removed", t.text) for key, t in old.items() if key not in seen]
+
+
+def summary(receipt: Receipt) -> list[str]:
+    """The receipt for people, one thing a line; empty when nothing was changed."""
+    lines = [f"to-do {what}: {text}" for what, text in receipt.todos]
+    lines += [f"remembered: {text}" for text in receipt.memories]
+    lines += [f"{f.path} {f.action} (+{f.added} -{f.removed})" for f in receipt.files]
+    return lines

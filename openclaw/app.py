@@ -1,0 +1,461 @@
+"""The hall: opens a home, hands the rooms to each other, and walks one prompt through them."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from openclaw.agent import budget, events, prompt
+from openclaw.agent.cues import Cues, cues
+from openclaw.agent.loop import Happening, Limits, Loop, stamp
+from openclaw.agent.protocol import StepProtocol, Turn
+from openclaw.agent.receipt import Receipt, make_receipt
+from openclaw.config import Settings
+from openclaw.errors import OpenclawError, PromptTooLarge
+from openclaw.files.home import Home
+from openclaw.files.text import md5, read_text, write_text
+from openclaw.memory.notes import Notes
+from openclaw.memory.todos import TodoFile, parse
+from openclaw.models.base import Model, ModelCard
+from openclaw.sessions.store import Session, SessionStore
+from openclaw.shapes import Change, Effect, Entry, Ledger, Mode
+from openclaw.skills.load import Skill, read_skills
+from openclaw.tools.policy import Policy
+from openclaw.tools.toolbox import Toolbox
+
+Ask = Callable[[str, Mapping[str, Any], Effect], bool]
+
+SOURCES = {
+    "identity": "workspace/IDENTITY.md",
+    "soul": "workspace/SOUL.md",
+    "agents": "workspace/AGENTS.md",
+    "user": "workspace/USER.md",
+    "tools_md": "workspace/TOOLS.md",
+    "memory": "memory/MEMORY.md",
+}
+REQUIRED = ("soul", "agents", "user")
+CALLS_AS_TEXT = ("qwen2.5-coder", "qwen2.5coder")
+SMALL = 3.0
+"""Billions of parameters below which native tool calls fail too often (docs/small-models.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the next request: where it comes from and what it costs."""
+
+    name: str
+    path: str
+    tokens: int
+    bytes: int
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ContextReport:
+    """The next request: window and use in tokens, by part, and the exact text."""
+
+    window: int
+    used: int
+    parts: tuple[Part, ...]
+    raw: str
+
+
+@dataclass(slots=True)
+class App:
+    """An open home. `notices` are one-line texts for the user that came up while opening."""
+
+    home: Home
+    settings: Settings
+    mode: Mode
+    ask_user: Ask | None = None
+    use_memory: bool = True
+    model_name: str = ""
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    notices: list[str] = field(default_factory=list)
+    _model: Model | None = None
+
+    @classmethod
+    def open(
+        cls,
+        home: Home,
+        settings: Settings,
+        *,
+        model: str | None = None,
+        mode: Mode | None = None,
+        ask: Ask | None = None,
+        use_memory: bool = True,
+    ) -> App:
+        """An app on this home. Nothing is read and no model is opened before it is needed."""
+        chosen: Mode = mode or settings.mode or "edit"
+        return cls(home, settings, chosen, ask, use_memory, model or settings.model)
+
+    # -------- the rooms
+
+    @property
+    def sessions(self) -> SessionStore:
+        return SessionStore(self.home.sessions, self.home.private / "locks")
+
+    @property
+    def todos(self) -> TodoFile:
+        return TodoFile(self.home.memory / "TODO.md")
+
+    @property
+    def model(self) -> Model:
+        """The model that answers; opened at first use."""
+        if self._model is None:
+            self._model = _open_model(self.model_name, self.settings, self.home)
+        return self._model
+
+    @model.setter
+    def model(self, model: Model) -> None:
+        self._model = model
+
+    def use_model(self, name: str) -> None:
+        """Take another model from the next turn on."""
+        self.close()
+        self.model_name = name
+
+    def close(self) -> None:
+        if self._model is not None:
+            self._model.close()
+            self._model = None
+
+    def skills(self) -> list[Skill]:
+        return read_skills(self.home.skills)[0]
+
+    def toolbox(self, ledger: Ledger) -> Toolbox:
+        from openclaw.tools.build import build_tools
+
+        tools = build_tools(
+            self.home,
+            ledger,
+            todos=self.todos,
+            notes=Notes(self.home.memory, today=lambda: self.now().date()),
+            skills=_Shelf(self),
+            region=self.settings.web.region,
+            results=self.settings.web.results,
+        )
+        return Toolbox(tools, Policy(self.mode, self.ask_user), ledger)
+
+    # -------- one prompt
+
+    def ask(self, text: str, session: Session, material: str = "") -> Iterator[events.Event]:
+        """Answer a prompt in a session; `material` is piped or attached text for it.
+
+        The session is saved after every message. Raises OpenclawError (server away, model missing,
+        prompt too large, disk full ...) with everything done until then saved.
+        """
+        with self.sessions.writing(session.id, timeout=10.0):
+            self.sessions.refresh(session)
+            yield from self._turn(text, session, material)
+
+    def _turn(self, text: str, session: Session, material: str) -> Iterator[events.Event]:
+        ledger = Ledger(read=dict(session.extra.get("read", {})))
+        toolbox = self.toolbox(ledger)
+        card = self.model.card
+        protocol = choose_protocol(self.settings.protocol, card)
+        session.model = card.name
+        yield events.Start(session.id, card.name, card.window, protocol.name)
+        sources = self._sources()
+        for name in REQUIRED:
+            if name not in sources:
+                yield events.Notice(f"{SOURCES[name]} is missing; `openclaw init` puts it back")
+        parts, changed = self._head(session, sources, protocol, toolbox, card.window)
+        yield from (events.Notice(_cut_notice(part)) for part in parts if part.cut)
+        seen = self._cues(text)
+        context = self._context_block(sources, changed, material, seen.lines)
+        user = Entry("user", text, context=context, at=stamp())
+        head = prompt.render(parts)
+        start = int(session.extra.get("history_from", 0))
+        history, dropped = _fit(
+            session.messages[start:], user, head, toolbox, protocol, card.window
+        )
+        session.extra["history_from"] = len(session.messages) - len(history)
+        if dropped:
+            yield events.Notice(f"the oldest {dropped} exchanges no longer fit the window")
+        settings = self.settings
+        limits = Limits(
+            settings.max_steps, settings.max_tokens, settings.temperature, settings.think
+        )
+        loop = Loop(self.model, protocol, toolbox, head, lambda: self._receipt(ledger), limits)
+        turn = Turn(user, prompt.hard_rules(sources), seen)
+        new_title = not session.title
+        yield from self._kept(loop.run(history, turn), session, ledger)
+        if new_title and session.title:
+            yield events.Title(session.title)
+
+    def _kept(
+        self, run: Iterator[Happening], session: Session, ledger: Ledger
+    ) -> Iterator[events.Event]:
+        """The events of a run, its entries saved as they come. A Ctrl-C that arrives while an event
+        is looked at or saved goes to the run, which then ends as interrupted."""
+        happening = next(run, None)
+        while happening is not None:
+            try:
+                if isinstance(happening, Entry):
+                    session.messages.append(happening)
+                    session.extra["read"] = dict(ledger.read)
+                    self.sessions.save(session)
+                elif isinstance(happening, events.Done):
+                    refused = tuple(ledger.refused)
+                    yield replace(happening, session_id=session.id, refused=refused)
+                else:
+                    yield happening
+            except KeyboardInterrupt as interrupt:
+                if not isinstance(run, Generator) or isinstance(happening, events.Done):
+                    raise
+                happening = run.throw(interrupt)
+            else:
+                happening = next(run, None)
+
+    def _cues(self, text: str) -> Cues:
+        skills = [(skill.name, skill.description) for skill in self.skills()]
+        lists: list[str] = []
+        open_todos: list[str] = []
+        with suppress(OSError):
+            lists = self.todos.lists()
+            open_todos = [todo.text for todo in self.todos.items() if not todo.done]
+        from openclaw.tools.paths import visible_files
+
+        files = [self.home.relative(path) for path in visible_files(self.home, self.home.root)]
+        return cues(text, files, skills, lists, open_todos)
+
+    def _context_block(
+        self,
+        sources: Mapping[str, prompt.Source],
+        changed: Sequence[str],
+        material: str,
+        notes: Sequence[str],
+    ) -> str:
+        block = prompt.tail(
+            self.now().replace(second=0),
+            prompt.hard_rules(sources),
+            [todo.text for todo in self._due()] if self.use_memory else [],
+            changed,
+            notes=notes,
+        )
+        return f"{block}\n\n{material}" if material else block
+
+    # -------- the head
+
+    def _sources(self) -> dict[str, prompt.Source]:
+        found = {}
+        for name, path in SOURCES.items():
+            if name == "memory" and not self.use_memory:
+                continue
+            with suppress(OSError):
+                found[name] = prompt.Source(path, read_text(self.home.root / path))
+        return found
+
+    def _head(
+        self,
+        session: Session,
+        sources: Mapping[str, prompt.Source],
+        protocol: StepProtocol,
+        toolbox: Toolbox,
+        window: int,
+    ) -> tuple[tuple[prompt.Part, ...], list[str]]:
+        """The head that the session began with, and what has changed in its files since.
+
+        A conversation keeps its head, so that the model's cache of it stays good; an edit is told
+        in the tail and folded in by the next conversation.
+        """
+        skills = [(skill.name, skill.description) for skill in self.skills()]
+        fresh = prompt.head(sources, protocol.rules(toolbox), skills, window)
+        sums = {source.path: md5(source.text.encode()) for source in sources.values()}
+        kept = session.extra.get("head") or {}
+        if session.messages and kept.get("protocol") == protocol.name:
+            old = self._load_head(str(kept.get("sha256", "")))
+            if old is not None:
+                told = dict(kept.get("files", {}))
+                changed = [path for path, value in sums.items() if told.get(path) != value]
+                notes = [_difference(path, old, fresh) for path in changed]
+                session.extra["head"] = {**kept, "files": sums}
+                return old, [note for note in notes if note]
+        key = self._save_head(fresh)
+        session.extra["head"] = {"sha256": key, "protocol": protocol.name, "files": sums}
+        return fresh, []
+
+    def _save_head(self, parts: Sequence[prompt.Part]) -> str:
+        data = json.dumps([[p.name, p.text, p.path, p.cut] for p in parts], ensure_ascii=False)
+        key = hashlib.sha256(data.encode()).hexdigest()
+        path = self.home.private / "cache" / "heads" / f"{key}.json"
+        if not path.exists():
+            with suppress(OSError, OpenclawError):  # without the copy the head is built anew
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_text(path, data)
+        return key
+
+    def _load_head(self, key: str) -> tuple[prompt.Part, ...] | None:
+        path = self.home.private / "cache" / "heads" / f"{key}.json"
+        try:
+            return tuple(prompt.Part(*part) for part in json.loads(path.read_text("utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    # -------- what is seen from outside
+
+    def _receipt(self, ledger: Ledger) -> Receipt:
+        changes = []
+        for path, before in ledger.before.items():
+            file = self.home.root / path
+            changes.append(Change(path, before, read_text(file) if file.is_file() else None))
+        return make_receipt(changes, parse, ledger.searches)
+
+    def _due(self) -> list[Any]:
+        try:
+            items = self.todos.items()
+        except OSError:
+            return []
+        today = self.now().date().isoformat()
+        return [todo for todo in items if not todo.done and todo.due and str(todo.due) <= today]
+
+    def greeting(self) -> list[str]:
+        """Open and due to-dos for the start of a talk; no model is asked."""
+        try:
+            todos = [todo for todo in self.todos.items() if not todo.done]
+        except OSError:
+            return []
+        due = self._due()
+        if not todos:
+            return ["No open to-dos."]
+        lines = [f"{len(todos)} open to-do{'s' if len(todos) > 1 else ''}, {len(due)} due."]
+        return lines + [f"  due {todo.due}: {todo.text}" for todo in due[:5]]
+
+    def context(self, session: Session | None, text: str = "") -> ContextReport:
+        """What the next request would be, part by part. Nothing is sent or saved."""
+        card = self.model.card
+        protocol = choose_protocol(self.settings.protocol, card)
+        toolbox = self.toolbox(Ledger())
+        sources = self._sources()
+        seen = session or self.sessions.new(None, card.name)
+        scratch = replace(seen, extra=dict(seen.extra), messages=list(seen.messages))
+        head, changed = self._head(scratch, sources, protocol, toolbox, card.window)
+        user = Entry(
+            "user", text, context=self._context_block(sources, changed, "", self._cues(text).lines)
+        )
+        parts = [_measured(part.name, part.path, part.text, part.cut) for part in head]
+        specs = protocol_specs(protocol, toolbox)
+        if specs:
+            parts.append(_measured("tool schemas", "", specs, False))
+        start = int(scratch.extra.get("history_from", 0))
+        history = [m for entry in scratch.messages[start:] for m in protocol.wire(entry)]
+        if history:
+            path = f"sessions/{seen.id}.json"
+            parts.append(_measured("history", path, budget.flat(history), False))
+        newest = protocol.wire(user)
+        parts.append(_measured("message", "", budget.flat(newest), False))
+        messages = [f"[system]\n{prompt.render(head)}"]
+        messages += [f"[{m.role}]\n{budget.flat([m])}" for m in (*history, *newest)]
+        raw = "\n\n".join((*messages, f"[tools]\n{specs}") if specs else messages)
+        return ContextReport(card.window, sum(p.tokens for p in parts), tuple(parts), raw)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shelf:
+    """The home's skills as the tools see them, read anew each time."""
+
+    app: App
+
+    def names(self) -> list[str]:
+        return [skill.name for skill in self.app.skills()]
+
+    def body(self, name: str) -> str:
+        return next(skill.body for skill in self.app.skills() if skill.name == name)
+
+
+def choose_protocol(setting: str, card: ModelCard) -> StepProtocol:
+    """Native tool calls for models that are known to be good at them, else JSON steps."""
+    from openclaw.agent.json_steps import JsonSteps
+    from openclaw.agent.native import Native
+
+    if setting == "auto":
+        name = card.name.lower()
+        weak = 0 < card.parameters < SMALL or any(text in name for text in CALLS_AS_TEXT)
+        setting = "native" if card.tools and not weak else "json"
+    return Native() if setting == "native" else JsonSteps()
+
+
+def protocol_specs(protocol: StepProtocol, toolbox: Toolbox) -> str:
+    """The tool schemas that go beside the messages, as JSON; empty when there are none."""
+    if protocol.name != "native":
+        return ""
+    return json.dumps([dict(spec) for spec in toolbox.specs()], ensure_ascii=False)
+
+
+def _open_model(name: str, settings: Settings, home: Home) -> Model:
+    import os
+
+    from openclaw.models.choose import choose
+
+    return choose(
+        name,
+        host=settings.ollama.host,
+        window=settings.window,
+        keep_alive=settings.keep_alive,
+        openai_base_url=settings.openai.base_url,
+        api_key=os.environ.get(settings.openai.api_key_env, ""),
+        threads=settings.embedded.threads,
+        kv_folder=home.private / "cache" / "kv",
+        kv_mb=settings.embedded.kv_cache_mb,
+        fallbacks=settings.fallbacks,
+    )
+
+
+def _measured(name: str, path: str, text: str, was_cut: bool) -> Part:
+    return Part(name, path, budget.count(text), len(text.encode()), was_cut)
+
+
+def _cut_notice(part: prompt.Part) -> str:
+    share = round(100 * prompt.SHARES.get(part.name, 0))
+    return f"{part.path} is longer than its share of the window ({share} %) and was cut"
+
+
+def _difference(path: str, old: Sequence[prompt.Part], new: Sequence[prompt.Part]) -> str:
+    """The lines that a file of the head gained and lost, short."""
+
+    def lines(parts: Sequence[prompt.Part]) -> list[str]:
+        return [line for part in parts if part.path == path for line in part.text.splitlines()]
+
+    diff = list(difflib.unified_diff(lines(old), lines(new), lineterm="", n=0))[2:]
+    kept = [line for line in diff if line[:1] in "+-" and line[1:].strip()]
+    return "\n".join((path, *kept[:12])) if kept else ""
+
+
+def _fit(
+    messages: Sequence[Entry],
+    user: Entry,
+    head: str,
+    toolbox: Toolbox,
+    protocol: StepProtocol,
+    window: int,
+) -> tuple[list[Entry], int]:
+    """The history that fits the window beside the head and the new message; how much was left out.
+
+    Raises PromptTooLarge when not even the newest exchange fits.
+    """
+    limit = int(window * budget.INPUT_SHARE)
+    exchanges: list[list[Entry]] = []
+    for entry in messages:
+        if entry.role == "user" or not exchanges:
+            exchanges.append([])
+        exchanges[-1].append(entry)
+    wired = [[m for e in exchange for m in protocol.wire(e)] for exchange in exchanges]
+    fixed = "\n".join((head, budget.flat(protocol.wire(user)), protocol_specs(protocol, toolbox)))
+    dropped, used = budget.keep_newest(wired, fixed, limit)
+    while used > window * 0.95 and dropped < len(wired):
+        used -= budget.cost(wired[dropped])
+        dropped += 1
+    if used > window * 0.95:
+        raise PromptTooLarge(
+            f"the request needs about {used} tokens, the window has {window}: "
+            f"{budget.count(head)} head, {budget.count(user.context + user.content)} new message",
+            "shorten the message or the longest file of `openclaw context`, or raise `window`",
+        )
+    return [entry for exchange in exchanges[dropped:] for entry in exchange], dropped
