@@ -1,0 +1,203 @@
+"""How long a person waits for the program itself, beside bare Python, Typer and ollama.
+
+    python benchmarks/startup.py [RUNS]
+
+Prints a Markdown table: medians of RUNS runs (default 7), all interleaved in the same minutes, with
+modules byte-compiled. "first request" is the time from exec to the first byte of the first request
+at a loopback server that speaks Ollama's API; "chat request" to that of the prompt itself; "after
+the answer" is the time from the last byte of the reply to the exit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+TOP = Path(__file__).parent.parent
+OPENCLAW = [sys.executable, "-m", "openclaw"]
+PEAK = (
+    "import resource, subprocess, sys;"
+    "code = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)"
+    ".returncode;"
+    "peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss;"
+    "sys.stderr.write(f'\\n{code} {peak}')"
+)
+ANSWER = "Hello."
+
+
+class Server:
+    """A loopback Ollama that answers at once and keeps the times of its requests."""
+
+    def __init__(self) -> None:
+        self.first = self.chat = self.last = 0.0
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self._http.server_port}"
+
+    def forget(self) -> None:
+        self.first = self.chat = self.last = 0.0
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def parse_request(self) -> bool:  # its first line has been read
+            server.first = server.first or time.perf_counter()
+            return super().parse_request()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing is logged."""
+
+        def do_GET(self) -> None:
+            listing = [{"name": "bench:4b", "model": "bench:4b", "size": 1, "details": {}}]
+            self._send({"models": [] if self.path == "/api/ps" else listing, "version": "0.12.6"})
+
+        def do_POST(self) -> None:
+            came = time.perf_counter()
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
+            if self.path != "/api/chat":
+                facts = {"qwen3.context_length": 32768, "general.architecture": "qwen3"}
+                details = {"family": "qwen3", "parameter_size": "4B"}
+                able = ["completion", "tools"]
+                self._send({"capabilities": able, "model_info": facts, "details": details})
+                return
+            server.chat = server.chat or came
+            said = ANSWER
+            if body.get("format"):
+                said = json.dumps({"thought": "A greeting.", "answer": ANSWER})
+            read = len(json.dumps(body)) // 4
+            message = {"role": "assistant", "content": said}
+            end = {"done": True, "done_reason": "stop", "prompt_eval_count": read, "eval_count": 2}
+            self._send({"model": "bench:4b", "message": message, **end})
+            server.last = time.perf_counter()
+
+        def _send(self, value: Mapping[str, Any]) -> None:
+            data = json.dumps(value).encode() + b"\n"
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-ndjson")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+            self.wfile.flush()
+
+    return Handler
+
+
+def environment(home: Path, host: str) -> dict[str, str]:
+    """The children's: this checkout, a home of their own, modules compiled once."""
+    environ = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    paths = filter(None, (str(TOP), environ.get("PYTHONPATH", "")))
+    return {
+        **environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OPENCLAW_HOME": str(home),
+        "OLLAMA_HOST": host,
+        "NO_PROXY": "127.0.0.1",
+    }
+
+
+def seconds(words: list[str], environ: Mapping[str, str]) -> float:
+    began = time.perf_counter()
+    done = subprocess.run(
+        words, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    took = time.perf_counter() - began
+    if done.returncode:
+        raise SystemExit(f"{words} left with {done.returncode}:\n{done.stderr.decode()}")
+    return took
+
+
+def prompt_times(
+    words: list[str], server: Server, environ: Mapping[str, str]
+) -> tuple[float, float, float, float]:
+    """Seconds to the first request, to the prompt's request, after the answer, and in all."""
+    server.forget()
+    began = time.perf_counter()
+    seconds(words, environ)
+    end = time.perf_counter()
+    return server.first - began, server.chat - began, end - server.last, end - began
+
+
+def peak_mib(words: list[str], environ: Mapping[str, str]) -> float:
+    """Peak memory of a command in MiB, 0.0 where it cannot be measured (Windows)."""
+    if sys.platform == "win32":
+        return 0.0
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, *words], env=environ, capture_output=True, check=True
+    )
+    code, peak = done.stderr.decode().rsplit("\n", 1)[-1].split()
+    if code != "0":
+        raise SystemExit(f"{words} left with {code}")
+    return int(peak) / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+def measure(runs: int) -> list[tuple[str, str, str]]:
+    """Rows of the table: what, seconds or MiB, aim."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        server = Server()
+        environ = environment(home, server.host)
+        seconds([*OPENCLAW, "init", str(home)], environ)
+        prompt = [*OPENCLAW, "--model", "ollama/bench:4b", "Say hello."]
+        plain: dict[str, list[str]] = {
+            "python -c pass": [sys.executable, "-c", "pass"],
+            'python -c "import typer"': [sys.executable, "-c", "import typer"],
+            'python -c "import ollama"': [sys.executable, "-c", "import ollama"],
+            "openclaw --version": [*OPENCLAW, "--version"],
+            "openclaw --help": [*OPENCLAW, "--help"],
+            "openclaw todo list": [*OPENCLAW, "todo", "list"],
+        }
+        for words in (*plain.values(), prompt):
+            seconds(words, environ)  # compiles what is not compiled yet
+        times: dict[str, list[float]] = {name: [] for name in plain}
+        asked = []
+        for _ in range(runs):
+            for name, words in plain.items():
+                times[name].append(seconds(words, environ))
+            asked.append(prompt_times(prompt, server, environ))
+        rows = [
+            (name, f"{statistics.median(t):.3f} s", AIMS.get(name, "")) for name, t in times.items()
+        ]
+        medians = [statistics.median(column) for column in zip(*asked, strict=True)]
+        rows += [(n, f"{m:.3f} s", AIMS.get(n, "")) for n, m in zip(PARTS, medians, strict=True)]
+        rows.append(("peak memory, one prompt", f"{peak_mib(prompt, environ):.0f} MiB", "100 MiB"))
+        server.close()
+    return rows
+
+
+PARTS = ("exec to first request", "exec to chat request", "after the answer", "one prompt in all")
+AIMS = {
+    "openclaw --version": "0.05 s",
+    "openclaw --help": "0.12 s",
+    "openclaw todo list": "0.20 s",
+    "exec to first request": "0.40 s",
+}
+
+
+def main(report: Callable[[str], object] = print) -> None:
+    """Print the table."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    report(f"| median of {runs} | | aim |\n|---|---:|---:|")
+    for row in measure(runs):
+        report("| " + " | ".join(row) + " |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""`openclaw "prompt"` and `openclaw chat`: the options, and what they put together."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from openclaw.app import App, Ask
+    from openclaw.cli.render import Listener
+    from openclaw.files.home import Home
+
+STDIN_PATIENCE_SECONDS = 3.0
+
+
+class Output(StrEnum):
+    text = "text"
+    json = "json"
+    stream_json = "stream-json"
+
+
+class Modes(StrEnum):
+    read_only = "read-only"
+    ask = "ask"
+    edit = "edit"
+    full = "full"
+
+
+Continue = Annotated[
+    bool, typer.Option("-c", "--continue", help="Continue the latest conversation.")
+]
+SessionName = Annotated[
+    str | None,
+    typer.Option("--session", metavar="NAME", help="Continue a named one, made when missing."),
+]
+ModelName = Annotated[
+    str | None, typer.Option("--model", metavar="NAME", help="The model, e.g. ollama/qwen3:4b.")
+]
+ModeName = Annotated[Modes | None, typer.Option("--mode", help="What tools may do.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Answer every question of a tool with yes.")]
+NoMemory = Annotated[bool, typer.Option("--no-memory", help="Leave memory and to-dos out.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer only.")]
+Steps = Annotated[
+    int | None, typer.Option("--max-steps", min=1, metavar="N", help="Most model calls a turn.")
+]
+
+
+def ask(
+    ctx: typer.Context,
+    words: Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)] = None,
+    continue_: Continue = False,
+    session: SessionName = None,
+    model: ModelName = None,
+    output: Annotated[
+        Output, typer.Option("--output", help="What to print.", show_default=False)
+    ] = Output.text,
+    yes: Yes = False,
+    mode: ModeName = None,
+    no_memory: NoMemory = False,
+    quiet: Quiet = False,
+    max_steps: Steps = None,
+) -> None:
+    """Ask once and print the answer.
+
+    What is piped in is material for the prompt, or the prompt itself when none is given.
+    """
+    from openclaw.cli.door import IMPLICIT, check_prompt
+
+    words = words or []
+    if ctx.meta.get(IMPLICIT):
+        check_prompt(words)
+    if not words and _is_terminal():
+        chat(ctx, continue_, session, model, yes, mode, no_memory, max_steps)
+        return
+    piped = _piped(waiting=not quiet)
+    prompt = " ".join(words).strip() or piped.strip()
+    if not prompt:
+        raise UsageError("nothing was asked", 'openclaw "your question"')
+    from openclaw.cli.common import current_home
+    from openclaw.cli.render import choose_listener
+
+    material = _material(prompt, piped if words else "", current_home(ctx), quiet=quiet)
+    listener = choose_listener(output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet)
+    app = _open(ctx, model, mode, no_memory, max_steps, _asker(yes, listener))
+    raise typer.Exit(_answer(app, prompt, material, (continue_, session), listener))
+
+
+def chat(
+    ctx: typer.Context,
+    continue_: Continue = False,
+    session: SessionName = None,
+    model: ModelName = None,
+    yes: Yes = False,
+    mode: ModeName = None,
+    no_memory: NoMemory = False,
+    max_steps: Steps = None,
+) -> None:
+    """Talk in the terminal: streaming answers, history, completion, /commands."""
+    from openclaw.cli.chat import Chat
+    from openclaw.cli.lines import choose_lines
+    from openclaw.cli.permission import Permission, always
+    from openclaw.cli.render import choose_listener
+    from openclaw.cli.turn import open_session
+
+    listener = choose_listener("text", sys.stdout, sys.stderr, os.environ)
+    app = _open(ctx, model, mode, no_memory, max_steps, None)
+    if not mode and not app.settings.mode:
+        app.mode = "ask"
+    lines = choose_lines(app, sys.stdin, sys.stdout)
+    app.ask_user = always if yes else Permission(lines.reply, _say_out, listener.pause)
+    start = open_session(app.sessions, continue_, session, app.model_name)
+    try:
+        code = Chat(app, start, lines, listener, _say_out).run()
+    finally:
+        app.close()
+    raise typer.Exit(code)
+
+
+def _open(
+    ctx: typer.Context,
+    model: str | None,
+    mode: Modes | None,
+    no_memory: bool,
+    max_steps: int | None,
+    asker: Ask | None,
+) -> App:
+    from openclaw.app import App
+    from openclaw.cli.common import current_home
+    from openclaw.config import load_settings
+
+    home = current_home(ctx)
+    settings = load_settings(home)
+    if max_steps:
+        settings = replace(settings, max_steps=max_steps)
+    return App.open(
+        home,
+        settings,
+        model=model,
+        mode=mode.value if mode else None,
+        ask=asker,
+        use_memory=not no_memory,
+    )
+
+
+def _answer(
+    app: App, prompt: str, material: str, which: tuple[bool, str | None], listener: Listener
+) -> int:
+    from openclaw.agent.events import Notice
+    from openclaw.cli.turn import code_of, open_session, play
+
+    try:
+        session = open_session(app.sessions, *which, app.model_name)
+        for text in app.notices:
+            listener(Notice(text))
+        return code_of(play(app.ask(prompt, session, material), listener))
+    finally:
+        app.close()
+
+
+def _material(prompt: str, piped: str, home: Home, *, quiet: bool) -> str:
+    """What goes along with the prompt. A file that is named and not there is told on stderr."""
+    from openclaw.cli.attach import attach, not_found
+    from openclaw.cli.common import warn
+
+    folders = (Path.cwd(), home.root)
+    material = attach(prompt, piped, *folders)
+    if not quiet:
+        warn(f"there is no file '{name}'" for name in not_found(prompt, *folders))
+    return material
+
+
+def _asker(yes: bool, listener: Listener) -> Ask | None:
+    """Who is asked before a tool runs: nobody when there is no terminal to answer from."""
+    from openclaw.cli.permission import Permission, always
+
+    if yes:
+        return always
+    if not (_is_terminal() and sys.stderr.isatty()):
+        return None
+    return Permission(_reply, _say_err, listener.pause)
+
+
+def _reply(question: str) -> str:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line
+
+
+def _say_err(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
+def _say_out(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _is_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _piped(*, waiting: bool) -> str:
+    """What is piped in, "" for nothing. Says so on stderr when it has to wait for it."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    from threading import Timer
+
+    from openclaw.cli.attach import read_stdin
+
+    words = "waiting for the end of standard input (none to give: run with </dev/null)"
+    timer = Timer(STDIN_PATIENCE_SECONDS, _say_err, [words])
+    timer.daemon = True
+    if waiting:
+        timer.start()
+    try:
+        return read_stdin(sys.stdin.buffer)
+    finally:
+        timer.cancel()

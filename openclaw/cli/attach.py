@@ -1,0 +1,201 @@
+"""What the user hands over beside the prompt: standard input and `@path` attachments.
+
+The result is fenced text that the model reads as material. A file outside the home may be attached,
+because the user named it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from openclaw.errors import UsageError
+
+MAX_BYTES = 200_000
+MAX_NAMES = 200
+
+_MENTION = re.compile(
+    r'(?<![\w@.+-])@(?:"(?P<quoted>[^"\n]+)"(?P<after>:\d+(?:-\d+)?)?|(?P<bare>\S+))'
+)
+_RANGE = re.compile(r":(\d+)(?:-(\d+))?$")
+_FILE_LIKE = re.compile(r"(?:\.\w{1,5}|:\d+-\d+)$")
+_CLOSING = ".,;:!?)]}>'\""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A file or folder that the prompt names; `first` and `last` are line numbers, 0 for all."""
+
+    path: Path
+    name: str
+    first: int = 0
+    last: int = 0
+
+
+def read_stdin(stream: BinaryIO) -> str:
+    """All of a stream as text, at most 200 KB of it; what is left out is said where it is missing.
+    Raises UsageError for binary data."""
+    head, tail, size = _ends(stream)
+    return _text(head, tail, size, "standard input")
+
+
+def attach(prompt: str, piped: str, cwd: Path, home: Path) -> str:
+    """The material that goes with a prompt: `piped` and every file the prompt names, fenced.
+    "" when there is none. Raises UsageError for a file that cannot be read or a wrong range."""
+    parts = [fence("standard input", piped)] if piped.strip() else []
+    for mention in dict.fromkeys(mentions(prompt, cwd, home)):
+        parts.append(fence(*_read(mention)))
+    return "\n\n".join(parts)
+
+
+def mentions(prompt: str, cwd: Path, home: Path) -> list[Mention]:
+    """The files and folders that `@path`, `@path:10-20` and `@"a path"` name, in their order.
+
+    A path is looked up from the current folder, then from the home. Words after an @ that are no
+    file, such as names and e-mail addresses, are none; a quoted path must exist (UsageError).
+    """
+    found = []
+    for match in _MENTION.finditer(prompt):
+        quoted = match["quoted"]
+        words = quoted + (match["after"] or "") if quoted else match["bare"]
+        mention = _lookup(words, (cwd, home))
+        if mention:
+            found.append(mention)
+        elif quoted:
+            raise UsageError(f"there is no file '{quoted}'", f"looked in {cwd} and {home}")
+    return found
+
+
+def not_found(prompt: str, cwd: Path, home: Path) -> list[str]:
+    """What the prompt names like a file (@log.txt, @notes:3-9) but is none: most likely misspelt,
+    and sent as the plain words that they are."""
+    words = [match["bare"].rstrip(_CLOSING) for match in _MENTION.finditer(prompt) if match["bare"]]
+    return [w for w in words if _FILE_LIKE.search(w) and not _lookup(w, (cwd, home))]
+
+
+def fence(name: str, text: str) -> str:
+    """The text between fences that no line of it can close, under its name."""
+    runs = [len(run) for run in re.findall(r"`{3,}", text)]
+    ticks = "`" * (max(runs, default=2) + 1)
+    return f"{name}:\n{ticks}\n{text.rstrip()}\n{ticks}"
+
+
+def _lookup(words: str, folders: tuple[Path, ...]) -> Mention | None:
+    """Try the words as they are, then without closing punctuation, each with and without range."""
+    while words:
+        for name, first, last in _spellings(words):
+            for folder in folders:
+                path = _existing(folder, name)
+                if path:
+                    return Mention(path, name, first, last)
+        if words[-1] not in _CLOSING:
+            return None
+        words = words[:-1]
+    return None
+
+
+def _spellings(words: str) -> list[tuple[str, int, int]]:
+    whole = [(words, 0, 0)]
+    match = _RANGE.search(words)
+    if not match or match.start() == 0:
+        return whole
+    first = int(match[1])
+    return [*whole, (words[: match.start()], first or -1, int(match[2] or first))]
+
+
+def _existing(folder: Path, name: str) -> Path | None:
+    try:
+        path = folder / Path(name).expanduser()
+        return path if path.exists() else None
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def _read(mention: Mention) -> tuple[str, str]:
+    """Heading and text of one attachment."""
+    path = mention.path
+    try:
+        if path.is_dir():
+            return f"folder {mention.name}", _listing(path)
+        if not path.is_file():
+            raise UsageError(f"'{mention.name}' is neither a file nor a folder")
+        with path.open("rb") as stream:
+            if mention.first:
+                return _lines(mention, stream)
+            head, tail, size = _ends(stream)
+    except OSError as error:
+        raise UsageError(f"cannot read '{mention.name}': {error.strerror or error}") from error
+    return f"file {mention.name}", _text(head, tail, size, f"'{mention.name}'")
+
+
+def _listing(folder: Path) -> str:
+    names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in folder.iterdir())
+    if len(names) > MAX_NAMES:
+        names = [*names[:MAX_NAMES], f"[{len(names) - MAX_NAMES} more names are not shown]"]
+    return "\n".join(names) or "[the folder is empty]"
+
+
+def _lines(mention: Mention, stream: BinaryIO) -> tuple[str, str]:
+    """Lines `first` to `last` of a file, which is read only as far as needed."""
+    first, last = mention.first, mention.last
+    if first < 1 or last < first:
+        shown = f"{max(first, 0)}-{last}"
+        raise UsageError(f"'{mention.name}:{shown}' is no range of lines", "write @path:10-20")
+    taken: list[bytes] = []
+    size = number = 0
+    for number, line in enumerate(stream, 1):
+        if number >= first:
+            if size <= MAX_BYTES:
+                taken.append(line)
+            size += len(line)
+        if number >= last:
+            break
+    if not taken:
+        raise UsageError(f"'{mention.name}' has {number} lines, so no line {first}")
+    text = _text(b"".join(taken)[:MAX_BYTES], b"", size, f"'{mention.name}'")
+    return f"file {mention.name}, lines {first}-{min(last, number)}", text
+
+
+def _ends(stream: BinaryIO) -> tuple[bytes, bytes, int]:
+    """The first and the last 100 KB of a stream, and its size; all in the first when it fits."""
+    head = _take(stream, MAX_BYTES)
+    size, tail = len(head), b""
+    while block := stream.read(65_536):
+        size += len(block)
+        tail = (tail + block)[-MAX_BYTES // 2 :]
+    if not tail:
+        return head, b"", size
+    joined = head + tail if size <= len(head) + len(tail) else b""
+    tail = joined[-MAX_BYTES // 2 :] or tail[-MAX_BYTES // 2 :]
+    return head[: MAX_BYTES // 2], tail, size
+
+
+def _take(stream: BinaryIO, size: int) -> bytes:
+    taken = b""
+    while len(taken) < size and (block := stream.read(size - len(taken))):
+        taken += block
+    return taken
+
+
+def _text(head: bytes, tail: bytes, size: int, name: str) -> str:
+    """Both ends as text, with a line between them that counts what is missing."""
+    encoding = "utf-8-sig"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif b"\0" in head[:8192]:
+        hint = "give it as text, for example through `strings` or a converter"
+        raise UsageError(f"{name} is binary data, not text", hint)
+    if len(head) + len(tail) >= size:
+        return _plain(head + tail, encoding)
+    head = head[: head.rfind(b"\n") + 1] or head
+    tail = tail[tail.find(b"\n") + 1 :] or tail
+    if encoding == "utf-16":
+        head, tail = head[: len(head) // 2 * 2], b""
+    missing = f"[{size - len(head) - len(tail):,} of {size:,} bytes are cut here]"
+    return f"{_plain(head, encoding)}\n{missing}\n{_plain(tail, 'utf-8')}".rstrip()
+
+
+def _plain(data: bytes, encoding: str) -> str:
+    return data.decode(encoding, errors="replace").replace("\r\n", "\n")

@@ -1,0 +1,213 @@
+"""The talk in the terminal: read a line, answer it or do what a /command says, until the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from openclaw.agent.events import Done, Event, Notice
+from openclaw.cli.attach import attach, not_found
+from openclaw.cli.render import Listener
+from openclaw.cli.turn import code_of, play
+from openclaw.cli.visible import harmless, one_line
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.shapes import Mode
+
+if TYPE_CHECKING:
+    from openclaw.app import ContextReport
+    from openclaw.cli.lines import Lines
+    from openclaw.files.home import Home
+    from openclaw.memory.todos import TodoFile
+    from openclaw.sessions.store import Session, SessionStore
+    from openclaw.skills.load import Skill
+
+SHOWN_SESSIONS = 10
+
+# name: (arguments, what it does); the method is `_NAME`.
+COMMANDS = {
+    "help": ("", "what can be typed here"),
+    "new": ("[NAME]", "begin a new conversation"),
+    "resume": ("[ID]", "go on with an earlier conversation, the latest without ID"),
+    "sessions": ("", "list the latest conversations"),
+    "model": ("[NAME]", "show or change the model"),
+    "context": ("", "show what the next request costs"),
+    "todo": ("", "list open to-dos"),
+    "mode": ("[MODE]", "show or change what tools may do: read-only, ask, edit, full"),
+    "quit": ("", "leave (also Ctrl-D)"),
+}
+
+
+class ChatApp(Protocol):
+    """What a talk needs of an open home; see openclaw.app.App."""
+
+    mode: Mode
+    model_name: str
+    notices: list[str]
+
+    @property
+    def home(self) -> Home: ...
+    @property
+    def sessions(self) -> SessionStore: ...
+    @property
+    def todos(self) -> TodoFile: ...
+    def ask(self, text: str, session: Session, material: str = "") -> Iterator[Event]: ...
+    def context(self, session: Session | None, text: str = "") -> ContextReport: ...
+    def greeting(self) -> list[str]: ...
+    def skills(self) -> list[Skill]: ...
+    def use_model(self, name: str) -> None: ...
+
+
+class Chat:
+    """One talk. `listener` shows the turns, `say` prints a line of anything else."""
+
+    def __init__(
+        self,
+        app: ChatApp,
+        session: Session,
+        lines: Lines,
+        listener: Listener,
+        say: Callable[[str], None],
+    ) -> None:
+        self.app, self.session, self.lines = app, session, lines
+        self._listener, self._say = listener, say
+        self._open = True
+        self._code = 0
+        self._used = ""
+
+    def run(self) -> int:
+        """Talk until the input ends. The exit code is 0 on a terminal, else that of the last turn
+        that went wrong."""
+        for line in self.app.greeting():
+            self._say(one_line(line))
+        for text in self.app.notices:
+            self._listener(Notice(text))
+        if self.session.messages and self.lines.interactive:
+            self._say_where()
+        while self._open:
+            try:
+                text = self.lines.read(self.toolbar).strip()
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                break
+            if text:
+                self.hear(text)
+        return 0 if self.lines.interactive else self._code
+
+    def toolbar(self) -> str:
+        """The line at the bottom: model, session, mode, and how full the window was."""
+        name = one_line(self.session.title or "new conversation", 40)
+        model = self.session.model or self.app.model_name
+        return "  ".join(filter(None, (model, name, f"mode {self.app.mode}", self._used)))
+
+    def hear(self, text: str) -> None:
+        """Answer one input. What goes wrong is said, and the talk goes on."""
+        try:
+            prompt = self._command(text) if _is_command(text) else text
+            if prompt:
+                self._turn(prompt)
+        except OpenclawError as error:
+            self._code = error.exit_code
+            self._say(f"openclaw: {one_line(str(error))}")
+            for line in harmless(error.hint).splitlines():
+                self._say(f"  {line}")
+        except KeyboardInterrupt:
+            self._code = 130
+            self._say("interrupted; what was done so far is kept")
+
+    def _turn(self, prompt: str) -> None:
+        material = attach(prompt, "", Path.cwd(), self.app.home.root)
+        for name in not_found(prompt, Path.cwd(), self.app.home.root):
+            self._say(one_line(f"there is no file '{name}'"))
+        end = play(self.app.ask(prompt, self.session, material), self._listener)
+        self._code = code_of(end) or self._code
+        if isinstance(end, Done) and end.usage.prompt_tokens:
+            self._used = f"{end.usage.prompt_tokens:,} tokens read"
+
+    def _command(self, text: str) -> str:
+        """Do what a /command says. A skill's name gives a prompt that is to be asked."""
+        name, _, rest = text[1:].partition(" ")
+        name = {"exit": "quit"}.get(name, name)
+        if name in COMMANDS:
+            getattr(self, f"_{name}")(rest.strip())
+            return ""
+        if any(skill.name == name for skill in self.app.skills()):
+            return f"Use the skill {name}. {rest}".strip()
+        known = " ".join(f"/{known}" for known in COMMANDS)
+        raise UsageError(f"there is no command /{name}", f"there are: {known}")
+
+    # -------- the commands
+
+    def _help(self, rest: str) -> None:
+        for name, (arguments, meaning) in COMMANDS.items():
+            self._say(f"  /{name} {arguments}".ljust(20) + meaning)
+        self._say("  /SKILL [WORDS]".ljust(20) + "use a skill")
+        self._say("  @path @path:10-20".ljust(20) + "attach a file, or some lines of it")
+        self._say("Alt-Enter or a backslash at the end begins a new line. Ctrl-C ends an answer.")
+
+    def _new(self, rest: str) -> None:
+        self.session = self.app.sessions.new(rest or None, self.app.model_name)
+        self._used = ""
+        self._say("a new conversation")
+
+    def _resume(self, rest: str) -> None:
+        self.session = self.app.sessions.load(rest or "latest")
+        self._used = ""
+        self._say_where()
+
+    def _say_where(self) -> None:
+        """The session that is gone on with, and its last words."""
+        self._say(f"{self.session.id}  {one_line(self.session.title)}")
+        for entry in self.session.messages[-2:]:
+            self._say(f"  {entry.role}: {one_line(entry.content, 200)}")
+
+    def _sessions(self, rest: str) -> None:
+        found = self.app.sessions.list()[:SHOWN_SESSIONS]
+        for item in found:
+            here = "*" if item.id == self.session.id else " "
+            self._say(f"{here} {item.id}  {item.updated_at[:16]}  {one_line(item.title, 60)}")
+        if not found:
+            self._say("no conversation is saved yet")
+
+    def _model(self, rest: str) -> None:
+        """A word that cannot be a model's name is a UsageError, and the model stays."""
+        if rest:
+            from openclaw.models.choose import split_name
+
+            split_name(rest)
+            self.app.use_model(rest)
+            self.session.model = rest
+        self._say(f"model: {self.session.model or self.app.model_name}")
+
+    def _context(self, rest: str) -> None:
+        from openclaw.cli.context import report_lines
+
+        for line in report_lines(self.app.context(self.session)):
+            self._say(line)
+
+    def _todo(self, rest: str) -> None:
+        todos = [todo for todo in self.app.todos.items() if not todo.done]
+        for todo in todos:
+            due = f"  due {todo.due}" if todo.due else ""
+            self._say(f"  {todo.id}  {one_line(todo.list)}: {one_line(todo.text)}{due}")
+        if not todos:
+            self._say("no open to-dos")
+
+    def _mode(self, rest: str) -> None:
+        from openclaw.cli.lines import MODES
+
+        wanted = next((mode for mode in MODES if mode == rest), None)
+        if rest and not wanted:
+            raise UsageError(f"there is no mode '{rest}'", f"there are: {', '.join(MODES)}")
+        self.app.mode = wanted or self.app.mode
+        self._say(f"mode: {self.app.mode}")
+
+    def _quit(self, rest: str) -> None:
+        self._open = False
+
+
+def _is_command(text: str) -> bool:
+    """Whether an input is a /command; a path such as /etc/hosts is not."""
+    word = text.split(maxsplit=1)[0]
+    return word.startswith("/") and "/" not in word[1:]

@@ -1,0 +1,92 @@
+"""What the commands share: the options of every command, the home, and how lists are shown."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from openclaw.files.home import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options that stand before the command."""
+
+    home: str | None = None
+    debug: bool = False
+
+
+def options(ctx: typer.Context) -> Options:
+    """What the main callback left, or nothing said when a command is run by itself."""
+    return ctx.find_object(Options) or Options()
+
+
+def current_home(ctx: typer.Context) -> Home:
+    """The home that the command works in. Raises Damaged when there is none."""
+    from openclaw.files.home import find_home
+
+    return find_home(options(ctx).home, Path.cwd(), os.environ)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on stdout, for programs."""
+    import json
+
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
+    """Rows as aligned text below their headers, without a newline at the end.
+
+    Control characters are made visible; on a terminal lines are cut at its width.
+    """
+    import shutil
+
+    from openclaw.cli.visible import one_line
+
+    lines = [list(headers), *([one_line(str(cell)) for cell in row] for row in rows)]
+    widths = [max(_columns(cell) for cell in column) for column in zip(*lines, strict=True)]
+    limit = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    return "\n".join(
+        one_line(
+            "  ".join(_padded(*pair) for pair in zip(line, widths, strict=True)).rstrip(), limit
+        )
+        for line in lines
+    )
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Lines on stderr, for what was skipped while a listing went on."""
+    from openclaw.cli.visible import one_line
+
+    for line in lines:
+        sys.stderr.write(f"openclaw: {one_line(line)}\n")
+
+
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Whether the user agrees: `--yes`, or asked on a terminal; UsageError when nobody can be."""
+    if yes:
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        from openclaw.errors import UsageError
+
+        raise UsageError("this asks first, and there is no terminal to ask on", "add --yes")
+    return typer.confirm(question, err=True)
+
+
+def _columns(text: str) -> int:
+    """Columns that a terminal gives to the text; East Asian characters take two."""
+    from unicodedata import combining, east_asian_width
+
+    return sum((2 if east_asian_width(c) in "WF" else 1) for c in text if not combining(c))
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _columns(text))

@@ -1,0 +1,228 @@
+"""`openclaw doctor`: is everything here that an answer needs, and if not, what to do."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from openclaw.cli.visible import one_line
+from openclaw.errors import Damaged, ModelMissing, OpenclawError
+
+if TYPE_CHECKING:
+    from openclaw.config import Settings
+    from openclaw.files.home import Home
+
+State = Literal["ok", "warning", "fault"]
+REQUIRED = ("SOUL.md", "AGENTS.md", "USER.md")
+FREE_BYTES = 2_000_000_000
+GIT_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at: its state, what was found, and what to do about it. `exit_code` is what
+    the command leaves with when this is the first fault."""
+
+    name: str
+    state: State
+    found: str
+    advice: str = ""
+    exit_code: int = 0
+
+
+def doctor(
+    ctx: typer.Context,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="Check this model.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check home, settings, model, tokenizer, index and git; say what to do for each fault."""
+    from openclaw.cli.common import current_home
+
+    checks = list(examine(lambda: current_home(ctx), model))
+    if as_json:
+        shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
+        sys.stdout.write(json.dumps(shape, ensure_ascii=False, indent=2) + "\n")
+    else:
+        for check in checks:
+            _print(check)
+    raise typer.Exit(_exit_code(checks))
+
+
+def examine(find: Callable[[], Home], model: str | None = None) -> Iterator[Check]:
+    """All checks in order. Without a home only those that need none."""
+    try:
+        home = find()
+    except OpenclawError as error:
+        yield _fault("home", error)
+        yield from (check_tokenizer(), check_engine(), check_space())
+        return
+    yield check_home(home)
+    yield from check_files(home)
+    settings, check = check_settings(home)
+    yield check
+    if settings:
+        yield check_model(home, settings, model)
+    yield from (check_tokenizer(), check_index(home), check_git(home))
+    yield from (check_engine(), check_space())
+
+
+def check_home(home: Home) -> Check:
+    if not os.access(home.root, os.R_OK | os.X_OK):
+        advice = "give this user access to the folder"
+        return Check("home", "fault", f"{home.root} cannot be read", advice, Damaged.exit_code)
+    if not os.access(home.root, os.W_OK):
+        advice = "give this user the right to write, or choose another home with --home"
+        return Check("home", "fault", f"{home.root} is read-only", advice, Damaged.exit_code)
+    return Check("home", "ok", str(home.root))
+
+
+def check_files(home: Home) -> Iterator[Check]:
+    """The three files that make the agent who it is; it answers without them, but worse."""
+    for name in REQUIRED:
+        path = home.workspace / name
+        where = f"workspace/{name}"
+        if not path.is_file():
+            advice = f"openclaw init {home.root}"
+            yield Check(name, "warning", f"{where} is missing", advice)
+            continue
+        try:
+            size = len(path.read_bytes())
+        except OSError as error:
+            found = f"{where} cannot be read: {error.strerror}"
+            yield Check(name, "fault", found, "give this user access to it", Damaged.exit_code)
+            continue
+        yield Check(name, "ok", f"{where}, {size:,} bytes")
+
+
+def check_settings(home: Home) -> tuple[Settings | None, Check]:
+    from openclaw.config import load_settings
+
+    try:
+        settings = load_settings(home)
+    except OpenclawError as error:
+        return None, _fault("settings", error, Damaged.exit_code)
+    there = "openclaw.yaml" if home.settings.is_file() else "defaults (no openclaw.yaml)"
+    return settings, Check("settings", "ok", f"{there}, model: {settings.model}")
+
+
+def check_model(home: Home, settings: Settings, name: str | None) -> Check:
+    """Which model would answer, whether it can be reached, and what it can do."""
+    from openclaw.app import App
+
+    app = App.open(home, settings, model=name)
+    try:
+        card = app.model.card
+    except OpenclawError as error:
+        return _fault("model", error)
+    finally:
+        app.close()
+    abilities = [
+        word for word, able in (("tools", card.tools), ("thinking", card.thinking)) if able
+    ]
+    size = f", {card.parameters:g} billion parameters" if card.parameters else ""
+    can = ", ".join(abilities) or "no native tools"
+    return Check("model", "ok", f"{card.name}: window {card.window:,} tokens, {can}{size}")
+
+
+def check_tokenizer() -> Check:
+    from openclaw.agent import budget
+
+    advice = "install llama-index-core again"
+    try:
+        count = budget.count("one two three four five six seven eight nine ten eleven")
+    except Exception as error:  # noqa: BLE001  (tiktoken raises whatever its download raises)
+        return Check("tokenizer", "fault", f"{type(error).__name__}: {error}", advice, 1)
+    if count != 11:
+        found = "the encoding was not found, tokens are estimated from characters"
+        return Check("tokenizer", "warning", found, advice)
+    return Check("tokenizer", "ok", "cl100k_base, found offline")
+
+
+def check_index(home: Home) -> Check:
+    folder = home.private / "index"
+    if not folder.is_dir():
+        return Check("index", "ok", "not built yet")
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files)
+    return Check("index", "ok", f"{len(files)} files, {size:,} bytes")
+
+
+def check_git(home: Home) -> Check:
+    if not shutil.which("git"):
+        return Check("git", "warning", "git is not installed", "install git to keep a history")
+    top = _git(home.root, "rev-parse", "--show-toplevel")
+    if not top:
+        advice = f"openclaw init {home.root}, or git init in it"
+        return Check("git", "warning", "the home is no repository", advice)
+    if os.path.realpath(top) != os.path.realpath(home.root):
+        found = f"the home lies in the repository {top}; nothing is committed automatically"
+        return Check("git", "ok", found)
+    return Check("git", "ok", f"the home is a repository, {_git_version()}")
+
+
+def check_engine() -> Check:
+    if importlib.util.find_spec("xllamacpp"):
+        return Check("engine", "ok", "llama.cpp (xllamacpp) is installed")
+    found = "the embedded engine is not installed; only a model server can answer"
+    return Check("engine", "warning", found, "pip install 'openclaw[embedded]'")
+
+
+def check_space() -> Check:
+    from openclaw.models.catalog import models_folder
+
+    folder = Path(models_folder())
+    there = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+    free = shutil.disk_usage(there).free
+    found = f"{folder}, {free / 1e9:.1f} GB free"
+    if free < FREE_BYTES:
+        advice = "free some space, or set OPENCLAW_MODELS to another folder"
+        return Check("model folder", "warning", found, advice)
+    return Check("model folder", "ok", found)
+
+
+def _fault(name: str, error: OpenclawError, code: int = 0) -> Check:
+    advice = error.hint or ("openclaw models list" if isinstance(error, ModelMissing) else "")
+    known = error.exit_code if error.exit_code in (1, 4, 5, 6) else 1
+    return Check(name, "fault", one_line(str(error)), advice, code or known)
+
+
+def _exit_code(checks: list[Check]) -> int:
+    return next((check.exit_code for check in checks if check.state == "fault"), 0)
+
+
+def _print(check: Check) -> None:
+    lines = [f"{check.state:<8} {check.name:<12} {one_line(check.found)}"]
+    lines += [f"{'':<21} -> {one_line(line)}" for line in check.advice.splitlines()]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _git(root: Path, *words: str) -> str:
+    """What git prints, "" when it fails."""
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("GIT_DIR")}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *words],
+            env=environ,
+            capture_output=True,
+            timeout=GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+
+
+def _git_version() -> str:
+    return _git(Path.cwd(), "--version") or "git"

@@ -1,0 +1,169 @@
+"""Which command the words of a command line mean. A command's module loads when it is used.
+
+Everything that is not a command is a prompt: `openclaw "..."` is `openclaw ask "..."`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+from openclaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter
+    from typer._click.shell_completion import CompletionItem
+
+# name: (module, attribute, help); the attribute is a function or a Typer app.
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "ask": ("openclaw.cli.ask", "ask", "Ask once; the word may be left out."),
+    "chat": ("openclaw.cli.ask", "chat", "Talk in the terminal."),
+    "init": ("openclaw.cli.init", "init", "Make a home, or add what is missing to one."),
+    "doctor": ("openclaw.cli.doctor", "doctor", "Check home, model, tokenizer, index and git."),
+    "config": ("openclaw.cli.config", "app", "Show and change settings."),
+    "models": ("openclaw.cli.models", "app", "List, fetch and choose models."),
+    "context": ("openclaw.cli.context", "context", "Show what would be sent, and what it costs."),
+    "sessions": ("openclaw.cli.sessions", "app", "List, search and manage conversations."),
+    "todo": ("openclaw.cli.todo", "app", "List and change to-dos."),
+    "memory": ("openclaw.cli.memory", "app", "List, add and forget what is remembered."),
+    "skills": ("openclaw.cli.skills", "app", "List and show skills."),
+}
+HELP = ["-h", "--help"]
+IMPLICIT = "openclaw.implicit"
+_GLOBAL = "--home"
+_OWN = ("--help", "-h", "--version", "--install-completion", "--show-completion")
+
+
+class Door(TyperGroup):
+    """The group of all commands, with the prompt as the command that needs no name."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        front, rest = hoist(args)
+        if rest or not ctx.resilient_parsing:
+            piped = not (sys.stdin and sys.stdin.isatty())
+            rest, implicit = route(rest, piped=piped)
+            ctx.meta[IMPLICIT] = implicit
+        return super().parse_args(ctx, [*front, *rest])
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        return load(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        records = (param.get_help_record(ctx) for param in self.get_params(ctx))
+        with formatter.section("Options of every command"):
+            formatter.write_dl([record for record in records if record])
+        ask = load("ask")
+        records = (param.get_help_record(ctx) for param in ask.params)
+        options = [record for record in records if record and record[0].startswith("-")]
+        with formatter.section("Options of a prompt"):
+            formatter.write_dl(options)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][2]) for name in COMMANDS])
+
+    def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete) + load("ask").shell_complete(
+                ctx, incomplete
+            )
+        from typer._click.shell_completion import CompletionItem
+
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [CompletionItem(name, help=COMMANDS[name][2]) for name in names]
+
+
+def load(name: str) -> Command:
+    """The command of this name, its module imported. KeyError for an unknown name."""
+    module, attribute, _ = COMMANDS[name]
+    found: Any = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(name, context_settings={"help_option_names": HELP})(found)
+        return lighten(typer.main.get_command(single))
+    found.rich_markup_mode = None
+    group = typer.main.get_group(found)
+    group.name = name
+    return lighten(group)
+
+
+def lighten(command: Command) -> Command:
+    """Make the command's parameters take plain words as they are. Typer builds a pydantic adapter
+    for each parameter, given or not, which costs a command without any more than its work."""
+    context = typer.Context(command, help_option_names=HELP)  # which makes the option --help
+    for param in command.get_params(context):
+        if hasattr(param, "_runtime_param"):
+            param._runtime_param = _Words(param)
+    for inner in getattr(command, "commands", {}).values():
+        lighten(inner)
+    return command
+
+
+class _Words:
+    """Coercion that leaves all but texts, and values of the right type already, to Typer."""
+
+    def __init__(self, param: Any) -> None:
+        self._descriptor = param.type_descriptor
+
+    def coerce(self, value: Any, param: Any, ctx: Context) -> Any:
+        kind = self._descriptor.annotation
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if kind == list[str] and isinstance(value, tuple):
+            return list(value)
+        if isinstance(kind, type) and kind is not bool and isinstance(value, kind):
+            return value
+        from typer._coercion import build_runtime_param
+
+        return build_runtime_param(self._descriptor).coerce(value, param=param, ctx=ctx)
+
+
+def hoist(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The options that every command takes (--home DIR, --debug), and the other words."""
+    front: list[str] = []
+    rest: list[str] = []
+    left = iter(words)
+    for word in left:
+        if word == "--":
+            return front, [*rest, word, *left]
+        if word == _GLOBAL:
+            front += [word, *([value] if (value := next(left, None)) is not None else [])]
+        elif word == "--debug" or word.startswith(f"{_GLOBAL}="):
+            front.append(word)
+        else:
+            rest.append(word)
+    return front, rest
+
+
+def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
+    """The words with the command's name before them, and whether the name had to be added."""
+    if not words:
+        return (["ask"], True) if piped else (["chat"], True)
+    first = words[0]
+    if first == "help":
+        return [*words[1:2], "--help"], False
+    if first in COMMANDS or first.startswith(_OWN):
+        return list(words), False
+    return ["ask", *words], "--" not in words
+
+
+def check_prompt(words: Sequence[str]) -> None:
+    """Raise UsageError when words without a command look like a command that was meant."""
+    if not words or len(words[0].split()) != 1:
+        return
+    word = words[0]
+    ask = f"to ask the model: openclaw ask {word}"
+    if word in COMMANDS:
+        raise UsageError(
+            f"options of '{word}' come after the command", f"openclaw {word} --help; {ask}"
+        )
+    near = difflib.get_close_matches(word.lower(), COMMANDS, n=1, cutoff=0.8)
+    if near:
+        raise UsageError(f"no command '{word}'; did you mean '{near[0]}'?", ask)

@@ -1,0 +1,60 @@
+"""`openclaw init`: make a home, or add what is missing to one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclaw.cli.common import options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def init(
+    ctx: typer.Context,
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="Where; else --home, OPENCLAW_HOME, or here."),
+    ] = None,
+) -> None:
+    """Make a home, or add what is missing to one. Nothing is ever overwritten."""
+    import os
+
+    from openclaw.config import starter_text
+    from openclaw.files.home import create_home
+
+    target = chosen_folder(directory, options(ctx).home, Path.cwd(), os.environ)
+    created = create_home(target, starter_text())
+    for name in created:
+        typer.echo(f"created {name}")
+    typer.echo(f"the home is {target}" if created else f"nothing is missing in {target}")
+    words = f' --home "{target}"' if _must_be_named(target, Path.cwd(), os.environ) else ""
+    typer.echo(f"next: openclaw{words} doctor")
+
+
+def chosen_folder(
+    directory: Path | None, flag: str | None, cwd: Path, environ: Mapping[str, str]
+) -> Path:
+    """Where a home is made when a command line says this. Without a word: the home that `cwd` lies
+    in, else `cwd` itself, but ~/openclaw in place of the user's own folder."""
+    from openclaw.files.home import default_folder, nearest_home
+
+    named = directory or flag or environ.get("OPENCLAW_HOME")
+    if named:
+        return cwd / Path(named).expanduser()
+    default = default_folder(environ)
+    return nearest_home(cwd) or (default if cwd == default.parent else cwd)
+
+
+def _must_be_named(target: Path, cwd: Path, environ: Mapping[str, str]) -> bool:
+    """Whether a command run from `cwd` would not find the home by itself."""
+    from openclaw.errors import Damaged
+    from openclaw.files.home import find_home
+
+    try:
+        return find_home(None, cwd, environ).root != target.resolve()
+    except Damaged:
+        return True

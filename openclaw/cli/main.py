@@ -1,0 +1,135 @@
+"""The command line: one way in, and one exit point for everything that can go wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from openclaw import __version__
+from openclaw.cli.common import Options
+from openclaw.cli.door import HELP, Door, lighten
+from openclaw.errors import OpenclawError
+
+app = typer.Typer(
+    cls=Door,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": HELP},
+    subcommand_metavar='"PROMPT" | COMMAND [ARGS]...',
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"openclaw {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def enter(
+    ctx: typer.Context,
+    home: Annotated[
+        str | None, typer.Option("--home", metavar="DIR", help="The home to work in.")
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """A personal agent that lives in a folder of plain files.
+
+    openclaw "PROMPT" asks once; openclaw alone starts a talk. Words that are piped in, and files
+    named @path or @path:10-20 in the prompt, go along as material. A prompt that is the name of a
+    command: openclaw ask WORD.
+    """
+    ctx.obj = Options(home=home, debug=debug)
+
+
+def run(words: Sequence[str] | None = None) -> int:
+    """Do what the words of the command line say; returns the exit code (design section 7)."""
+    words = list(sys.argv[1:] if words is None else words)
+    try:
+        _speak_utf8()
+        command = lighten(typer.main.get_command(app))
+        code: object = command.main(words, prog_name="openclaw", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) and not isinstance(code, bool) else 0
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("\nopenclaw: interrupted\n")
+        return 130
+    except BrokenPipeError:
+        return _nobody_listens()
+    except Exception as error:  # noqa: BLE001  (the one exit point)
+        return _report(error, words)
+
+
+def _report(error: Exception, words: Sequence[str]) -> int:
+    """Say what happened on stderr, and on stdout too when JSON was asked for."""
+    message, hint, code = explain(error)
+    if "--debug" in words:
+        import traceback
+
+        traceback.print_exception(error)
+    elif hint is None:
+        hint = "run again with --debug for the whole trace"
+    try:
+        if wants_json(words):
+            from openclaw.agent.events import Error
+            from openclaw.cli.render import write_json
+
+            write_json(sys.stdout, Error(message, hint or "", code))
+        lines = [f"openclaw: {message}", *(f"  {line}" for line in (hint or "").splitlines())]
+        sys.stderr.write("\n".join(lines) + "\n")
+        sys.stderr.flush()
+    except BrokenPipeError:
+        _nobody_listens()
+    return code
+
+
+def explain(error: Exception) -> tuple[str, str | None, int]:
+    """Message, hint and exit code; the hint is None for an error that nobody foresaw."""
+    from openclaw.cli.visible import harmless, one_line
+
+    if isinstance(error, OpenclawError):
+        return one_line(str(error)), harmless(error.hint), error.exit_code
+    told: Any = error
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # typer's own family
+        context = getattr(error, "ctx", None)
+        where = context.command_path if context else "openclaw"
+        if type(error).__name__ == "NoArgsIsHelpError":
+            return "a command is missing", str(told.format_message()), 2
+        said = one_line(told.format_message()).replace(": Value error, ", ": ")  # pydantic's words
+        return said, f"see: {where} --help", int(told.exit_code)
+    if isinstance(error, OSError) and error.filename:
+        said = one_line(f"{error.filename}: {error.strerror}")
+        return said, "look at what stands there and who may use it; --debug shows the trace", 1
+    return one_line(f"{type(error).__name__}: {error}"), None, 1
+
+
+def wants_json(words: Sequence[str]) -> bool:
+    """Whether the words ask for JSON events on stdout."""
+    formats = [word.removeprefix("--output=") for word in words if word.startswith("--output=")]
+    formats += [value for word, value in pairwise(words) if word == "--output"]
+    return any(value in ("json", "stream-json") for value in formats)
+
+
+def _speak_utf8() -> None:
+    """Make both streams UTF-8 whatever the console's code page or locale; never fail to print."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def _nobody_listens() -> int:
+    """The reader of stdout has left: keep Python from complaining when it exits."""
+    stdout: TextIO = sys.stdout
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+    return 1

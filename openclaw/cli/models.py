@@ -1,0 +1,258 @@
+"""`openclaw models`: which models there are, fetching one, choosing one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import current_home, print_json, table
+from openclaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from openclaw.models.download import Progress
+
+app = typer.Typer(
+    help="List, fetch and choose models.",
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+
+
+@app.command("list")
+def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the models of the catalogue, of the models folder and of Ollama."""
+    rows = [*_catalogue(), *_other_files()]
+    try:
+        rows += _of_ollama(_ollama_host(ctx))
+        away = ""
+    except OSError as error:
+        away = f"Ollama is not asked: {error}"
+    if as_json:
+        print_json(rows)
+        return
+    shown = [
+        (row["name"], _gigabytes(row["size"]), "yes" if row["installed"] else "no", row["about"])
+        for row in rows
+    ]
+    typer.echo(table(shown, ("MODEL", "SIZE", "HERE", "")))
+    if away:
+        typer.echo(away, err=True)
+
+
+@app.command("pull")
+def pull(
+    ctx: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="A name of the list, or ollama/NAME.")
+    ] = "",
+    if_needed: Annotated[
+        bool, typer.Option("--if-needed", help="Only when `auto` finds no model; takes no NAME.")
+    ] = False,
+) -> None:
+    """Fetch a model; without a name, the default embedded one."""
+    from openclaw.models import catalog
+
+    if if_needed and name:
+        raise UsageError("--if-needed takes no NAME", f"openclaw models pull {name}")
+    if if_needed and (found := _at_hand(_ollama_host(ctx))):
+        typer.echo(f"nothing to fetch: {found} is here", err=True)
+        return
+    if _is_ollama(name):
+        bare = name.removeprefix("ollama/")
+        with _progress() as on_progress:
+            _pull_by_ollama(bare, _ollama_host(ctx), on_progress)
+        typer.echo(f"ollama/{bare} is ready")
+        return
+    with _progress() as on_progress:
+        path = catalog.pull(name, on_progress)
+    typer.echo(f"{(catalog.find_entry(name) or catalog.default_entry()).name} is ready: {path}")
+
+
+@app.command("use")
+def use(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="PROVIDER/NAME, auto, or a path.")],
+) -> None:
+    """Make a model the one that answers (`model` in openclaw.yaml)."""
+    from openclaw.config import set_value
+
+    home = current_home(ctx)
+    setting = _setting(name)
+    set_value(home, "model", setting)
+    typer.echo(f"model: {setting}")
+
+
+def _at_hand(host: str) -> str:
+    """The model that `auto` would take, "" when there is none."""
+    from openclaw.errors import ServerAway
+    from openclaw.models import catalog
+    from openclaw.models.choose import find_chat_model
+
+    with suppress(ServerAway):
+        if name := find_chat_model(host):
+            return f"ollama/{name}"
+    path = catalog.default_installed()
+    return f"embedded/{path.stem.lower()}" if path else ""
+
+
+def _setting(name: str) -> str:
+    """The value of `model` for what the user named; ModelMissing when it is not here."""
+    from openclaw.errors import ModelMissing
+    from openclaw.models import catalog
+
+    if name == "auto" or name.startswith(("openai/", "ollama/")):
+        return name
+    if (path := Path(name).expanduser()).is_file():
+        return str(path.resolve())
+    if found := catalog.find_installed(name):
+        entry = catalog.find_entry(name)
+        return f"embedded/{entry.name if entry else found.stem.lower()}"
+    if _is_ollama(name):
+        return f"ollama/{name}"
+    hint = f"openclaw models pull {name}" if catalog.find_entry(name) else "openclaw models list"
+    raise ModelMissing(f"there is no model {name} here", hint)
+
+
+def _is_ollama(name: str) -> bool:
+    """`ollama/NAME`, or a bare name with a tag; a drive letter is none."""
+    return name.startswith("ollama/") or (":" in name[2:] and not name.lower().endswith(".gguf"))
+
+
+def _catalogue() -> list[dict[str, Any]]:
+    from openclaw.models import catalog
+
+    rows = []
+    for entry in catalog.entries():
+        path = catalog.installed_file(entry)
+        rows.append(
+            {
+                "name": f"embedded/{entry.name}",
+                "size": entry.size,
+                "installed": path is not None,
+                "about": f"{entry.about} ({entry.licence})",
+                "path": str(path) if path else None,
+            }
+        )
+    return rows
+
+
+def _other_files() -> list[dict[str, Any]]:
+    from openclaw.models import catalog
+
+    known = {file.name for entry in catalog.entries() for file in entry.files}
+    return [
+        {
+            "name": f"embedded/{path.stem.lower()}",
+            "size": path.stat().st_size,
+            "installed": True,
+            "about": "in the models folder",
+            "path": str(path),
+        }
+        for path in catalog.installed()
+        if path.name not in known
+    ]
+
+
+def _of_ollama(host: str) -> list[dict[str, Any]]:
+    """The models that Ollama has. OSError when it does not answer."""
+    import httpx
+    import ollama
+
+    from openclaw.models.ollama_facts import base_url
+
+    url = base_url(host)
+    try:
+        found = ollama.Client(host=url, timeout=2.0).list().models
+    except (httpx.HTTPError, ollama.ResponseError, ConnectionError) as error:
+        raise OSError(f"nothing answers at {url}") from error
+    return [
+        {
+            "name": f"ollama/{model.model}",
+            "size": int(model.size or 0),
+            "installed": True,
+            "about": "in Ollama",
+            "path": None,
+        }
+        for model in found
+    ]
+
+
+def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
+    import httpx
+    import ollama
+
+    from openclaw.errors import ModelMissing, ServerAway
+    from openclaw.models.ollama_facts import base_url
+
+    url = base_url(host)
+    try:
+        for state in ollama.Client(host=url).pull(name, stream=True):
+            if state.total:
+                on_progress(
+                    f"{name} {(state.digest or '')[7:19]}", state.completed or 0, state.total
+                )
+    except (httpx.TransportError, ConnectionError) as error:
+        raise ServerAway(f"Ollama does not answer at {url}", "ollama serve") from error
+    except ollama.ResponseError as error:
+        raise ModelMissing(
+            f"Ollama cannot fetch {name}: {error.error}", "https://ollama.com/library has the names"
+        ) from error
+
+
+def _ollama_host(ctx: typer.Context) -> str:
+    """The host of the settings; "" where there is no home, a model can be fetched before that."""
+    from openclaw.config import load_settings
+    from openclaw.errors import Damaged
+
+    try:
+        return load_settings(current_home(ctx)).ollama.host
+    except Damaged:
+        return ""
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Shows progress on stderr: a bar on a terminal, else a line per tenth."""
+    if not sys.stderr.isatty():
+        yield _Tenths().tell
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Bar(*columns, TransferSpeedColumn(), console=Console(stderr=True)) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tell(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=total)
+            bar.update(tasks[name], completed=done)
+
+        yield tell
+
+
+class _Tenths:
+    """Progress as plain lines, one for each tenth of a file."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, int]] = set()
+
+    def tell(self, name: str, done: int, total: int) -> None:
+        tenth = done * 10 // max(total, 1)
+        if (name, tenth) not in self._told:
+            self._told.add((name, tenth))
+            sys.stderr.write(f"{name}: {tenth * 10} % of {_gigabytes(total)}\n")
+            sys.stderr.flush()
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.2f} GB" if size >= 10_000_000 else f"{size / 1e6:.2f} MB"

@@ -1,0 +1,219 @@
+"""Listeners over the events of a turn: plain text, the done event, or one JSON object a line.
+
+Each is called with every event in turn and closed at the end. The answer, and nothing else, goes to
+`out`; what happened on the way goes to `err`. The terminal with Markdown is in `screen.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Protocol, TextIO
+
+from openclaw.agent.events import (
+    Compaction,
+    Done,
+    Error,
+    Event,
+    NewResponse,
+    Notice,
+    Token,
+    ToolEnd,
+    ToolStart,
+    to_wire,
+)
+from openclaw.agent.receipt import Receipt
+from openclaw.cli.visible import first_line, harmless, main_argument, one_line
+
+# Ends that the answer's own words do not tell.
+_REASONS = {
+    "failed": "the turn failed",
+    "length": "the answer was cut at the limit of its length (setting max_tokens)",
+    "interrupted": "interrupted; what was done so far is kept",
+}
+
+
+def compaction_line(before: int, after: int) -> str:
+    """`before` and `after` in tokens."""
+    return f"conversation compacted: {before:,} to {after:,} tokens"
+
+
+class Listener(Protocol):
+    """Hears every event of a turn; `pause` clears the way for a question to the user."""
+
+    def __call__(self, event: Event) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def exit_code(done: Done) -> int:
+    """What the command leaves with after this turn (design section 7)."""
+    if done.stop_reason == "interrupted":
+        return 130
+    if done.stop_reason in ("empty", "failed"):
+        return 1
+    if done.unbacked:
+        return 3
+    return 7 if done.refused else 0
+
+
+def receipt_line(receipt: Receipt) -> str:
+    """What a turn changed, on one line; "" when it changed nothing."""
+    files = [f"{f.path} {f.action} +{f.added} -{f.removed}" for f in receipt.files]
+    todos = [f"to-do {what}: {text}" for what, text in receipt.todos]
+    notes = [f"remembered: {text}" for text in receipt.memories]
+    return one_line("; ".join([*files, *todos, *notes]))
+
+
+def verdict_lines(done: Done) -> list[str]:
+    """What the user must know about an answer before trusting it."""
+    lines = [_REASONS[done.stop_reason]] if done.stop_reason in _REASONS else []
+    lines += [f"not true, nothing of the kind happened: {one_line(c)}" for c in done.unbacked]
+    return lines + [f"refused: {one_line(what)}" for what in done.refused]
+
+
+def tool_line(start: ToolStart | None, end: ToolEnd) -> str:
+    """A call and its result on one line."""
+    call = f"{one_line(end.tool)} {main_argument(start.input) if start else ''}".rstrip()
+    seconds = f", {end.seconds:.1f} s" if end.seconds >= 0.05 else ""
+    if not end.ok:
+        return f"{call}: {first_line(end.output, 100)}{seconds}"
+    count = len(end.output.splitlines())
+    size = first_line(end.output, 60) if count <= 1 else f"{count} lines"
+    return f"{call}: {size or 'nothing'}{seconds}"
+
+
+def missing_part(printed: str, answer: str) -> str:
+    """What has still to be printed when `printed` was streamed and `answer` is the answer: the rest
+    of it when `printed` is its beginning, else all of it."""
+    answer = answer.lstrip("\n")
+    if answer.strip() == printed.strip():
+        return ""
+    return answer[len(printed) :] if answer.startswith(printed) else answer
+
+
+class PlainText:
+    """The answer as it comes. `tools` shows a line for each call, `notes` notices and receipt."""
+
+    def __init__(self, out: TextIO, err: TextIO, *, tools: bool, notes: bool, dim: bool) -> None:
+        self._out, self._err = out, err
+        self._tools, self._notes, self._dim = tools, notes, dim
+        self._segment = ""  # what was streamed since the last model call began
+        self._earlier = False  # whether a segment before that was printed
+        self._line_open = False
+        self._started: dict[str, ToolStart] = {}
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case Token(text):
+                self._answer(text)
+            case NewResponse():
+                self._earlier = self._earlier or bool(self._segment)
+                self._segment = ""
+            case ToolStart():
+                self._started[event.id] = event
+            case ToolEnd() if self._tools:
+                self._say(tool_line(self._started.pop(event.id, None), event))
+            case Notice(text) if self._notes:
+                self._say(one_line(text))
+            case Compaction(before, after) if self._notes:
+                self._say(compaction_line(before, after))
+            case Error(message, hint):
+                self._say(one_line(message) + (f" ({one_line(hint)})" if hint else ""))
+            case Done():
+                self._finish(event)
+
+    def pause(self) -> None:
+        """Nothing is in the way of a question."""
+
+    def close(self) -> None:
+        self._end_line()
+        self._segment, self._earlier = "", False
+        self._out.flush()
+
+    def _answer(self, text: str) -> None:
+        if not self._segment:
+            text = text.lstrip("\n")
+            if not text:
+                return
+            if self._earlier:
+                self._end_line()
+                self._out.write("\n")
+        self._segment += text
+        self._line_open = not text.endswith("\n")
+        self._out.write(harmless(text) if self._out.isatty() else text)
+        self._out.flush()
+
+    def _finish(self, done: Done) -> None:
+        rest = missing_part(self._segment, done.answer)
+        if rest and not done.answer.lstrip("\n").startswith(self._segment):
+            self._earlier, self._segment = True, ""
+        if rest:
+            self._answer(rest)
+        self.close()
+        if self._notes and done.receipt:
+            self._say(receipt_line(done.receipt))
+        for line in verdict_lines(done):
+            self._say(line)
+
+    def _say(self, line: str) -> None:
+        if self._out.isatty():
+            self._end_line()
+            self._out.flush()
+        self._err.write(f"\x1b[2m{line}\x1b[0m\n" if self._dim else f"{line}\n")
+        self._err.flush()
+
+    def _end_line(self) -> None:
+        if self._line_open:
+            self._out.write("\n")
+            self._line_open = False
+
+
+class DoneJson:
+    """The done event as one JSON object, or the error event when the turn failed."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Done | Error):
+            write_json(self._out, event)
+
+    def pause(self) -> None:
+        """Nothing is in the way of a question."""
+
+    def close(self) -> None:
+        """Everything is written as it comes."""
+
+
+class JsonLines(DoneJson):
+    """Every event as one JSON object on a line of its own."""
+
+    def __call__(self, event: Event) -> None:
+        write_json(self._out, event)
+
+
+def write_json(out: TextIO, event: Event) -> None:
+    """One event as a line of JSON, sent at once."""
+    out.write(json.dumps(to_wire(event), ensure_ascii=False, default=str) + "\n")
+    out.flush()
+
+
+def choose_listener(
+    output: str, out: TextIO, err: TextIO, environ: Mapping[str, str], *, quiet: bool = False
+) -> Listener:
+    """The listener for an output format ("text", "json", "stream-json") and these streams."""
+    if output == "json":
+        return DoneJson(out)
+    if output == "stream-json":
+        return JsonLines(out)
+    capable = environ.get("TERM") != "dumb"
+    if out.isatty() and capable:
+        from openclaw.cli.screen import Screen
+
+        return Screen(out, err, notes=not quiet)
+    person = err.isatty()
+    dim = person and capable and not environ.get("NO_COLOR")
+    return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)

@@ -1,0 +1,155 @@
+"""`openclaw sessions`: list, read, search and manage conversations. No model is needed."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclaw.cli.common import confirmed, current_home, print_json, table, warn
+from openclaw.cli.visible import harmless, one_line
+
+if TYPE_CHECKING:
+    from openclaw.sessions.store import SessionStore
+
+app = typer.Typer(
+    help="List, search and manage conversations.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+Ref = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, the beginning of it, its title, or latest.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+MINUTES = len("2026-11-21T15:30")
+
+
+@app.command("list")
+def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List all conversations, the last used first."""
+    store = _store(ctx)
+    found = store.list()
+    if as_json:
+        print_json([asdict(summary) for summary in found])
+    elif found:
+        rows = [(s.id, _minute(s.updated_at), s.messages, s.title) for s in found]
+        typer.echo(table(rows, ("ID", "UPDATED", "MESSAGES", "TITLE")))
+    else:
+        typer.echo("no sessions yet", err=True)
+    warn(store.problems)
+
+
+@app.command("show")
+def show(
+    ctx: typer.Context,
+    ref: Ref,
+    raw: Annotated[
+        bool, typer.Option("--raw", "--json", help="Show the session file as it is.")
+    ] = False,
+) -> None:
+    """Show one conversation as Markdown."""
+    from openclaw.files.text import read_text
+    from openclaw.sessions.store import export_markdown
+
+    store = _store(ctx)
+    session = store.load(ref)
+    if raw:
+        typer.echo(read_text(store.folder / f"{session.id}.json"), nl=False)
+    else:
+        typer.echo(harmless(export_markdown(session)), nl=False)
+
+
+@app.command("search")
+def search(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words that must all occur.")],
+    as_json: AsJson = False,
+) -> None:
+    """Find messages that hold all words, the newest first."""
+    store = _store(ctx)
+    hits = store.search(query)
+    if as_json:
+        print_json([asdict(hit) for hit in hits])
+    elif hits:
+        rows = [(f"{h.id} #{h.number}", _minute(h.at), h.role, h.snippet) for h in hits]
+        typer.echo(table(rows, ("MESSAGE", "AT", "ROLE", "TEXT")))
+    else:
+        typer.echo("nothing found", err=True)
+    warn(store.problems)
+
+
+@app.command("rename")
+def rename(
+    ctx: typer.Context,
+    ref: Ref,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
+) -> None:
+    """Give a conversation another title."""
+    session = _store(ctx).rename(ref, title)
+    typer.echo(one_line(f"{session.id}: {session.title}"))
+
+
+@app.command("delete")
+def delete(
+    ctx: typer.Context,
+    ref: Ref,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove a conversation for good."""
+    store = _store(ctx)
+    session_id = store.find(store.load(ref).id if ref == "latest" else ref)
+    if not confirmed(f"delete session {session_id}?", yes=yes):
+        typer.echo(f"kept {session_id}", err=True)
+        raise typer.Exit(1)
+    typer.echo(f"deleted {store.delete(session_id)}")
+
+
+@app.command("export")
+def export(
+    ctx: typer.Context,
+    ref: Ref,
+    output: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write it.")
+    ] = None,
+) -> None:
+    """Write a conversation as Markdown, to stdout or a file."""
+    from openclaw.files.text import write_text
+    from openclaw.sessions.store import export_markdown
+
+    text = export_markdown(_store(ctx).load(ref))
+    if output:
+        write_text(output, text)
+        typer.echo(f"wrote {output}", err=True)
+    else:
+        typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
+
+
+@app.command("fork")
+def fork(
+    ctx: typer.Context,
+    ref: Ref,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="N", help="The last message to take along; from 1."),
+    ] = None,
+) -> None:
+    """Begin a new conversation with the first messages of another."""
+    session = _store(ctx).fork(ref, at)
+    typer.echo(one_line(f"{session.id}: {session.title}"))
+    typer.echo(f"  go on with it: openclaw --session {session.id}", err=True)
+
+
+def _store(ctx: typer.Context) -> SessionStore:
+    from openclaw.sessions.store import SessionStore
+
+    home = current_home(ctx)
+    return SessionStore(home.sessions, home.private / "locks")
+
+
+def _minute(at: str) -> str:
+    return at[:MINUTES].replace("T", " ")

@@ -1,0 +1,148 @@
+"""Run the tasks with a real model and tell which succeeded.
+
+python -m tests.model.run_tasks [--model NAME] [--only NAME,KIND] [--verbose] [--protocol NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.agent.events import Done, ToolStart
+from openclaw.app import App
+from openclaw.config import Settings, load_settings
+from openclaw.errors import OpenclawError
+from openclaw.files.home import Home, create_home
+from openclaw.models.base import Model
+from openclaw.models.choose import choose
+from openclaw.shapes import Entry
+from tests.model.tasks import TASKS, Result, Task
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task: the last answer, wall-clock seconds, the talk's steps as text lines."""
+
+    task: Task
+    passed: bool
+    answer: str
+    seconds: float
+    steps: list[str]
+
+
+def run_task(task: Task, model: Model, settings: Settings | None = None) -> Outcome:
+    """Do the task in a fresh home with this model; its settings are the home's own by default."""
+    with tempfile.TemporaryDirectory(prefix="openclaw-task-", ignore_cleanup_errors=True) as folder:
+        home = Home(Path(folder).resolve())
+        create_home(home.root)
+        for path, text in task.files.items():
+            (home.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (home.root / path).write_text(text, "utf-8")
+        app = App.open(home, settings or load_settings(home), mode="edit")
+        app.model = model
+        return _talk(task, app)
+
+
+def _talk(task: Task, app: App) -> Outcome:
+    session = app.sessions.new(None, "")
+    answer, tools, changed = "", [], []
+    began = time.monotonic()
+    for text in task.prompts:
+        try:
+            for event in app.ask(text, session):
+                if isinstance(event, ToolStart):
+                    tools.append(event.tool)
+                elif isinstance(event, Done):
+                    answer = event.answer
+                    changed += [file.path for file in event.receipt.files]
+        except OpenclawError as error:
+            answer = f"error: {error}"
+    seconds = time.monotonic() - began
+    result = Result(answer, app.home.root, tuple(tools), tuple(dict.fromkeys(changed)))
+    steps = [line for entry in session.messages for line in _lines(entry)]
+    steps.append(f"changed: {', '.join(result.changed) or 'nothing'}")
+    return Outcome(task, task.check(result), answer, seconds, steps)
+
+
+def _lines(entry: Entry) -> list[str]:
+    lines = [f"{entry.role}: {entry.raw or entry.content}"]
+    for use in entry.tool_calls:
+        arguments = json.dumps(dict(use.input), ensure_ascii=False)
+        lines.append(f"  {use.tool} {arguments} -> {use.output[:160]!r}")
+    return [*lines, f"  hint: {entry.hint!r}"] if entry.hint else lines
+
+
+def run_tasks(
+    tasks: Iterable[Task], model: Model, settings: Settings | None = None, *, verbose: bool = False
+) -> list[Outcome]:
+    """Do the tasks one after the other and print a line for each, its steps when it failed."""
+    outcomes = []
+    for task in tasks:
+        outcome = run_task(task, model, settings)
+        outcomes.append(outcome)
+        mark, shown = "ok  " if outcome.passed else "FAIL", outcome.answer.replace("\n", " ")[:90]
+        print(f"{mark} {task.name:16} {outcome.seconds:5.1f} s  {shown}", flush=True)
+        if verbose or not outcome.passed:
+            print("\n".join(f"       {line}" for line in outcome.steps), flush=True)
+    return outcomes
+
+
+def share(outcomes: Sequence[Outcome]) -> float:
+    """The part that passed, 0.0 to 1.0."""
+    return sum(outcome.passed for outcome in outcomes) / max(len(outcomes), 1)
+
+
+def report(outcomes: Sequence[Outcome]) -> None:
+    """Print a Markdown table: passed tasks and mean seconds by kind, and all together."""
+    kinds: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        kinds.setdefault(outcome.task.kind, []).append(outcome)
+    print("\n| kind | passed | of | seconds a task |\n|---|---:|---:|---:|")
+    for kind, some in (*kinds.items(), ("all", list(outcomes))):
+        passed = sum(outcome.passed for outcome in some)
+        mean = sum(outcome.seconds for outcome in some) / max(len(some), 1)
+        print(f"| {kind} | {passed} | {len(some)} | {mean:.1f} |")
+    print(f"\n{share(outcomes):.0%} of the tasks succeeded", flush=True)
+
+
+def open_model(name: str, settings: Settings, states: Path) -> Model:
+    """The model of that name; `states` is the folder for saved prompt beginnings."""
+    return choose(
+        name,
+        host="",
+        window=settings.window,
+        keep_alive=settings.keep_alive,
+        openai_base_url="",
+        api_key="",
+        threads=0,
+        kv_folder=states,
+        kv_mb=512,
+    )
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description="Run the tasks with a real model.")
+    words.add_argument("--model", default="auto")
+    words.add_argument("--only", default="", help="names or kinds, comma separated")
+    words.add_argument("--verbose", action="store_true", help="print the steps of every task")
+    words.add_argument("--protocol", default="auto", choices=["auto", "native", "json"])
+    said = words.parse_args()
+    settings = Settings(protocol=said.protocol)
+    model = open_model(said.model, settings, Path(tempfile.gettempdir()) / "openclaw-kv")
+    wanted = set(said.only.split(",")) - {""}
+    tasks = [task for task in TASKS if not wanted or wanted & {task.name, task.kind}]
+    try:
+        report(run_tasks(tasks, model, settings, verbose=said.verbose))
+    finally:
+        model.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

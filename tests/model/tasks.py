@@ -1,0 +1,468 @@
+"""Small everyday tasks that a small local model should manage, each with a check by code.
+
+A task prepares a home, says one or more things in one talk, and looks at the last answer and at
+the files. They are kinds of work, not a benchmark to be tuned to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a task left behind. `answer` is the last answer, `tools` the names of the calls."""
+
+    answer: str
+    home: Path
+    tools: tuple[str, ...]
+    changed: tuple[str, ...]
+
+    def file(self, path: str) -> str:
+        """The text of a file of the home, empty when it does not exist."""
+        target = self.home / path
+        return target.read_text("utf-8") if target.is_file() else ""
+
+    def says(self, *words: str) -> bool:
+        """All words are in the answer, whatever their case."""
+        return all(word.lower() in self.answer.lower() for word in words)
+
+    @property
+    def untouched(self) -> bool:
+        return not self.changed
+
+
+@dataclass(frozen=True)
+class Task:
+    name: str
+    kind: str
+    prompts: tuple[str, ...]
+    check: Callable[[Result], bool]
+    files: dict[str, str] = field(default_factory=dict)
+
+
+TODO = """\
+# To-dos
+
+## Groceries
+
+- [ ] bread ^0a1b2c3d
+- [ ] olive oil ^11223344
+
+## Work
+
+- [ ] send the invoice to Rossi ^deadbeef
+- [x] book the train ^cafe0001
+"""
+SERVER = """\
+[server]
+host = example.internal
+port = 8080
+timeout = 30
+
+[database]
+name = orders
+port = 5432
+"""
+TEAM = """\
+# Team
+
+| name | role | room |
+|---|---|---|
+| Ada Novak | backend | 2.14 |
+| Bruno Keller | design | 1.07 |
+| Chiara Bianchi | support | 3.01 |
+"""
+TRIP = """\
+# Trip to Lisbon
+
+We fly on 14 March with TAP, flight TP571, and stay at Casa do Rio until the 19th.
+The hotel costs 640 euros in all. Marta waters the plants meanwhile.
+"""
+COMMIT_SKILL = """\
+---
+name: commit-message
+description: Writes a commit message for a change. Use when the user asks for a commit message.
+---
+
+# Commit message
+
+Write exactly one line of this form and nothing else:
+
+    [CM] <verb in the imperative> <what> (#0)
+
+Example: `[CM] Fix the login form (#0)`
+"""
+STANDUP_SKILL = """\
+---
+name: standup
+description: Writes the daily standup note from what the user says. Use for standups.
+---
+
+# Standup
+
+1. Write the file `workspace/standup.md` with these two lines:
+
+       DONE: <what was finished>
+       NEXT: <what comes next>
+
+2. Tell the user that it is written.
+"""
+LOG_SKILL = """\
+---
+name: incident-log
+description: Logs an incident. Use when something broke and is to be logged.
+---
+
+# Incident log
+
+1. Append one line to `workspace/log.md`:
+
+       LOG <what happened> / <who>
+
+2. Tell the user that it is logged.
+"""
+
+
+def open_items(text: str) -> list[str]:
+    return [m.group(1).lower() for m in re.finditer(r"^- \[ \] (.+?)(?: \^\w+)?$", text, re.M)]
+
+
+def _todo_added(r: Result) -> bool:
+    items = open_items(r.file("memory/TODO.md"))
+    return any("milk" in i for i in items) and any("bread" in i for i in items)
+
+
+def _two_todos(r: Result) -> bool:
+    items = open_items(r.file("memory/TODO.md"))
+    return any("dentist" in i for i in items) and any("passport" in i for i in items)
+
+
+def _changed_only(r: Result, path: str, old: str, new: str, count: int = 1) -> bool:
+    text = r.file(path)
+    return text.count(new) == count and old not in text and r.changed == (path,)
+
+
+TASKS: tuple[Task, ...] = (
+    # to-dos
+    Task(
+        "todo-add",
+        "todo",
+        ("Put milk on my groceries list.",),
+        _todo_added,
+        {"memory/TODO.md": TODO},
+    ),
+    Task(
+        "todo-add-two",
+        "todo",
+        ("I need to call the dentist and renew my passport, put both on my to-do list.",),
+        _two_todos,
+        {"memory/TODO.md": TODO},
+    ),
+    Task(
+        "todo-ask",
+        "todo",
+        ("What is on my groceries list?",),
+        lambda r: r.says("bread", "olive oil") and r.untouched,
+        {"memory/TODO.md": TODO},
+    ),
+    Task(
+        "todo-done",
+        "todo",
+        ("I have bought the bread, tick it off.",),
+        lambda r: (
+            "- [x] bread" in r.file("memory/TODO.md")
+            and "- [ ] olive oil" in r.file("memory/TODO.md")
+        ),
+        {"memory/TODO.md": TODO},
+    ),
+    Task(
+        "todo-remove",
+        "todo",
+        ("Remove olive oil from the groceries list.",),
+        lambda r: (
+            "olive oil" not in r.file("memory/TODO.md") and "bread" in r.file("memory/TODO.md")
+        ),
+        {"memory/TODO.md": TODO},
+    ),
+    Task(
+        "todo-open-work",
+        "todo",
+        ("Which work tasks are still open?",),
+        lambda r: r.says("invoice") and r.untouched,
+        {"memory/TODO.md": TODO},
+    ),
+    # questions about files
+    Task(
+        "read-port",
+        "read",
+        ("Which port does the server in server.ini use?",),
+        lambda r: r.says("8080") and r.untouched,
+        {"workspace/server.ini": SERVER},
+    ),
+    Task(
+        "read-search",
+        "read",
+        ("Which flight do we take to Lisbon?",),
+        lambda r: r.says("TP571") and r.untouched,
+        {"workspace/trip.md": TRIP},
+    ),
+    Task(
+        "read-table",
+        "read",
+        ("In which room does Chiara sit? It is in team.md.",),
+        lambda r: r.says("3.01") and r.untouched,
+        {"workspace/team.md": TEAM},
+    ),
+    Task(
+        "read-who",
+        "read",
+        ("Look into trip.md and tell me who waters the plants.",),
+        lambda r: r.says("Marta") and r.untouched,
+        {"workspace/trip.md": TRIP},
+    ),
+    Task(
+        "list-files",
+        "read",
+        ("Which files are in my workspace folder?",),
+        lambda r: r.says("trip.md", "team.md") and r.untouched,
+        {"workspace/trip.md": TRIP, "workspace/team.md": TEAM},
+    ),
+    Task(
+        "two-files",
+        "read",
+        ("Compare a.txt and b.txt: which of the two has the higher budget?",),
+        lambda r: (r.says("b.txt") or r.says("beta")) and r.untouched,
+        {
+            "workspace/a.txt": "Project Alpha\nbudget: 1200\n",
+            "workspace/b.txt": "Project Beta\nbudget: 1900\n",
+        },
+    ),
+    Task(
+        "count-lines",
+        "read",
+        ("How many people are listed in team.md?",),
+        lambda r: bool(re.search(r"\b(3|three)\b", r.answer, re.I)) and r.untouched,
+        {"workspace/team.md": TEAM},
+    ),
+    # editing
+    Task(
+        "edit-port",
+        "edit",
+        ("Change the server port in server.ini from 8080 to 9090.",),
+        lambda r: _changed_only(r, "workspace/server.ini", "8080", "port = 9090"),
+        {"workspace/server.ini": SERVER},
+    ),
+    Task(
+        "edit-typo",
+        "edit",
+        ('In trip.md the word "meanwhile" should be "in the meantime". Fix it.',),
+        lambda r: _changed_only(r, "workspace/trip.md", "meanwhile", "in the meantime"),
+        {"workspace/trip.md": TRIP},
+    ),
+    Task(
+        "edit-append",
+        "edit",
+        ("Add the line 'Buy a guide book' at the end of trip.md.",),
+        lambda r: (
+            r.file("workspace/trip.md").rstrip().endswith("Buy a guide book")
+            and r.file("workspace/trip.md").startswith(TRIP.rstrip()[:40])
+        ),
+        {"workspace/trip.md": TRIP},
+    ),
+    Task(
+        "edit-unread",
+        "edit",
+        ("Bruno moved to room 1.09, correct team.md please.",),
+        lambda r: (
+            "1.09" in r.file("workspace/team.md")
+            and "1.07" not in r.file("workspace/team.md")
+            and "Ada Novak" in r.file("workspace/team.md")
+        ),
+        {"workspace/team.md": TEAM},
+    ),
+    # creating
+    Task(
+        "create-note",
+        "create",
+        ("Create a file ideas.md with a list of three ideas for a birthday present.",),
+        lambda r: len(r.file("workspace/ideas.md").strip().splitlines()) >= 3,
+    ),
+    Task(
+        "create-exact",
+        "create",
+        ("Write a file hello.txt that contains just the words Hello world.",),
+        lambda r: (
+            "hello world" in r.file("workspace/hello.txt").lower()
+            and len(r.file("workspace/hello.txt")) < 40
+        ),
+    ),
+    Task(
+        "two-step",
+        "create",
+        ("Read trip.md and write the flight number and the hotel's name into summary.txt.",),
+        lambda r: (
+            "TP571" in r.file("workspace/summary.txt")
+            and "Casa do Rio" in r.file("workspace/summary.txt")
+        ),
+        {"workspace/trip.md": TRIP},
+    ),
+    # memory
+    Task(
+        "remember",
+        "memory",
+        ("Remember that my sister's name is Petra.",),
+        lambda r: (
+            "petra"
+            in "".join(p.read_text("utf-8") for p in (r.home / "memory").glob("*.md")).lower()
+        ),
+    ),
+    Task(
+        "known-profile",
+        "memory",
+        ("In which town do I live?",),
+        lambda r: r.says("Bolzano") and r.untouched,
+        {"workspace/USER.md": "# User\n\n- Name: Jonas\n- Lives in Bolzano\n"},
+    ),
+    Task(
+        "known-memory",
+        "memory",
+        ("What is my car's number plate?",),
+        lambda r: r.says("FZ 204 KL") and r.untouched,
+        {"memory/MEMORY.md": "# Memory\n\n- The user's car has the number plate FZ 204 KL.\n"},
+    ),
+    Task(
+        "told-before",
+        "memory",
+        (
+            "My colleague is called Ruth and she likes green tea.",
+            "What does my colleague like to drink?",
+        ),
+        lambda r: r.says("green tea"),
+    ),
+    # skills
+    Task(
+        "skill-line",
+        "skill",
+        ("Write a commit message for adding dark mode to the settings page.",),
+        lambda r: r.says("[CM]", "(#0)", "dark mode"),
+        {"skills/commit-message/SKILL.md": COMMIT_SKILL},
+    ),
+    Task(
+        "skill-file",
+        "skill",
+        ("Do my standup: I finished the login page, next comes the search box.",),
+        lambda r: (
+            bool(re.search(r"DONE: .*login", r.file("workspace/standup.md"), re.I))
+            and bool(re.search(r"NEXT: .*search", r.file("workspace/standup.md"), re.I))
+        ),
+        {"skills/standup/SKILL.md": STANDUP_SKILL},
+    ),
+    Task(
+        "skill-log",
+        "skill",
+        ("Log the incident: the printer broke, Anna saw it.",),
+        lambda r: bool(re.search(r"LOG .*printer.* / Anna", r.file("workspace/log.md"), re.I)),
+        {"skills/incident-log/SKILL.md": LOG_SKILL},
+    ),
+    Task(
+        "skill-plan",
+        "skill",
+        ("Plan my day.",),
+        lambda r: r.says("First step", "invoice") and r.untouched,
+        {"memory/TODO.md": TODO},
+    ),
+    # persona
+    Task(
+        "persona-sign",
+        "persona",
+        ("Good morning!",),
+        lambda r: r.answer.rstrip().rstrip(".").endswith("Ahoy"),
+        {
+            "workspace/SOUL.md": "# Soul\n\nYou are Captain Blue.\n\n"
+            "- Always end every answer with the word Ahoy.\n"
+        },
+    ),
+    Task(
+        "persona-name",
+        "persona",
+        ("What is your name?",),
+        lambda r: r.says("Captain Blue"),
+        {"workspace/SOUL.md": "# Soul\n\nYou are Captain Blue, an old sailor.\n"},
+    ),
+    Task(
+        "language",
+        "persona",
+        ("Was ist die Hauptstadt von Italien?",),
+        lambda r: bool(re.search(r"\bRom\b", r.answer)) and r.untouched,
+    ),
+    # plain talk
+    Task(
+        "chat",
+        "chat",
+        ("Hello, how are you?",),
+        lambda r: len(r.answer) > 5 and r.untouched and not r.tools,
+    ),
+    Task(
+        "chat-fact",
+        "chat",
+        ("What is the capital of France?",),
+        lambda r: r.says("Paris") and r.untouched,
+    ),
+    # limits
+    Task(
+        "outside",
+        "limits",
+        ("Read the file /etc/passwd and tell me the first line.",),
+        lambda r: (
+            "root:x" not in r.answer
+            and bool(
+                re.search(
+                    r"outside|not allowed|cannot|can't|unable|could not|not possible|no access",
+                    r.answer,
+                    re.I,
+                )
+            )
+        ),
+    ),
+    Task(
+        "missing",
+        "limits",
+        ("What does budget-2031.md say about travel?",),
+        lambda r: (
+            bool(
+                re.search(
+                    r"no file|not exist|n't exist|not found|could ?n[o']t find|no such|cannot find|"
+                    r"can't find|not there|unable to find|missing|is no\b",
+                    r.answer,
+                    re.I,
+                )
+            )
+            and r.untouched
+        ),
+        {"workspace/trip.md": TRIP},
+    ),
+    Task(
+        "recover",
+        "limits",
+        ("What is the phone number in contact.txt?",),
+        lambda r: r.says("555 0123") and r.untouched,
+        {"workspace/contacts.txt": "Hotel Sole: 555 0123\n"},
+    ),
+    Task(
+        "calculate",
+        "limits",
+        ("How much is 487 times 36?",),
+        lambda r: "17532" in re.sub(r"[ ,.']", "", r.answer),
+    ),
+    Task(
+        "calculate-file",
+        "limits",
+        ("What is the hotel price per night in trip.md? It is from the 14th to the 19th.",),
+        lambda r: r.says("128") and r.untouched,
+        {"workspace/trip.md": TRIP},
+    ),
+)

@@ -1,0 +1,474 @@
+"""The talk, by typing into it: with a pipe input, and on a real terminal whose screen is read."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from openclaw.agent.events import Done, Event, Token
+from openclaw.agent.receipt import Receipt
+from openclaw.app import ContextReport, Part
+from openclaw.cli.chat import COMMANDS, Chat
+from openclaw.cli.lines import PipedLines, TypedLines, completions
+from openclaw.cli.permission import MAX_LINES, Permission
+from openclaw.cli.render import PlainText
+from openclaw.errors import OpenclawError, ServerAway
+from openclaw.files.home import Home
+from openclaw.memory.todos import TodoFile
+from openclaw.sessions.store import Session, SessionStore
+from openclaw.shapes import Entry, Mode, Usage
+from openclaw.skills.load import Skill
+from tests.fakes.ollama_server import Answer, FakeOllama
+
+Reply = str | OpenclawError | type[KeyboardInterrupt]
+ENTER, ALT_ENTER, CTRL_C, CTRL_D, UP = "\r", "\x1b\r", "\x03", "\x04", "\x1b[A"
+
+
+@dataclass
+class FakeApp:
+    """An app that answers from a list and records what it was asked."""
+
+    home: Home
+    replies: list[Reply] = field(default_factory=list)
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+    mode: Mode = "ask"
+    model_name: str = "fake/model"
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def sessions(self) -> SessionStore:
+        return SessionStore(self.home.sessions)
+
+    @property
+    def todos(self) -> TodoFile:
+        return TodoFile(self.home.memory / "TODO.md")
+
+    def skills(self) -> list[Skill]:
+        return [Skill("tidy", "Tidy a folder.", self.home.skills / "tidy" / "SKILL.md", "Do it.")]
+
+    def use_model(self, name: str) -> None:
+        self.model_name = name
+
+    def greeting(self) -> list[str]:
+        return ["2 open to-dos, 1 due."]
+
+    def context(self, session: Session | None, text: str = "") -> ContextReport:
+        return ContextReport(8192, 900, (Part("soul", "workspace/SOUL.md", 900, 3600, False),), "")
+
+    def ask(self, text: str, session: Session, material: str = "") -> Iterator[Event]:
+        self.asked.append((session.id, text, material))
+        reply = self.replies.pop(0)
+        if isinstance(reply, OpenclawError):
+            raise reply
+        if not isinstance(reply, str):
+            raise reply
+        session.messages += [Entry("user", text), Entry("assistant", reply)]
+        self.sessions.save(session)
+        yield Token(reply)
+        usage = Usage(prompt_tokens=1234)
+        yield Done(reply, usage, "answer", session.id, self.model_name, Receipt())
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> FakeApp:
+    for folder in ("sessions", "memory"):
+        (tmp_path / "home" / folder).mkdir(parents=True)
+    return FakeApp(Home(tmp_path / "home"))
+
+
+def talk(app: FakeApp, *said: str) -> tuple[int, str, Chat]:
+    """Feed lines through a pipe. (exit code, what was printed, the chat)."""
+    out = io.StringIO()
+    chat = Chat(
+        app,
+        app.sessions.new(None, app.model_name),
+        PipedLines(io.StringIO("".join(f"{line}\n" for line in said))),
+        PlainText(out, out, tools=True, notes=True, dim=False),
+        lambda line: print(line, file=out),
+    )
+    return chat.run(), out.getvalue(), chat
+
+
+# -------- what is said
+
+
+def test_a_talk_greets_answers_and_keeps_one_session(app: FakeApp) -> None:
+    app.replies = ["Hello.", "Fine."]
+    code, shown, chat = talk(app, "hi", "", "how are you?")
+    assert (code, shown.splitlines()) == (0, ["2 open to-dos, 1 due.", "Hello.", "Fine."])
+    assert [text for _, text, _ in app.asked] == ["hi", "how are you?"]
+    assert len({session for session, _, _ in app.asked}) == 1
+    assert len(app.sessions.load(chat.session.id).messages) == 4
+
+
+def test_a_backslash_at_the_end_continues_the_line(app: FakeApp) -> None:
+    app.replies = ["ok"]
+    talk(app, "first\\", "second")
+    assert app.asked[0][1] == "first\nsecond"
+
+
+def test_an_error_is_told_and_the_talk_goes_on(app: FakeApp) -> None:
+    app.replies = [ServerAway("Ollama does not answer", "start it: ollama serve"), "Back."]
+    code, shown, _ = talk(app, "hi", "again")
+    assert "openclaw: Ollama does not answer\n  start it: ollama serve\nBack.\n" in shown
+    assert code == 4
+
+
+def test_an_interrupted_turn_does_not_end_the_talk(app: FakeApp) -> None:
+    app.replies = [KeyboardInterrupt, "Still here."]
+    code, shown, _ = talk(app, "hi", "again")
+    assert "interrupted" in shown and "Still here." in shown
+    assert code == 130
+
+
+def test_a_named_file_goes_along(app: FakeApp) -> None:
+    (app.home.memory / "a.md").write_text("the text", encoding="utf-8")
+    app.replies = ["ok"]
+    talk(app, "what is in @memory/a.md?")
+    assert app.asked[0][2] == "file memory/a.md:\n```\nthe text\n```"
+
+
+# -------- commands
+
+
+def test_an_unknown_command_says_what_there_is(app: FakeApp) -> None:
+    shown = talk(app, "/nonsense")[1]
+    assert "there is no command /nonsense" in shown
+    assert all(f"/{name}" in shown for name in COMMANDS)
+    assert not app.asked
+
+
+def test_help_names_every_command(app: FakeApp) -> None:
+    shown = talk(app, "/help")[1]
+    assert all(f"/{name}" in shown for name in COMMANDS)
+
+
+def test_a_path_at_the_beginning_is_no_command(app: FakeApp) -> None:
+    app.replies = ["ok"]
+    talk(app, "/etc/hosts is what?")
+    assert app.asked[0][1] == "/etc/hosts is what?"
+
+
+def test_a_skill_is_asked_for_by_its_name(app: FakeApp) -> None:
+    app.replies = ["ok"]
+    talk(app, "/tidy my notes")
+    assert app.asked[0][1] == "Use the skill tidy. my notes"
+
+
+def test_new_begins_another_session_and_resume_goes_back(app: FakeApp) -> None:
+    app.replies = ["one", "two", "three"]
+    _, shown, _ = talk(app, "a", "/new garden", "b", "/sessions", "/resume a", "c")
+    first, second, third = (session for session, _, _ in app.asked)
+    assert second == "garden" and third == first != second
+    assert "* garden" in shown and "  user: a\n  assistant: one" in shown
+
+
+def test_a_talk_that_goes_on_begins_with_its_last_words(app: FakeApp) -> None:
+    app.replies = ["one"]
+    *_, first = talk(app, "a")
+
+    class Typed(PipedLines):
+        interactive = True
+
+    said: list[str] = []
+    lines = Typed(io.StringIO(""))
+    listener = PlainText(io.StringIO(), io.StringIO(), tools=True, notes=True, dim=False)
+    Chat(app, app.sessions.load(first.session.id), lines, listener, said.append).run()
+    assert said[-2:] == ["  user: a", "  assistant: one"]
+
+
+def test_model_and_mode_are_shown_and_changed(app: FakeApp) -> None:
+    _, shown, chat = talk(app, "/model ollama/x", "/mode read-only", "/mode nonsense", "/mode")
+    assert app.model_name == "ollama/x" and app.mode == "read-only"
+    assert "there is no mode 'nonsense'" in shown and shown.endswith("mode: read-only\n")
+    assert "ollama/x" in chat.toolbar() and "read-only" in chat.toolbar()
+
+
+def test_a_word_that_is_no_model_changes_nothing(app: FakeApp) -> None:
+    shown = talk(app, "/model nonsense", "/model")[1]
+    assert "not a model: 'nonsense'" in shown and shown.endswith("model: fake/model\n")
+
+
+def test_context_and_todo_are_shown_without_a_model(app: FakeApp) -> None:
+    (app.home.memory / "TODO.md").write_text("## Shopping\n\n- [ ] milk ^1a2b3c4d\n", "utf-8")
+    shown = talk(app, "/context", "/todo")[1]
+    assert "workspace/SOUL.md" in shown and "8,192" in shown
+    assert "1a2b3c4d  Shopping: milk" in shown
+
+
+def test_quit_ends_the_talk(app: FakeApp) -> None:
+    talk(app, "/quit", "never heard")
+    assert not app.asked
+
+
+def test_the_toolbar_tells_how_much_was_read(app: FakeApp) -> None:
+    app.replies = ["ok"]
+    assert "1,234 tokens read" in talk(app, "hi")[2].toolbar()
+
+
+# -------- permission
+
+
+def asker(*replies: str) -> tuple[Permission, list[str]]:
+    left, shown = list(replies), []
+
+    def read(question: str) -> str:
+        shown.append(question)
+        if not left:
+            raise EOFError
+        return left.pop(0)
+
+    return Permission(read, shown.append, lambda: None), shown
+
+
+def test_yes_is_once_and_always_is_for_the_session() -> None:
+    may, shown = asker("y", "a", "n")
+    assert may("write_file", {"path": "a"}, "write")
+    assert may("write_file", {"path": "b"}, "write")
+    assert may("write_file", {"path": "c"}, "write")
+    assert len([line for line in shown if line.startswith("Allow?")]) == 2
+    assert not may("web_search", {"query": "x"}, "network")
+
+
+@pytest.mark.parametrize("replies", [("n",), ("",), ("what", "no"), ()])
+def test_anything_but_a_yes_is_a_no(replies: tuple[str, ...]) -> None:
+    assert not asker(*replies)[0]("write_file", {"path": "a"}, "write")
+
+
+def test_what_would_run_is_shown_with_control_characters_visible() -> None:
+    may, shown = asker("n")
+    may("write_file", {"path": "a\x1b[2K.md", "text": "one\ntwo\u202e"}, "write")
+    assert shown[:4] == [
+        "write_file", "  path: a\u241b[2K.md", "  text: one", "    two<U+202E>",
+    ]  # fmt: skip
+
+
+def test_a_long_call_says_how_much_is_hidden_and_shows_it_on_request() -> None:
+    may, shown = asker("v", "n")
+    may("write_file", {"text": "\n".join(f"line {n}" for n in range(100))}, "write")
+    assert f"[{101 - MAX_LINES} more lines are not shown]" in shown
+    assert shown.count("    line 99") == 1
+
+
+# -------- completion
+
+
+def test_commands_skills_modes_and_paths_are_completed(tmp_path: Path) -> None:
+    tmp_path /= "files"
+    tmp_path.mkdir()
+    (tmp_path / "a b.md").touch()
+    (tmp_path / "notes.md").touch()
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "TODO.md").touch()
+    (tmp_path / ".hidden").touch()
+
+    def found(text: str) -> list[str]:
+        return [word for word, _ in completions(text, ["tidy"], [tmp_path])]
+
+    assert found("/mo") == ["/model", "/mode"]
+    assert found("/t") == ["/todo", "/tidy"]
+    assert found("/mode r") == ["read-only"]
+    assert found("see @n") == ["@notes.md"]
+    assert found("see @") == ['@"a b.md"', "@memory/", "@notes.md"]
+    assert found("see @memory/T") == ["@memory/TODO.md"]
+    assert found("see memory") == found("a /mo") == []
+
+
+# -------- typing
+
+
+@contextmanager
+def keyboard() -> Iterator[PipeInput]:
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        yield keys
+
+
+def typed(keys: PipeInput, text: str, history: Path | None = None) -> str:
+    keys.send_text(text)
+    lines = TypedLines(history, lambda text: completions(text, [], []))
+    return lines.read(lambda: "toolbar")
+
+
+def test_enter_sends_and_alt_enter_begins_a_line() -> None:
+    with keyboard() as keys:
+        assert typed(keys, f"one{ALT_ENTER}two{ENTER}") == "one\ntwo"
+
+
+def test_enter_after_a_backslash_begins_a_line() -> None:
+    with keyboard() as keys:
+        assert typed(keys, f"one\\{ENTER}two{ENTER}") == "one\ntwo"
+
+
+def test_control_c_takes_the_line_back_and_control_d_leaves() -> None:
+    with keyboard() as keys:
+        with pytest.raises(KeyboardInterrupt):
+            typed(keys, f"half a line{CTRL_C}")
+        with pytest.raises(EOFError):
+            typed(keys, CTRL_D)
+
+
+def test_a_pasted_text_is_one_input() -> None:
+    with keyboard() as keys:
+        assert typed(keys, f"\x1b[200~one\ntwo\n\x1b[201~{ENTER}") == "one\ntwo\n"
+
+
+def test_the_history_is_kept_in_a_private_file(tmp_path: Path) -> None:
+    history = tmp_path / ".openclaw" / "history" / "chat"
+    with keyboard() as keys:
+        typed(keys, f"remember this{ENTER}", history)
+        assert typed(keys, f"{UP}{ENTER}", history) == "remember this"
+    if sys.platform != "win32":
+        assert history.stat().st_mode & 0o077 == 0
+
+
+# -------- a real terminal
+
+
+class Terminal:
+    """`openclaw` on a pseudo-terminal of 80 x 24, and what its screen shows."""
+
+    def __init__(self, *words: str, environ: dict[str, str]) -> None:
+        import pexpect
+        import pyte
+
+        child = pexpect.spawn(
+            sys.executable, ["-m", "openclaw", *words], env=environ, dimensions=(24, 80),
+            encoding="utf-8", timeout=20,
+        )  # fmt: skip
+
+        class Screen(pyte.Screen):  # type: ignore[misc,unused-ignore]
+            def write_process_input(self, data: str) -> None:
+                child.send(data)
+
+        self.child: Any = child
+        self._screen = Screen(80, 24)
+        self._stream = pyte.Stream(self._screen)
+
+    def lines(self) -> list[str]:
+        return [line.rstrip() for line in self._screen.display]
+
+    def wait(self, seen: Callable[[str], bool], seconds: float = 20.0) -> str:
+        """Read until the screen satisfies `seen`; fails with the screen."""
+        import pexpect
+
+        until = time.monotonic() + seconds
+        while not seen(text := "\n".join(self.lines())):
+            if time.monotonic() > until:
+                pytest.fail(f"the screen never showed it:\n{text}")
+            try:
+                self._stream.feed(self.child.read_nonblocking(65536, timeout=0.1))
+            except pexpect.TIMEOUT:
+                continue
+            except pexpect.EOF:
+                if not seen(text := "\n".join(self.lines())):
+                    pytest.fail(f"it ended with this screen:\n{text}")
+        return text
+
+    def send(self, keys: str) -> None:
+        self.child.send(keys)
+
+    def end(self) -> int:
+        import pexpect
+
+        self.child.expect(pexpect.EOF)
+        self.child.close()
+        return int(self.child.exitstatus)
+
+
+@pytest.fixture
+def terminal(
+    fake_ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Terminal]]:
+    """Starts `openclaw` on a terminal, in a new home with the fake model."""
+    if sys.platform == "win32":
+        pytest.skip("no pseudo-terminal here")
+    from openclaw.files.home import create_home
+
+    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
+    create_home(tmp_path / "home", settings)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("COLUMNS")
+    opened: list[Terminal] = []
+
+    def start(*words: str) -> Terminal:
+        import os
+
+        opened.append(Terminal(*words, environ=dict(os.environ)))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.child.close(force=True)
+
+
+def test_a_talk_on_a_terminal_shows_markdown_tools_and_toolbar(
+    terminal: Callable[..., Terminal], fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(
+        Answer(calls=[("list_files", {"path": "workspace"})]), "There is **one** file:\n\n- SOUL.md"
+    )
+    screen = terminal("chat")
+    screen.wait(lambda text: "mode ask" in text)
+    screen.send(f"what files are there?{ENTER}")
+    text = screen.wait(lambda text: "\u2022 SOUL.md" in text and "tokens read" in text)
+    assert "There is one file:" in text and "**" not in text
+    assert "list_files workspace: " in text
+    assert "ollama/fake:1b  what files are there?  mode ask" in text
+    screen.send(CTRL_D)
+    assert screen.end() == 0
+
+
+def test_control_c_ends_an_answer_and_the_talk_goes_on(
+    terminal: Callable[..., Terminal], fake_ollama: FakeOllama, tmp_path: Path
+) -> None:
+    fake_ollama.say(Answer(text=["Once ", "upon ", *["a time "] * 500], pause=0.05), "The end.")
+    screen = terminal("chat", "--session", "tale")
+    screen.wait(lambda text: "mode ask" in text)
+    screen.send(f"tell a story{ENTER}")
+    screen.wait(lambda text: "Once upon" in text)
+    screen.send(CTRL_C)
+    screen.wait(lambda text: "what was done so far is kept" in text)
+    assert fake_ollama.hung_up.wait(5)
+    screen.send(f"and then?{ENTER}")
+    screen.wait(lambda text: "The end." in text)
+    screen.send(f"/quit{ENTER}")
+    assert screen.end() == 0
+    saved = SessionStore(tmp_path / "home" / "sessions").load("tale")
+    assert [entry.role for entry in saved.messages] == ["user", "assistant", "user", "assistant"]
+    assert saved.messages[1].content.startswith("Once upon")
+
+
+def test_the_user_is_asked_before_a_file_is_written(
+    terminal: Callable[..., Terminal], fake_ollama: FakeOllama, tmp_path: Path
+) -> None:
+    call = ("write_file", {"path": "workspace/new.md", "content": "hello"})
+    fake_ollama.say(Answer(calls=[call]), "I was not allowed to.")
+    screen = terminal("chat")
+    screen.wait(lambda text: "mode ask" in text)
+    screen.send(f"write hello to workspace/new.md{ENTER}")
+    text = screen.wait(lambda text: "Allow?" in text)
+    assert "path: workspace/new.md" in text and "content: hello" in text
+    screen.send(f"n{ENTER}")
+    screen.wait(lambda text: "I was not allowed to." in text)
+    assert not (tmp_path / "home" / "workspace" / "new.md").exists()
+
+
+def test_one_prompt_on_a_terminal_is_drawn_and_leaves(
+    terminal: Callable[..., Terminal], fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("# Title\n\nIt is *so*.")
+    screen = terminal("tell me")
+    text = screen.wait(lambda text: "It is so." in text)
+    assert "#" not in text and "*" not in text
+    assert screen.end() == 0

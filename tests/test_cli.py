@@ -1,0 +1,459 @@
+"""The command as a user runs it: `python -m openclaw` against a loopback Ollama."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.cli.door import COMMANDS, check_prompt, hoist, route
+from openclaw.cli.main import run, wants_json
+from openclaw.errors import UsageError
+from openclaw.files.home import create_home
+from tests.fakes.ollama_server import Answer, FakeOllama, last_words
+
+COMMAND = [sys.executable, "-m", "openclaw"]
+Result = subprocess.CompletedProcess[str]
+
+
+def openclaw(*words: str, stdin: str | bytes = b"") -> Result:
+    """What these words do, through the one entry that the command has, without a new process."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    streams = [io.TextIOWrapper(io.BytesIO(d), "utf-8") for d in (data, b"", b"")]
+    before = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin, sys.stdout, sys.stderr = streams
+    try:
+        code = run(words)
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+    for stream in streams:
+        stream.flush()
+    out, err = (stream.buffer.getvalue().decode() for stream in streams[1:])
+    return subprocess.CompletedProcess(words, code, out, err)
+
+
+def started(*words: str, stdin: bytes = b"", **environ: str) -> Result:
+    """What these words do as a command of their own."""
+    done = subprocess.run(
+        [*COMMAND, *words],
+        input=stdin,
+        capture_output=True,
+        env={**os.environ, **environ},
+        timeout=60,
+        check=False,
+    )
+    out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
+    return subprocess.CompletedProcess(words, done.returncode, out, err)
+
+
+@pytest.fixture
+def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
+    """A new home that talks to the fake model with native tool calls."""
+    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
+    create_home(tmp_path / "home", settings)
+    return tmp_path / "home"
+
+
+def events(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def sessions(home: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text("utf-8")) for path in sorted(home.glob("sessions/*.json"))]
+
+
+# -------- one prompt
+
+
+def test_the_answer_alone_is_on_stdout_with_one_model_call(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("Hello there.")
+    done = started("Say hello.")
+    assert (done.returncode, done.stdout) == (0, "Hello there.\n")
+    assert len(fake_ollama.chats) == 1
+    assert "Say hello." in last_words(fake_ollama.chats[0])
+
+
+def test_words_without_quotes_are_one_prompt(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("Noon.")
+    assert openclaw("what", "time", "is", "it", "--output", "text").stdout == "Noon.\n"
+    assert "what time is it" in last_words(fake_ollama.chats[0])
+
+
+def test_a_tool_changes_a_file_and_the_receipt_says_so(home: Path, fake_ollama: FakeOllama) -> None:
+    call = ("write_file", {"path": "workspace/new.md", "content": "hello\n"})
+    fake_ollama.say(Answer(calls=[call]), "I wrote it.")
+    done = openclaw("write hello to workspace/new.md")
+    assert (done.returncode, done.stdout) == (0, "I wrote it.\n")
+    assert (home / "workspace" / "new.md").read_text("utf-8") == "hello\n"
+    assert "workspace/new.md created +1 -0" in done.stderr
+
+
+def test_piped_text_is_material_for_the_prompt(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("The disk.")
+    assert started("what failed?", stdin=b"disk full\n").stdout == "The disk.\n"
+    said = last_words(fake_ollama.chats[0])
+    assert "what failed?" in said and "standard input:\n```\ndisk full\n```" in said
+
+
+def test_piped_text_alone_is_the_prompt(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("Hi.")
+    assert openclaw(stdin="Say hi.\n").stdout == "Hi.\n"
+    assert "standard input" not in last_words(fake_ollama.chats[0])
+
+
+def test_an_attached_file_goes_along(
+    home: Path, fake_ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.txt").write_text("a\nb\nc\n", encoding="utf-8")
+    fake_ollama.say("b.")
+    assert openclaw("what is in @log.txt:2-2?").returncode == 0
+    assert "file log.txt, lines 2-2:\n```\nb\n```" in last_words(fake_ollama.chats[0])
+
+
+def test_a_file_that_is_not_there_is_named(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("Where?")
+    done = openclaw("what is in @lgo.txt?")
+    assert (done.returncode, done.stdout) == (0, "Where?\n")
+    assert "there is no file 'lgo.txt'" in done.stderr
+
+
+def test_binary_stdin_is_refused_before_a_model_is_asked(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    done = openclaw("what is this?", stdin=b"\x7fELF\0\0")
+    assert done.returncode == 2 and "binary" in done.stderr
+    assert not fake_ollama.chats
+
+
+def test_nothing_asked_says_so(home: Path) -> None:
+    done = openclaw()
+    assert done.returncode == 2
+    assert done.stderr.startswith("openclaw: nothing was asked\n  ")
+
+
+# -------- formats
+
+
+def test_json_is_the_done_event(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("Hello.")
+    done = openclaw("--output", "json", "Say hello.")
+    (shape,) = events(done.stdout)
+    assert (shape["event"], shape["answer"], shape["stop_reason"]) == ("done", "Hello.", "answer")
+    assert shape["session_id"] == sessions(home)[0]["id"]
+    assert shape["usage"]["prompt_tokens"] > 0
+
+
+def test_stream_json_goes_from_start_to_done(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer(calls=[("list_files", {"path": "workspace"})]), "Three files.")
+    names = [e["event"] for e in events(openclaw("--output=stream-json", "list them").stdout)]
+    assert names[0] == "start" and "done" in names
+    assert names.index("tool_start") < names.index("tool_end") < names.index("new_response")
+    assert names.index("new_response") < names.index("token") < names.index("done")
+
+
+def test_an_error_is_an_event_too_when_json_was_asked_for(home: Path) -> None:
+    done = openclaw("--output", "json", "--model", "ollama/missing", "hi")
+    (shape,) = events(done.stdout)
+    assert (shape["event"], shape["exit_code"]) == ("error", 5)
+    assert done.returncode == 5
+
+
+# -------- sessions
+
+
+def test_continue_and_session_go_on_where_they_were(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("One.", "Two.", "Three.", "Four.")
+    assert openclaw("first").returncode == 0
+    assert started("-c", "second").returncode == 0
+    assert [len(session["messages"]) for session in sessions(home)] == [4]
+    assert openclaw("--session", "garden", "third").returncode == 0
+    assert openclaw("fourth", "--session", "garden").returncode == 0
+    roles = [message["role"] for message in fake_ollama.chats[3]["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert {session["id"] for session in sessions(home)} > {"garden"}
+
+
+def test_a_new_name_that_begins_like_another_is_a_new_session(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("One.", "Two.")
+    openclaw("--session", "workout", "first")
+    openclaw("--session", "work", "second")
+    assert {session["id"] for session in sessions(home)} == {"work", "workout"}
+
+
+def test_continue_without_a_session_says_so(home: Path) -> None:
+    done = openclaw("-c", "go on")
+    assert done.returncode == 2 and "no session yet" in done.stderr
+
+
+# -------- exit codes
+
+
+def test_a_claim_without_a_deed_leaves_with_3(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("I have saved the file.", "I have saved the file.")
+    done = openclaw("save the file notes.md")
+    assert done.returncode == 3
+    assert "not true" in done.stderr
+
+
+def test_a_refused_write_leaves_with_7(home: Path, fake_ollama: FakeOllama) -> None:
+    call = ("write_file", {"path": "workspace/new.md", "content": "x"})
+    fake_ollama.say(Answer(calls=[call]), "It was not allowed.")
+    done = openclaw("--mode", "read-only", "write x to workspace/new.md")
+    assert done.returncode == 7
+    assert "refused" in done.stderr and not (home / "workspace" / "new.md").exists()
+
+
+def test_yes_allows_what_would_be_asked(home: Path, fake_ollama: FakeOllama) -> None:
+    call = ("write_file", {"path": "workspace/new.md", "content": "x"})
+    fake_ollama.say(Answer(calls=[call]), "It is written.")
+    assert openclaw("--mode", "ask", "--yes", "write x to workspace/new.md").returncode == 0
+    assert (home / "workspace" / "new.md").exists()
+
+
+def test_a_server_that_is_away_leaves_with_4(tmp_path: Path) -> None:
+    create_home(tmp_path / "home")
+    done = openclaw("--model", "ollama/fake:1b", "hi")
+    assert done.returncode == 4
+    assert done.stderr.splitlines()[-2].startswith("openclaw: ") and done.stdout == ""
+
+
+def test_a_missing_home_leaves_with_6(tmp_path: Path) -> None:
+    done = started("--home", str(tmp_path / "nowhere"), "hi")
+    assert done.returncode == 6
+    assert "openclaw init" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_debug_shows_the_trace(tmp_path: Path) -> None:
+    done = openclaw("hi", "--home", str(tmp_path / "nowhere"), "--debug")
+    assert done.returncode == 6 and "Traceback" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_interrupt_leaves_with_130_and_keeps_what_was_said(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(Answer(text=["Once ", "upon ", *["a time "] * 500], pause=0.05))
+    child = subprocess.Popen(
+        [*COMMAND, "tell a story"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    seen = b""
+    while b"upon" not in seen:
+        seen += os.read(child.stdout.fileno(), 100)
+    child.send_signal(signal.SIGINT)
+    child.stdout.read()
+    child.stdout.close()
+    assert child.wait(20) == 130
+    assert sessions(home)[0]["messages"][1]["content"].startswith("Once upon")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+def test_a_reader_that_leaves_is_no_error_worth_a_trace(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    child = subprocess.Popen(
+        [*COMMAND, "config", "show"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdout is not None and child.stderr is not None
+    child.stdout.close()
+    errors = child.stderr.read().decode()
+    child.stderr.close()
+    child.wait(20)
+    assert errors == ""
+
+
+# -------- words
+
+
+def test_a_misspelt_command_is_not_sent_to_the_model(home: Path, fake_ollama: FakeOllama) -> None:
+    done = openclaw("sesions", "list")
+    assert done.returncode == 2 and not fake_ollama.chats
+    assert done.stderr.splitlines() == [
+        "openclaw: no command 'sesions'; did you mean 'sessions'?",
+        "  to ask the model: openclaw ask sesions",
+    ]
+
+
+@pytest.mark.parametrize("words", [("ask", "sessions"), ("--", "sessions")])
+def test_a_command_s_name_can_be_asked(
+    words: tuple[str, ...], home: Path, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("Talks.")
+    assert openclaw(*words).stdout == "Talks.\n"
+    assert "sessions" in last_words(fake_ollama.chats[0])
+
+
+@pytest.mark.parametrize(
+    ("words", "routed", "implicit"),
+    [
+        (["todo", "list"], ["todo", "list"], False),
+        (["what is it?"], ["ask", "what is it?"], True),
+        (["-c", "go on"], ["ask", "-c", "go on"], True),
+        (["--", "todo"], ["ask", "--", "todo"], False),
+        (["--help"], ["--help"], False),
+        (["--show-completion"], ["--show-completion"], False),
+        (["help"], ["--help"], False),
+        (["help", "todo"], ["todo", "--help"], False),
+        ([], ["ask"], True),
+    ],
+)
+def test_words_that_are_no_command_are_a_prompt(
+    words: list[str], routed: list[str], implicit: bool
+) -> None:
+    assert route(words, piped=True) == (routed, implicit)
+
+
+def test_nothing_at_all_on_a_terminal_begins_a_talk() -> None:
+    assert route([], piped=False) == (["chat"], True)
+
+
+def test_home_and_debug_may_stand_anywhere_before_two_dashes() -> None:
+    words = ["todo", "--home", "x", "list", "--debug", "--", "--home"]
+    assert hoist(words) == (["--home", "x", "--debug"], ["todo", "list", "--", "--home"])
+    assert hoist(["hi", "--home=x"]) == (["--home=x"], ["hi"])
+
+
+@pytest.mark.parametrize("word", ["todos", "Session", "modles", "skils", "chat"])
+def test_a_single_word_near_a_command_is_questioned(word: str) -> None:
+    with pytest.raises(UsageError, match=r"^(no command|options of)"):
+        check_prompt([word])
+
+
+@pytest.mark.parametrize("words", [["hello"], ["why?"], ["todo list for today"], ["2+2"], []])
+def test_other_words_are_not_questioned(words: list[str]) -> None:
+    check_prompt(words)
+
+
+def test_an_unknown_option_names_the_help(home: Path) -> None:
+    done = openclaw("--bogus", "hi")
+    assert done.returncode == 2
+    assert "--bogus" in done.stderr and "openclaw ask --help" in done.stderr
+
+
+def test_a_wrong_value_names_the_right_ones(home: Path) -> None:
+    done = openclaw("hi", "--output", "yaml")
+    assert done.returncode == 2
+    assert "'yaml' is not one of 'text', 'json', 'stream-json'" in done.stderr
+    assert "Value error" not in done.stderr
+
+
+def test_json_is_seen_in_any_spelling() -> None:
+    assert wants_json(["hi", "--output", "json"]) and wants_json(["--output=stream-json"])
+    assert not wants_json(["--output", "text", "json"]) and not wants_json(["--output"])
+
+
+# -------- help, completion, weight
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, "--help"]) == 0
+    assert f"Usage: openclaw {name}" in capsys.readouterr().out
+
+
+def test_help_names_commands_and_options_of_a_prompt(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"\n  {name} " in shown for name in COMMANDS)
+    assert "--session" in shown and "--mode" in shown
+
+
+def test_version_is_printed_wherever_it_is_asked_for() -> None:
+    assert started("--version").stdout == openclaw("--debug", "--version").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("openclaw se", ["sessions"]),
+        ("openclaw --mo", ["--model", "--mode"]),
+        ("openclaw sessions re", ["rename"]),
+        ("openclaw --mode re", ["read-only"]),
+        ("openclaw --home x to", ["todo"]),
+    ],
+)
+def test_the_shell_completes(words: str, found: list[str]) -> None:
+    environ = {
+        "_OPENCLAW_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    assert started(stdin=b"", **environ).stdout.split() == found
+
+
+def test_the_completion_script_is_shown() -> None:
+    done = started("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    assert done.returncode == 0 and "_OPENCLAW_COMPLETE" in done.stdout
+
+
+HEAVY = (
+    "rich",
+    "rich.markdown",
+    "prompt_toolkit",
+    "pydantic",
+    "httpx",
+    "ollama",
+    "llama_index",
+    "tiktoken",
+)
+
+
+def loaded(*words: str) -> set[str]:
+    """Which heavy packages a command imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "openclaw", *words],
+        capture_output=True, stdin=subprocess.DEVNULL, check=True,
+    )  # fmt: skip
+    modules = {line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()}
+    return {module for module in modules if module in HEAVY}
+
+
+@pytest.mark.parametrize("words", [("--help",), ("todo", "list"), ("sessions", "list")])
+def test_light_commands_load_no_heavy_library(words: tuple[str, ...], home: Path) -> None:
+    assert loaded(*words) == set()
+
+
+def test_a_piped_answer_loads_no_screen_library(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("Hello.")
+    assert not loaded("Say hello.") & {"rich.markdown", "prompt_toolkit", "llama_index"}
+
+
+# -------- other commands of the door
+
+
+def test_context_says_where_the_tokens_go(home: Path, fake_ollama: FakeOllama) -> None:
+    shape = json.loads(openclaw("context", "--json", "hello").stdout)
+    assert shape["used"] == sum(part["tokens"] for part in shape["parts"])
+    assert set(shape["parts"][0]) == {"name", "path", "tokens", "bytes", "cut"}
+    assert "workspace/SOUL.md" in {part["path"] for part in shape["parts"]}
+    assert "workspace/SOUL.md" in openclaw("context").stdout
+    assert not fake_ollama.chats
+
+
+def test_raw_context_is_what_is_sent(home: Path, fake_ollama: FakeOllama) -> None:
+    raw = openclaw("context", "--raw", "Say hello.").stdout
+    fake_ollama.say("Hello.")
+    openclaw("Say hello.")
+    system = fake_ollama.chats[0]["messages"][0]["content"]
+    assert system.strip() in raw
+    assert "Say hello." in raw
+
+
+def test_a_talk_through_a_pipe_answers_each_line(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("One.", "Two.")
+    done = openclaw("chat", stdin="first\n/mode\nsecond\n")
+    assert done.returncode == 0
+    assert done.stdout.index("One.") < done.stdout.index("mode: ask") < done.stdout.index("Two.")
+    assert len(sessions(home)) == 1

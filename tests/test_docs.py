@@ -1,0 +1,138 @@
+"""The documentation cannot drift: reference pages are regenerated, links and commands are tried."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw import errors
+from openclaw.cli import door
+from openclaw.config.settings import keys
+
+TOP = Path(__file__).parent.parent
+PAGES = [TOP / "README.md", TOP / "CHANGELOG.md", *sorted((TOP / "docs").glob("*.md"))]
+LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:)([^)\s]+)\)")
+BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
+NEEDS_A_MODEL = (["ask"], ["chat"], ["context"], ["doctor"], ["models", "pull"])
+
+
+@pytest.fixture(scope="module")
+def generate() -> dict[str, Any]:
+    return runpy.run_path(str(TOP / "docs" / "generate.py"))
+
+
+def _openclaw(words: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "openclaw", *words],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["commands.md", "settings.md"])
+def test_a_generated_page_is_what_the_program_says_now(name: str, generate: dict[str, Any]) -> None:
+    written = (TOP / "docs" / name).read_text(encoding="utf-8")
+    assert written == generate["pages"]()[name], "run `make docs`"
+
+
+def test_the_check_fails_for_a_page_that_is_not_up_to_date(tmp_path: Path) -> None:
+    script = tmp_path / "docs" / "generate.py"
+    script.parent.mkdir()
+    script.write_bytes((TOP / "docs" / "generate.py").read_bytes())
+    words = [sys.executable, str(script)]
+    first = subprocess.run([*words, "--check"], capture_output=True, text=True, check=False)
+    assert first.returncode == 1
+    assert "commands.md" in first.stderr
+    assert subprocess.run(words, check=False).returncode == 0
+    assert subprocess.run([*words, "--check"], check=False).returncode == 0
+
+
+def test_every_command_and_every_setting_is_in_the_pages() -> None:
+    commands = (TOP / "docs" / "commands.md").read_text(encoding="utf-8")
+    settings = (TOP / "docs" / "settings.md").read_text(encoding="utf-8")
+    for name in door.COMMANDS:
+        assert f"\n## openclaw {name}\n" in commands
+        for inner in getattr(door.load(name), "commands", {}):
+            assert f"\n### openclaw {name} {inner}\n" in commands
+    for key in keys():
+        assert f"\n| `{key}` |" in settings
+
+
+def test_every_command_and_option_says_what_it_is_for() -> None:
+    silent = []
+    for name in door.COMMANDS:
+        command = door.load(name)
+        for inner in (command, *getattr(command, "commands", {}).values()):
+            silent += [f"{name} {inner.name}"] if not inner.help else []
+            options = [p for p in inner.params if p.param_type_name == "option"]
+            silent += [f"{name} {p.opts[0]}" for p in options if not getattr(p, "help", "")]
+    assert silent == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TOP)))
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path) if path else page
+        assert file.exists(), target
+        if anchor:
+            assert anchor in _anchors(file.read_text(encoding="utf-8")), target
+
+
+def _anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as they are made from Markdown on the usual hosts."""
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_names_every_exit_code_of_an_error() -> None:
+    named = set(re.findall(r"^\| (\d+) \|", (TOP / "README.md").read_text("utf-8"), re.M))
+    family, codes = [errors.OpenclawError], {0, 130}
+    while family:
+        kind = family.pop()
+        codes.add(kind.exit_code)
+        family += kind.__subclasses__()
+    assert named == {str(code) for code in codes}
+
+
+def test_every_file_of_the_package_is_in_the_drawing_of_the_house() -> None:
+    drawn = (TOP / "docs" / "architecture.md").read_text(encoding="utf-8")
+    files = (TOP / "openclaw").rglob("*.py")
+    names = [path.relative_to(TOP / "openclaw").as_posix() for path in files]
+    assert [n for n in names if not n.endswith("__init__.py") and f"`{n}`" not in drawn] == []
+
+
+def test_the_commands_of_the_readme_that_need_no_model_work_as_they_stand(tmp_path: Path) -> None:
+    text = (TOP / "README.md").read_text(encoding="utf-8")
+    lines = [line for block in BLOCK.findall(text) for line in block.splitlines()]
+    tried = 0
+    assert _openclaw(["init"], tmp_path).returncode == 0
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        if words[:1] != ["openclaw"] or len(words) < 2:
+            continue
+        if words[1] not in door.COMMANDS:
+            assert words[1].startswith("-") or " " in words[1], f"not a command: {line}"
+            continue
+        help_words = [*words[1:3], "--help"] if words[1] in _groups() else [words[1], "--help"]
+        assert _openclaw(help_words, tmp_path).returncode == 0, line
+        if not any(words[1 : 1 + len(start)] == start for start in NEEDS_A_MODEL):
+            done = _openclaw(words[1:], tmp_path)
+            assert done.returncode == 0, f"{line}\n{done.stderr}"
+            tried += 1
+    assert tried >= 5
+
+
+def _groups() -> list[str]:
+    return [name for name in door.COMMANDS if hasattr(door.load(name), "commands")]

@@ -1,0 +1,107 @@
+"""The doctor finds each fault and says what to do about it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from openclaw.cli.doctor import Check, examine
+from openclaw.cli.main import run
+from openclaw.config import load_settings
+from openclaw.errors import Damaged
+from openclaw.files.home import Home, create_home
+from tests.fakes.ollama_server import FakeOllama
+
+
+@pytest.fixture
+def home(tmp_path: Path, fake_ollama: FakeOllama) -> Home:
+    settings = f"model: ollama/fake:1b\nollama:\n  host: {fake_ollama.url}\n"
+    create_home(tmp_path / "home", settings)
+    return Home(tmp_path / "home")
+
+
+def checks(home: Home, model: str | None = None) -> dict[str, Check]:
+    return {check.name: check for check in examine(lambda: home, model)}
+
+
+def test_a_sound_home_has_no_fault(home: Home) -> None:
+    found = checks(home)
+    assert {check.state for check in found.values()} <= {"ok", "warning"}
+    assert found["home"].found == str(home.root)
+    assert found["index"].found == "not built yet"
+    assert found["tokenizer"].state == "ok"
+
+
+def test_the_model_s_window_and_abilities_are_told(home: Home) -> None:
+    window = load_settings(home).window
+    assert checks(home)["model"].found.startswith(
+        f"ollama/fake:1b: window {window:,} tokens, tools"
+    )
+
+
+def test_a_missing_soul_is_a_warning_that_names_init(home: Home) -> None:
+    (home.workspace / "SOUL.md").unlink()
+    check = checks(home)["SOUL.md"]
+    assert (check.state, "openclaw init" in check.advice) == ("warning", True)
+
+
+def test_wrong_settings_are_a_fault_with_their_line(home: Home) -> None:
+    home.settings.write_text("modell: auto\n", encoding="utf-8")
+    found = checks(home)
+    assert found["settings"].state == "fault" and "modell" in found["settings"].found
+    assert "model" not in found and "git" in found
+
+
+def test_a_server_that_is_away_is_a_fault_that_leaves_with_4(home: Home, closed_port: int) -> None:
+    home.settings.write_text(
+        f"model: ollama/fake:1b\nollama:\n  host: 127.0.0.1:{closed_port}\n", encoding="utf-8"
+    )
+    check = checks(home)["model"]
+    assert (check.state, check.exit_code) == ("fault", 4)
+    assert check.advice
+
+
+def test_a_missing_model_leaves_with_5(home: Home) -> None:
+    check = checks(home, "ollama/none:1b")["model"]
+    assert (check.state, check.exit_code) == ("fault", 5)
+    assert "pull" in check.advice
+
+
+def test_no_home_leaves_with_6_and_checks_the_rest() -> None:
+    def find() -> Home:
+        raise Damaged("there is no openclaw home here", "make one: openclaw init")
+
+    found = {check.name: check for check in examine(find)}
+    assert found["home"].exit_code == 6 and found["home"].advice == "make one: openclaw init"
+    assert {"tokenizer", "engine", "model folder"} <= set(found)
+
+
+def test_a_home_inside_another_repository_is_told(tmp_path: Path, fake_ollama: FakeOllama) -> None:
+    if not shutil.which("git"):
+        pytest.skip("no git here")
+    create_home(tmp_path / "outer")
+    create_home(tmp_path / "outer" / "workspace" / "inner")
+    check = checks(Home(tmp_path / "outer" / "workspace" / "inner"))["git"]
+    assert "lies in the repository" in check.found
+    assert "the home is a repository" in checks(Home(tmp_path / "outer"))["git"].found
+
+
+def test_the_command_prints_advice_and_leaves_with_the_code(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["doctor"]) == 0
+    assert capsys.readouterr().out.startswith("ok       home")
+    assert run(["doctor", "--model", "ollama/none:1b"]) == 5
+    assert "\n" + " " * 21 + " -> " in capsys.readouterr().out
+
+
+def test_json_tells_whether_the_home_is_usable(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["doctor", "--json"]) == 0
+    shape = json.loads(capsys.readouterr().out)
+    assert shape["usable"] is True
+    assert set(shape["checks"][0]) == {"name", "state", "found", "advice", "exit_code"}
