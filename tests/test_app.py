@@ -12,7 +12,8 @@ import pytest
 
 from openclaw.agent.events import Notice, Start, Title, Token, ToolEnd
 from openclaw.agent.prompt import SHARES
-from openclaw.app import App, choose_protocol
+from openclaw.agent.protocols import choose_protocol
+from openclaw.app import App
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed, PromptTooLarge
 from openclaw.files.home import Home

@@ -10,10 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from openclaw.shapes import Message
+from openclaw.errors import PromptTooLarge
+from openclaw.shapes import Entry, Message
 
 INPUT_SHARE = 0.75
 """The part of the window that a request may fill; the rest is for the reply."""
+
+MOST_SHARE = 0.95
+"""What it may fill when nothing more can be left out, for a short reply."""
 
 MESSAGE_OVERHEAD = 6
 """Tokens that a chat template adds around a message, rounded up (ChatML takes 5)."""
@@ -101,3 +105,36 @@ def keep_newest(exchanges: Sequence[Sequence[Message]], fixed: str, limit: int) 
         left -= sizes[dropped]
         dropped += 1
     return dropped, base + left
+
+
+def fit(
+    messages: Sequence[Entry],
+    wire: Callable[[Entry], list[Message]],
+    user: Entry,
+    head: str,
+    schemas: str,
+    window: int,
+) -> tuple[list[Entry], int]:
+    """The history that fits the window (tokens) beside head, tool schemas and the new message, and
+    how many of the oldest exchanges were left out.
+
+    Raises PromptTooLarge when not even the new message alone fits.
+    """
+    exchanges: list[list[Entry]] = []
+    for entry in messages:
+        if entry.role == "user" or not exchanges:
+            exchanges.append([])
+        exchanges[-1].append(entry)
+    wired = [[m for e in exchange for m in wire(e)] for exchange in exchanges]
+    fixed = "\n".join((head, flat(wire(user)), schemas))
+    dropped, used = keep_newest(wired, fixed, int(window * INPUT_SHARE))
+    while used > window * MOST_SHARE and dropped < len(wired):
+        used -= cost(wired[dropped])
+        dropped += 1
+    if used > window * MOST_SHARE:
+        raise PromptTooLarge(
+            f"the request needs about {used} tokens, the window has {window}: "
+            f"{count(head)} head, {count(user.context + user.content)} new message",
+            "shorten the message or the longest file of `openclaw context`, or raise `window`",
+        )
+    return [entry for exchange in exchanges[dropped:] for entry in exchange], dropped

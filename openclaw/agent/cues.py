@@ -25,9 +25,11 @@ COMMON = frozenset(
 )
 REMEMBER = re.compile(
     r"^(?:(?:please|can you|could you|bitte)\b[ ,]*)?(?:remember|keep in mind|don'?t forget|"
-    r"note that|merk dir|merke dir|vergiss nicht|retiens|souviens|recuerda|ricorda)\b",
-    re.I,
+    r"note that|merk dir|merke dir|vergiss nicht|retiens|recuerda|ricorda)\b"
+    r"[ ,:]*(?:that|dass|que|che)?[ ,:]*(?P<fact>(?!to\b|zu\b)\S+\s.+)",
+    re.I | re.S,
 )
+SOME_LIST = re.compile(r"\b(?:my|the|our|a|mein\w*) [\w-]+(?: [\w-]+)? list\b", re.I)
 ASKS = re.compile(
     r"^\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|am|was|were|did|does|"
     r"(?:do|have|has) (?:I|you|we|they|he|she|it|any|my)|"
@@ -44,6 +46,9 @@ BEGS = re.compile(
 )
 LOOKS = re.compile(
     r"\b(?:tell|say|show|read|list|give|explain|find|look|check|see|know|answer|compare)\b", re.I
+)
+TELLS = re.compile(
+    r"\b(?:tell me|show me|say what|list what|let me know|what|which|how many)\b", re.I
 )
 ORDERS = re.compile(
     r"\b(?:add|put|write|create|make|change|set|delete|remove|save|store|edit|replace|rename|"
@@ -92,20 +97,24 @@ class Cues:
     """What the words of a request point at.
 
     `lines` go into the tail. `asks`: it is a question, so nothing is to be changed. `named` are
-    existing files that it names, by path; `skill` is a skill that fits; `todos`, `done` and `fact`
-    say that it is about to-dos, one that is done, a fact to keep; `expression` is a sum to work
-    out; `parts`: more than one change may be wanted.
+    existing files that it names, by path; `skill` is a skill that fits; `todos` and `done` say
+    that it is about to-dos, one that is done; `fact` is what it says to remember, in its own words;
+    `expression` is a sum to work out; `orders`: it says to do something, `parts` to do
+    more than one thing, `tells` to tell something beside.
     """
 
     lines: tuple[str, ...] = ()
     asks: bool = False
     named: tuple[str, ...] = ()
     skill: str = ""
+    lists: tuple[str, ...] = ()
     todos: bool = False
     done: bool = False
-    fact: bool = False
+    fact: str = ""
     expression: str = ""
+    orders: bool = False
     parts: bool = False
+    tells: bool = False
 
 
 def cues(
@@ -124,7 +133,8 @@ def cues(
     about_lists = bool(said & LIST_WORDS) and not named
     meant = [] if named else _meant(request, todos)
     done = bool(meant and DONE_WORDS.search(request) and not asks)
-    about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
+    to_some_list = bool(SOME_LIST.search(request)) and not asks
+    about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS or to_some_list))
     skill = "" if named or about_todos else fitting_skill(request, skills)
     language = _language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists]
@@ -136,11 +146,14 @@ def cues(
         asks=asks,
         named=tuple(dict.fromkeys(named)),
         skill=skill,
+        lists=tuple(asked_lists) if about_lists else (),
         todos=about_todos,
         done=done,
-        fact=bool(REMEMBER.search(request.strip())) and not skill and not asks,
+        fact="" if skill or asks else _fact(request),
         expression=_expression(request),
+        orders=bool(ORDERS.search(request)) and not asks,
         parts=len(ORDERS.findall(request)) > 1,
+        tells=bool(TELLS.search(request)),
     )
 
 
@@ -196,6 +209,13 @@ def fitting_skill(request: str, skills: Sequence[tuple[str, str]]) -> str:
         if score > best_score:
             best, best_score = name, score
     return best
+
+
+def _fact(request: str) -> str:
+    """What a request such as "remember that ..." wants kept, as a sentence."""
+    found = REMEMBER.search(request.strip())
+    fact = " ".join(found.group("fact").split()) if found else ""
+    return fact[:1].upper() + fact[1:]
 
 
 def _expression(request: str) -> str:

@@ -36,8 +36,15 @@ CHANGED_PART = """\
 Done. Tell the user in one plain sentence what was done. The user asked:
 {request}
 (If a part is still to do: {{"kind":"more"}})"""
+CHANGED_TELL = "Done. With this result, answer the user. The user asked:\n{request}"
+OUTSIDE = "That is not allowed. Tell the user so, and why. The user asked:\n{request}"
+CORRECT_LINE = """\
+Take one of these lines as "find", and write the same line, corrected, as "replace".
+The user asked: {request}"""
 NEXT = "Now the next step for: {request}"
-FOLLOW = "Now do what the skill says, with a tool. The user's request:\n{request}"
+FOLLOW = """\
+Now do what the skill says with a tool, in exactly the form that it gives. The user's request:
+{request}"""
 IN_FORM = """\
 Now give the answer in exactly the form that the skill asks for. The user's request:
 {request}"""
@@ -50,6 +57,7 @@ ENOUGH = "Nothing new can be found. Tell the user what is known. The user asked:
 READING: frozenset[Effect] = frozenset({"read", "network"})
 ALL: frozenset[Effect] = frozenset({"read", "network", "write"})
 NEAREST = re.compile(r"^\d+: (.+)$", re.MULTILINE)
+OUTSIDE_HOME = "outside the home"
 MORE = re.compile(r'\{\s*"kind"\s*:\s*"more"\s*\}')
 WRITES_FILES = re.compile(
     r"\b(?:write|create|save|append|put)\b[^.\n]*(?:\bfile\b|`[\w./-]+\.\w+`)", re.I
@@ -103,17 +111,27 @@ class JsonSteps:
             return (GO_ON, "no") if turn.looked < 3 else (ENOUGH, "must")
         last = uses[-1]
         if not all(use.ok for use in uses):
-            return FAILED, "no"
+            return _after_failure(last)
         if last.tool == "read_skill":
             turn.skill = last.output
             return (FOLLOW, "no") if skill_forms(turn.skill, toolbox) else (IN_FORM, "must")
         if turn.skill and toolbox.effect(as_call(last)) != "write":
             return (FOLLOW, "no") if writes(turn.skill, toolbox) else (IN_FORM, "must")
         if toolbox.effect(as_call(last)) == "write":
-            return (CHANGED_PART, "may") if turn.cues.parts else (CHANGED, "must")
+            if turn.cues.parts:
+                return CHANGED_PART, "may"
+            return (CHANGED_TELL if turn.cues.tells and not turn.skill else CHANGED), "must"
         if turn.kind == "change" or unread(turn, uses):
             return NEXT, "no"
         return LOOKED, "may"
+
+
+def _after_failure(last: ToolUse) -> tuple[str, str]:
+    if OUTSIDE_HOME in last.output or last.output.startswith("Refused"):
+        return OUTSIDE, "must"
+    if last.tool == "edit_file" and NEAREST.search(last.output):
+        return CORRECT_LINE, "no"
+    return FAILED, "no"
 
 
 # -------- what the next step may be
@@ -138,11 +156,15 @@ def _first_steps(turn: Turn, toolbox: Toolbox) -> list[Schema]:
     if cues.skill:
         return _only(looks, "read_skill", name=[cues.skill])
     if cues.fact:
-        return _only(changes, "remember") + _only(changes, "todo", action=["add"])
+        return _only(changes, "remember", fact=[cues.fact])
     if cues.done and not cues.parts:
         return _only(changes, "todo", action=["done"])
     if cues.todos:
-        return _only(looks, "todo") + [s for s in _only(changes, "todo") if _action(s) != "list"]
+        changing = [s for s in _only(changes, "todo") if _action(s) != "list"]
+        if cues.orders:
+            return changing
+        shown = _only(looks, "todo", action=["list"], list=cues.lists) or _only(looks, "todo")
+        return shown + changing
     if cues.named:
         return _only(looks, "read_file", path=cues.named) + changes
     if cues.expression:

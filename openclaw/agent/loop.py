@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,6 +19,7 @@ from openclaw.shapes import Entry, Message, ToolCall, ToolUse, Usage
 from openclaw.tools.toolbox import Outcome, Toolbox
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
+FAILED_BEFORE = "Tried before in this turn; it failed:\n{result}\nDo something else, or answer."
 UNBACKED = (
     'Nothing was changed in this turn, yet you wrote: "{claim}". '
     "Do it now with a tool, or say plainly that it was not done."
@@ -149,7 +149,7 @@ class Loop:
                 yield from self._add(turn, self._entry(step.answer, state, tool_calls=tuple(uses)))
             raise
         if state.repeats:
-            turn.closing = "must"
+            turn.closing = "must" if all(use.ok for use in uses) or state.repeats > 1 else "no"
             yield events.Notice(f"the same call came again: {step.calls[-1].name}")
         hint = self.protocol.hint(turn, uses, self.toolbox)
         yield from self._add(
@@ -165,18 +165,31 @@ class Loop:
         yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds)
 
     def _call(self, call: ToolCall, state: _State) -> Outcome:
-        key = json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
+        """Run a call, unless it would only repeat itself: a write that was done, a read since which
+        nothing was written, a failure since which nothing succeeded."""
         writes = self.toolbox.effect(call) == "write"
-        key += "" if writes else f" after {state.writes} writes"
-        state.counts[key] += 1
-        if state.counts[key] > 1:
-            state.repeats += 1
-            state.stopped = "repeated" if state.counts[key] > 3 else ""
-            return Outcome(REPEATED.format(result=state.results[key][:400]), True)
+        key = json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
+        known = state.made.get(key)
+        if known and (
+            (writes and known.outcome.ok)
+            or (not writes and known.outcome.ok and known.writes == state.writes)
+            or (not known.outcome.ok and known.successes == state.successes)
+        ):
+            return self._repeated(known, state)
         outcome = self.toolbox.run(call)
-        state.results[key] = outcome.text
         state.writes += writes and outcome.ok
+        state.successes += outcome.ok
+        state.made[key] = _Made(outcome, state.writes, state.successes)
         return outcome
+
+    def _repeated(self, known: _Made, state: _State) -> Outcome:
+        known.count += 1
+        state.repeats += 1
+        state.stopped = "repeated" if known.count > 3 else ""
+        text = (REPEATED if known.outcome.ok else FAILED_BEFORE).format(
+            result=known.outcome.text[:400]
+        )
+        return Outcome(text, known.outcome.ok)
 
     # -------- ends
 
@@ -245,16 +258,26 @@ class Loop:
         yield entry
 
 
+@dataclass(slots=True)
+class _Made:
+    """A call that was made: what came of it, and how many writes and successes there were then."""
+
+    outcome: Outcome
+    writes: int
+    successes: int
+    count: int = 1
+
+
 class _State:
     """What the loop remembers during one turn."""
 
     def __init__(self) -> None:
         self.usage = Usage()
         self.last = Reply("")
-        self.counts: Counter[str] = Counter()
-        self.results: dict[str, str] = {}
+        self.made: dict[str, _Made] = {}
         self.repeats = 0
         self.writes = 0
+        self.successes = 0
         self.partial = ""
         self.shown = ""
         self.empty = False

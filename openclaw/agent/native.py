@@ -5,6 +5,7 @@ Many local models print a call as text instead; such text is run as well (`openc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from openclaw.agent.parse import Step, read_step
@@ -19,6 +20,11 @@ RULES = """\
 Call a tool for anything that stands in files, lists or on the web, and for every change; answer
 small talk and what stands above without one. When a result holds the answer, answer at once. A
 question never needs a tool that changes something."""
+
+
+CALL_BEGINS = re.compile(
+    r'\s*(?:^\s*[\[{`<]|\{\s*(?:"|$)|```(?:json|tool|\s*$)|<(?:tool_call|function|$))'
+)
 
 
 class Native:
@@ -49,8 +55,9 @@ class Native:
         return read_step(reply.text, toolbox.arguments)
 
     def spoken(self, text: str, turn: Turn) -> str:
-        # What begins like a call printed as text is held back until it is known to be none.
-        return "" if text.lstrip()[:1] in "{[`<" else text
+        # From where a call printed as text may begin, it is held back until it is known to be none.
+        begin = CALL_BEGINS.search(text)
+        return text[: begin.start()] if begin else text
 
     def hint(self, turn: Turn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
         return ""

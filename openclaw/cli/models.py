@@ -167,10 +167,11 @@ def _of_ollama(host: str) -> list[dict[str, Any]]:
     import ollama
 
     from openclaw.models.ollama_facts import base_url
+    from openclaw.models.remote import client_options
 
     url = base_url(host)
     try:
-        found = ollama.Client(host=url, timeout=2.0).list().models
+        found = ollama.Client(host=url, **{**client_options(url), "timeout": 2.0}).list().models
     except (httpx.HTTPError, ollama.ResponseError, ConnectionError) as error:
         raise OSError(f"nothing answers at {url}") from error
     return [
@@ -191,10 +192,11 @@ def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
 
     from openclaw.errors import ModelMissing, ServerAway
     from openclaw.models.ollama_facts import base_url
+    from openclaw.models.remote import client_options
 
     url = base_url(host)
     try:
-        for state in ollama.Client(host=url).pull(name, stream=True):
+        for state in ollama.Client(host=url, **client_options(url)).pull(name, stream=True):
             if state.total:
                 on_progress(
                     f"{name} {(state.digest or '')[7:19]}", state.completed or 0, state.total

@@ -44,7 +44,7 @@ class Web:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    auto_commit: bool = _key(True, "commit what a turn changed")
+    auto_commit: bool = _key(True, "commit what a turn changed; without effect before undo exists")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ DEFAULT_LIST = "Tasks"
 SHOWN_DONE = 5
 SHOWN_OPEN = 60
 
+_ORDER = re.compile(r"(?:put|add)\b.*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
+
 Where = Literal["lasting", "today"]
 Action = Literal["list", "add", "done", "undone", "remove", "remove_list"]
 
@@ -82,6 +84,7 @@ class KnowledgeTools:
                 self.todo,
                 forms=(
                     Form("read", {"action": "list"}),
+                    Form("read", {"action": "list"}, ("list",)),
                     Form("write", {"action": "add"}, ("list", "items")),
                     Form("write", {"action": "done"}, ("item",)),
                     Form("write", {"action": "undone"}, ("item",)),
@@ -137,6 +140,7 @@ class KnowledgeTools:
             "done.item": _labels(items, [todo for todo in items if not todo.done]),
             "undone.item": _labels(items, [todo for todo in items if todo.done]),
             "remove.item": _labels(items, items),
+            "list.list": self.todos.lists(),
             "remove_list.list": self.todos.lists(),
         }
 
@@ -158,7 +162,7 @@ class KnowledgeTools:
         list_name = self._list_named(name)
         new: list[str] = []
         known: list[str] = []
-        for text in _different(texts):
+        for text in _different(_without_orders(texts)):
             (known if self.todos.similar(list_name, text) else new).append(text)
         if not new:
             raise ToolProblem(
@@ -232,6 +236,12 @@ def _text(path: Path) -> str | None:
         return None
 
 
+def _without_orders(texts: Sequence[str]) -> Sequence[str]:
+    """The texts but for one that repeats the order itself ("put both on my list")."""
+    kept = [text for text in texts if not _ORDER.match(text.strip())]
+    return kept or texts
+
+
 def _different(texts: Sequence[str]) -> Sequence[str]:
     """The texts as single lines, each once whatever its case, in their order."""
     once: dict[str, str] = {}
@@ -268,7 +278,7 @@ def _list_lines(name: str, items: Sequence[TodoItem]) -> str:
     undone = [todo for todo in own if not todo.done]
     done = [todo for todo in own if todo.done]
     shown = undone[:SHOWN_OPEN] + done[-SHOWN_DONE:]
-    marks = [f"[{'x' if todo.done else ' '}] " for todo in shown]
+    marks = ["done: " if todo.done else "- " for todo in shown]
     lines = [mark + label for mark, label in zip(marks, _labels(own, shown), strict=True)]
     hidden = len(own) - len(shown)
     if hidden:

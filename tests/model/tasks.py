@@ -26,6 +26,10 @@ class Result:
         target = self.home / path
         return target.read_text("utf-8") if target.is_file() else ""
 
+    def memories(self) -> str:
+        """All that stands in the memory files."""
+        return "".join(p.read_text("utf-8") for p in (self.home / "memory").glob("*.md"))
+
     def says(self, *words: str) -> bool:
         """All words are in the answer, whatever their case."""
         return all(word.lower() in self.answer.lower() for word in words)
@@ -138,7 +142,11 @@ def _todo_added(r: Result) -> bool:
 
 def _two_todos(r: Result) -> bool:
     items = open_items(r.file("memory/TODO.md"))
-    return any("dentist" in i for i in items) and any("passport" in i for i in items)
+    return (
+        any("dentist" in i for i in items)
+        and any("passport" in i for i in items)
+        and not any("both" in i for i in items)
+    )
 
 
 def _changed_only(r: Result, path: str, old: str, new: str, count: int = 1) -> bool:
@@ -163,10 +171,26 @@ TASKS: tuple[Task, ...] = (
         {"memory/TODO.md": TODO},
     ),
     Task(
+        "todo-new-list",
+        "todo",
+        ("Put water the plants on my Home list, then tell me what is on it.",),
+        lambda r: (
+            "## Home" in r.file("memory/TODO.md")
+            and "water the plants" in " ".join(open_items(r.file("memory/TODO.md")))
+            and r.says("plants")
+        ),
+        {"memory/TODO.md": TODO},
+    ),
+    Task(
         "todo-ask",
         "todo",
         ("What is on my groceries list?",),
-        lambda r: r.says("bread", "olive oil") and r.untouched,
+        lambda r: (
+            r.says("bread", "olive oil")
+            and not r.says("invoice")
+            and not r.says("bread")
+            and r.untouched
+        ),
         {"memory/TODO.md": TODO},
     ),
     Task(
@@ -192,7 +216,7 @@ TASKS: tuple[Task, ...] = (
         "todo-open-work",
         "todo",
         ("Which work tasks are still open?",),
-        lambda r: r.says("invoice") and r.untouched,
+        lambda r: r.says("invoice") and not r.says("bread") and r.untouched,
         {"memory/TODO.md": TODO},
     ),
     # questions about files
@@ -278,8 +302,7 @@ TASKS: tuple[Task, ...] = (
         "edit",
         ("Bruno moved to room 1.09, correct team.md please.",),
         lambda r: (
-            "1.09" in r.file("workspace/team.md")
-            and "1.07" not in r.file("workspace/team.md")
+            "| Bruno Keller | design | 1.09 |" in r.file("workspace/team.md")
             and "Ada Novak" in r.file("workspace/team.md")
         ),
         {"workspace/team.md": TEAM},
@@ -315,10 +338,7 @@ TASKS: tuple[Task, ...] = (
         "remember",
         "memory",
         ("Remember that my sister's name is Petra.",),
-        lambda r: (
-            "petra"
-            in "".join(p.read_text("utf-8") for p in (r.home / "memory").glob("*.md")).lower()
-        ),
+        lambda r: bool(re.search(r"sister.*petra", r.memories(), re.I)),
     ),
     Task(
         "known-profile",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -15,14 +12,16 @@ from openclaw.agent import budget, events, prompt
 from openclaw.agent.cues import Cues, cues
 from openclaw.agent.loop import Happening, Limits, Loop, stamp
 from openclaw.agent.protocol import StepProtocol, Turn
+from openclaw.agent.protocols import choose_protocol, schemas
 from openclaw.agent.receipt import Receipt, make_receipt
+from openclaw.app.context import ContextReport, report
+from openclaw.app.heads import Heads
 from openclaw.config import Settings
-from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.files.home import Home
-from openclaw.files.text import md5, read_text, write_text
+from openclaw.files.text import read_text
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile, parse
-from openclaw.models.base import Model, ModelCard
+from openclaw.models.base import Model
 from openclaw.sessions.store import Session, SessionStore
 from openclaw.shapes import Change, Effect, Entry, Ledger, Mode
 from openclaw.skills.load import Skill, read_skills
@@ -40,30 +39,6 @@ SOURCES = {
     "memory": "memory/MEMORY.md",
 }
 REQUIRED = ("soul", "agents", "user")
-CALLS_AS_TEXT = ("qwen2.5-coder", "qwen2.5coder")
-SMALL = 3.0
-"""Billions of parameters below which native tool calls fail too often (docs/small-models.md)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the next request: where it comes from and what it costs."""
-
-    name: str
-    path: str
-    tokens: int
-    bytes: int
-    cut: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ContextReport:
-    """The next request: window and use in tokens, by part, and the exact text."""
-
-    window: int
-    used: int
-    parts: tuple[Part, ...]
-    raw: str
 
 
 @dataclass(slots=True)
@@ -151,7 +126,7 @@ class App:
         The session is saved after every message. Raises OpenclawError (server away, model missing,
         prompt too large, disk full ...) with everything done until then saved.
         """
-        with self.sessions.writing(session.id, timeout=10.0):
+        with self.sessions.writing(session.id, timeout=2.0):
             self.sessions.refresh(session)
             yield from self._turn(text, session, material)
 
@@ -173,8 +148,13 @@ class App:
         user = Entry("user", text, context=context, at=stamp())
         head = prompt.render(parts)
         start = int(session.extra.get("history_from", 0))
-        history, dropped = _fit(
-            session.messages[start:], user, head, toolbox, protocol, card.window
+        history, dropped = budget.fit(
+            session.messages[start:],
+            protocol.wire,
+            user,
+            head,
+            schemas(protocol, toolbox),
+            card.window,
         )
         session.extra["history_from"] = len(session.messages) - len(history)
         if dropped:
@@ -233,6 +213,8 @@ class App:
         material: str,
         notes: Sequence[str],
     ) -> str:
+        if self.settings.language != "auto":
+            notes = [*notes, f"Answer in {self.settings.language}."]
         block = prompt.tail(
             self.now().replace(second=0),
             prompt.hard_rules(sources),
@@ -261,43 +243,10 @@ class App:
         toolbox: Toolbox,
         window: int,
     ) -> tuple[tuple[prompt.Part, ...], list[str]]:
-        """The head that the session began with, and what has changed in its files since.
-
-        A conversation keeps its head, so that the model's cache of it stays good; an edit is told
-        in the tail and folded in by the next conversation.
-        """
         skills = [(skill.name, skill.description) for skill in self.skills()]
         fresh = prompt.head(sources, protocol.rules(toolbox), skills, window)
-        sums = {source.path: md5(source.text.encode()) for source in sources.values()}
-        kept = session.extra.get("head") or {}
-        if session.messages and kept.get("protocol") == protocol.name:
-            old = self._load_head(str(kept.get("sha256", "")))
-            if old is not None:
-                told = dict(kept.get("files", {}))
-                changed = [path for path, value in sums.items() if told.get(path) != value]
-                notes = [_difference(path, old, fresh) for path in changed]
-                session.extra["head"] = {**kept, "files": sums}
-                return old, [note for note in notes if note]
-        key = self._save_head(fresh)
-        session.extra["head"] = {"sha256": key, "protocol": protocol.name, "files": sums}
-        return fresh, []
-
-    def _save_head(self, parts: Sequence[prompt.Part]) -> str:
-        data = json.dumps([[p.name, p.text, p.path, p.cut] for p in parts], ensure_ascii=False)
-        key = hashlib.sha256(data.encode()).hexdigest()
-        path = self.home.private / "cache" / "heads" / f"{key}.json"
-        if not path.exists():
-            with suppress(OSError, OpenclawError):  # without the copy the head is built anew
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_text(path, data)
-        return key
-
-    def _load_head(self, key: str) -> tuple[prompt.Part, ...] | None:
-        path = self.home.private / "cache" / "heads" / f"{key}.json"
-        try:
-            return tuple(prompt.Part(*part) for part in json.loads(path.read_text("utf-8")))
-        except (OSError, ValueError, TypeError):
-            return None
+        heads = Heads(self.home.private / "cache" / "heads")
+        return heads.head(session, sources, fresh, protocol.name)
 
     # -------- what is seen from outside
 
@@ -326,7 +275,7 @@ class App:
         if not todos:
             return ["No open to-dos."]
         lines = [f"{len(todos)} open to-do{'s' if len(todos) > 1 else ''}, {len(due)} due."]
-        return lines + [f"  due {todo.due}: {todo.text}" for todo in due[:5]]
+        return lines + [f"  {todo.text}" for todo in due[:5]]
 
     def context(self, session: Session | None, text: str = "") -> ContextReport:
         """What the next request would be, part by part. Nothing is sent or saved."""
@@ -337,24 +286,18 @@ class App:
         seen = session or self.sessions.new(None, card.name)
         scratch = replace(seen, extra=dict(seen.extra), messages=list(seen.messages))
         head, changed = self._head(scratch, sources, protocol, toolbox, card.window)
-        user = Entry(
-            "user", text, context=self._context_block(sources, changed, "", self._cues(text).lines)
-        )
-        parts = [_measured(part.name, part.path, part.text, part.cut) for part in head]
-        specs = protocol_specs(protocol, toolbox)
-        if specs:
-            parts.append(_measured("tool schemas", "", specs, False))
+        lines = self._cues(text).lines
+        user = Entry("user", text, context=self._context_block(sources, changed, "", lines))
         start = int(scratch.extra.get("history_from", 0))
         history = [m for entry in scratch.messages[start:] for m in protocol.wire(entry)]
-        if history:
-            path = f"sessions/{seen.id}.json"
-            parts.append(_measured("history", path, budget.flat(history), False))
-        newest = protocol.wire(user)
-        parts.append(_measured("message", "", budget.flat(newest), False))
-        messages = [f"[system]\n{prompt.render(head)}"]
-        messages += [f"[{m.role}]\n{budget.flat([m])}" for m in (*history, *newest)]
-        raw = "\n\n".join((*messages, f"[tools]\n{specs}") if specs else messages)
-        return ContextReport(card.window, sum(p.tokens for p in parts), tuple(parts), raw)
+        return report(
+            card.window,
+            head,
+            schemas(protocol, toolbox),
+            history,
+            f"sessions/{seen.id}.json",
+            protocol.wire(user),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,25 +311,6 @@ class _Shelf:
 
     def body(self, name: str) -> str:
         return next(skill.body for skill in self.app.skills() if skill.name == name)
-
-
-def choose_protocol(setting: str, card: ModelCard) -> StepProtocol:
-    """Native tool calls for models that are known to be good at them, else JSON steps."""
-    from openclaw.agent.json_steps import JsonSteps
-    from openclaw.agent.native import Native
-
-    if setting == "auto":
-        name = card.name.lower()
-        weak = 0 < card.parameters < SMALL or any(text in name for text in CALLS_AS_TEXT)
-        setting = "native" if card.tools and not weak else "json"
-    return Native() if setting == "native" else JsonSteps()
-
-
-def protocol_specs(protocol: StepProtocol, toolbox: Toolbox) -> str:
-    """The tool schemas that go beside the messages, as JSON; empty when there are none."""
-    if protocol.name != "native":
-        return ""
-    return json.dumps([dict(spec) for spec in toolbox.specs()], ensure_ascii=False)
 
 
 def _open_model(name: str, settings: Settings, home: Home) -> Model:
@@ -404,58 +328,11 @@ def _open_model(name: str, settings: Settings, home: Home) -> Model:
         threads=settings.embedded.threads,
         kv_folder=home.private / "cache" / "kv",
         kv_mb=settings.embedded.kv_cache_mb,
+        api_key_env=settings.openai.api_key_env,
         fallbacks=settings.fallbacks,
     )
-
-
-def _measured(name: str, path: str, text: str, was_cut: bool) -> Part:
-    return Part(name, path, budget.count(text), len(text.encode()), was_cut)
 
 
 def _cut_notice(part: prompt.Part) -> str:
     share = round(100 * prompt.SHARES.get(part.name, 0))
     return f"{part.path} is longer than its share of the window ({share} %) and was cut"
-
-
-def _difference(path: str, old: Sequence[prompt.Part], new: Sequence[prompt.Part]) -> str:
-    """The lines that a file of the head gained and lost, short."""
-
-    def lines(parts: Sequence[prompt.Part]) -> list[str]:
-        return [line for part in parts if part.path == path for line in part.text.splitlines()]
-
-    diff = list(difflib.unified_diff(lines(old), lines(new), lineterm="", n=0))[2:]
-    kept = [line for line in diff if line[:1] in "+-" and line[1:].strip()]
-    return "\n".join((path, *kept[:12])) if kept else ""
-
-
-def _fit(
-    messages: Sequence[Entry],
-    user: Entry,
-    head: str,
-    toolbox: Toolbox,
-    protocol: StepProtocol,
-    window: int,
-) -> tuple[list[Entry], int]:
-    """The history that fits the window beside the head and the new message; how much was left out.
-
-    Raises PromptTooLarge when not even the newest exchange fits.
-    """
-    limit = int(window * budget.INPUT_SHARE)
-    exchanges: list[list[Entry]] = []
-    for entry in messages:
-        if entry.role == "user" or not exchanges:
-            exchanges.append([])
-        exchanges[-1].append(entry)
-    wired = [[m for e in exchange for m in protocol.wire(e)] for exchange in exchanges]
-    fixed = "\n".join((head, budget.flat(protocol.wire(user)), protocol_specs(protocol, toolbox)))
-    dropped, used = budget.keep_newest(wired, fixed, limit)
-    while used > window * 0.95 and dropped < len(wired):
-        used -= budget.cost(wired[dropped])
-        dropped += 1
-    if used > window * 0.95:
-        raise PromptTooLarge(
-            f"the request needs about {used} tokens, the window has {window}: "
-            f"{budget.count(head)} head, {budget.count(user.context + user.content)} new message",
-            "shorten the message or the longest file of `openclaw context`, or raise `window`",
-        )
-    return [entry for exchange in exchanges[dropped:] for entry in exchange], dropped
