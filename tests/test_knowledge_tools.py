@@ -128,6 +128,8 @@ def test_an_order_among_the_items_is_no_to_do(world: World) -> None:
     items = ["call the dentist", "put both on my to-do list"]
     assert world.todo("add", list="Work", items=items).ok
     assert "put both" not in world.text()
+    assert world.todo("add", list="todo.md", items=["post the letter to my errands list"]).ok
+    assert "## Tasks" in world.text() and "- [ ] post the letter ^" in world.text()
     assert world.todo("add", list="Work", items=["add milk to the shopping list"]).ok
 
 

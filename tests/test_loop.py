@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.agent.events import NewResponse, ReceiptMade, Thought, Token, ToolEnd, ToolStart
-from openclaw.agent.loop import EMPTY, Loop
+from openclaw.agent.loop import EMPTY, Loop, is_stuck
 from openclaw.agent.native import Native
 from openclaw.agent.protocol import Turn
 from openclaw.agent.receipt import Receipt
@@ -65,6 +65,31 @@ def test_a_call_printed_as_text_is_run_and_not_shown(text: str, it: Talk) -> Non
     happened = it.say("Who are you?", text, "I am Claw.")
     assert "You are Claw" in results(happened)[0]
     assert shown(happened) == "I am Claw."
+
+
+def test_a_call_after_some_words_is_run_and_only_the_words_are_shown(it: Talk) -> None:
+    text = 'I look. {"name": "read_file", "arguments": {"path": "workspace/SOUL.md"}}'
+    happened = it.say("Who are you?", text, "I am Claw.")
+    before = happened[: [type(e) for e in happened].index(NewResponse)]
+    assert "You are Claw" in results(happened)[0]
+    assert shown(before).strip() == "I look."
+    assert "{" not in shown(happened) and done(happened).answer == "I am Claw."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Put this into it:\n\n```json\n{"port": 8080}\n```\n\nThen start it.',
+        "So:\n\n```python\nprint({1: 2})\n```\nIt prints a dict.",
+        "```\nmake check\n```",
+        'An empty one is {"a": []}, with braces.',
+        "[1] The first note says <b>so</b>.",
+    ],
+)
+def test_code_in_an_answer_arrives_whole(text: str, it: Talk) -> None:
+    happened = it.say("What goes into it?", text)
+    assert shown(happened) == done(happened).answer == text
+    assert it.stored["messages"][-1]["content"] == text and len(it.requests) == 1
 
 
 def test_several_calls_of_one_reply_are_all_run(it: Talk) -> None:
@@ -141,6 +166,25 @@ def test_reading_again_after_a_change_is_no_repetition(it: Talk) -> None:
     assert "bye" in results(happened)[3] and "same call" not in notices(happened)
 
 
+def test_a_write_that_was_refused_unread_succeeds_after_reading(it: Talk) -> None:
+    write = call("write_file", path="workspace/SOUL2.md", content="new\n")
+    read = call("read_file", path="workspace/SOUL2.md")
+    (it.root / "workspace" / "SOUL2.md").write_text("old\n", "utf-8")
+    happened = it.say("Replace SOUL2.md.", write, read, write, "I have replaced it.")
+    refused, _, replaced = results(happened)
+    assert "was not read" in refused and replaced.startswith("Replaced workspace/SOUL2.md")
+    assert (it.root / "workspace" / "SOUL2.md").read_text("utf-8") == "new\n"
+    assert "same call" not in notices(happened) and done(happened).unbacked == ()
+
+
+def test_a_failed_call_is_not_run_again_while_nothing_else_succeeded(it: Talk) -> None:
+    lost = call("read_file", path="workspace/zebra.md")
+    happened = it.say("Read it.", lost, lost, "There is no such file.")
+    assert results(happened)[1].startswith("Tried before in this turn")
+    assert not [e for e in happened if isinstance(e, ToolEnd)][1].ok
+    assert "same call" in notices(happened)
+
+
 def test_the_cap_of_steps_gives_what_is_known_and_why_it_stopped(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", max_steps=3)
     pages = [call("search_files", text=f"word{n}") for n in range(2)]
@@ -164,6 +208,37 @@ def test_a_reply_that_goes_in_circles_is_stopped_and_asked_for_again(it: Talk) -
     assert done(happened).answer == "It ends."
     assert "repeats itself" in notices(happened)
     assert len(shown(happened)) < 1000
+    first, again = it.requests
+    assert first.messages == again.messages and again.temperature > first.temperature
+
+
+@pytest.mark.parametrize(
+    "piece", ["the cat sat on the mat, ", "- Buy milk on Monday\n", "x = compute(x, y) + 1; ",
+              "A whole sentence that says one thing, and then says it all over again. " * 2]
+)  # fmt: skip
+def test_the_same_words_four_times_over_are_a_circle(piece: str) -> None:
+    assert is_stuck("It begins. " + piece * 4)
+    assert not is_stuck("It begins. " + piece * 2 + "And then it ends.")
+
+
+ROWS = "".join(f"| item {n} | {n * 7} EUR | in stock | ships on day {n % 9} |\n" for n in range(80))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| name | price | state | when |\n|---|---|---|---|\n" + ROWS,
+        "# Title\n" + "-" * 400 + "\nText below a rule.",
+        "| a | b |\n|" + "-" * 300 + "|" + "-" * 300 + "|\n",
+        "\n".join(f"{n}. Step {n} of the way, which differs by its number." for n in range(90)),
+        " ".join(f"Word{n * n} stands beside word{n}." for n in range(120)),
+        "ha" * 60,
+    ],
+)
+def test_long_texts_and_tables_are_no_circle(text: str, it: Talk) -> None:
+    assert not is_stuck(text)
+    happened = it.say("Tell me.", text)  # every beginning of it is looked at, too
+    assert done(happened).answer == text.strip() and not notices(happened)
 
 
 def test_an_empty_reply_that_is_followed_by_an_answer_is_forgotten(it: Talk) -> None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
 DOMAIN = re.compile(r"\.(?:com|org|net|io|dev|eu|de|at|ch|fr|es|uk|edu|gov)$", re.I)
+NO_FILE = re.compile(r"(?:v?\d+(?:\.\d+)+[a-z]{1,4}\d*|[a-z]\.[a-z]|.*\.\..*)$", re.I)
+"""9.30am, 2.5GB, 3.14rc1, e.g and well...so, which look like a file's name."""
 WORD = re.compile(r"[^\W_]{3,}")
 COMMON = frozenset(
     """about after all also and any are ask asks before but call can does file files for from get
@@ -24,12 +26,20 @@ COMMON = frozenset(
     will with write writes you your""".split()
 )
 REMEMBER = re.compile(
-    r"^(?:(?:please|can you|could you|bitte)\b[ ,]*)?(?:remember|keep in mind|don'?t forget|"
+    r"^(?:(?:please|can you|could you|bitte)\b[ ,]*)*(?:remember|keep in mind|don'?t forget|"
     r"note that|merk dir|merke dir|vergiss nicht|retiens|recuerda|ricorda)\b"
-    r"[ ,:]*(?:that|dass|que|che)?[ ,:]*(?P<fact>(?!to\b|zu\b)\S+\s.+)",
+    r"[ ,:]*(?:that|dass|que|che)?[ ,:]*(?P<fact>(?!(?:to|zu|what|when|where|who|how|why)\b)"
+    r"\S+\s.+)",
     re.I | re.S,
 )
-SOME_LIST = re.compile(r"\b(?:my|the|our|a|mein\w*) [\w-]+(?: [\w-]+)? list\b", re.I)
+REMEMBER_THAT = re.compile(
+    r"^(?P<fact>\S+\s.+?)[,.;:]?\s+(?:please |bitte )?(?:remember|note|keep|don'?t forget|merk dir)"
+    r" (?:that|this|it|das)(?:,? please)?\W*$",
+    re.I | re.S,
+)
+THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
+SOME_LIST = re.compile(r"\b(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list\b", re.I)
+NO_NAME = re.compile(r"to-?do|task|whole|same|new|current|own", re.I)
 ASKS = re.compile(
     r"^\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|am|was|were|did|does|"
     r"(?:do|have|has) (?:I|you|we|they|he|she|it|any|my)|"
@@ -40,19 +50,26 @@ ASKS = re.compile(
 )
 BEGS = re.compile(
     r"\b(?:can|could|would|will|won't) (?:you|we)\b|\bplease\b|\bwhy (?:don't|not)\b|"
-    r"\bhow about\b|\b(?:k\u00f6nntest|kannst|w\u00fcrdest) du\b|\bbitte\b|\bpeux-tu\b|"
-    r"\bpuedes\b|\bpuoi\b",
+    r"\bhow about\b",
     re.I,
 )
+# No begging although it sounds so: "what would you change?".
+WONDERS = re.compile(r"\b(?:wh\w+|how)(?: \w+)? (?:can|could|would|will) (?:you|we)\b", re.I)
+BEGS_ABROAD = re.compile(
+    r"\b(?:(?:k\u00f6nntest|kannst|w\u00fcrdest) du|bitte|peux-tu|puedes|puoi)\b", re.I
+)
 LOOKS = re.compile(
-    r"\b(?:tell|say|show|read|list|give|explain|find|look|check|see|know|answer|compare)\b", re.I
+    r"\b(?:tell|say|show|read|list|give|explain|find|look|check|see|know|answer|compare|"
+    r"sag\w*|zeig\w*|lies|lesen|erkl\u00e4r\w*|dire|montrer|lire|decir\w*|mostrar\w*|leer\w*|"
+    r"dirmi|leggere)\b",
+    re.I,
 )
 TELLS = re.compile(
     r"\b(?:tell me|show me|say what|list what|let me know|what|which|how many)\b", re.I
 )
 ORDERS = re.compile(
     r"\b(?:add|put|write|create|make|change|set|delete|remove|save|store|edit|replace|rename|"
-    r"append|remember|mark|tick|fix|correct|update|move|insert)\b",
+    r"append|remember|mark|tick|fix|correct|update|move|insert|copy|extract|convert|sort)\b",
     re.I,
 )
 LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
@@ -68,14 +85,20 @@ OPERATORS = {
     "*": ("*", "x", "\u00d7", "times", "multiplied by", "mal", "fois", "por", "per"),
     "/": ("/", "\u00f7", "divided by", "over", "geteilt durch"),
 }
-NUMBER = r"\d+(?:\.\d+)?"
-SUM = re.compile(
-    rf"({NUMBER})\s*("
-    + "|".join(re.escape(word) for words in OPERATORS.values() for word in words)
-    + rf")\s*({NUMBER})",
+NUMBER = r"(?<![\w.,:/(-])(\d+(?:\.\d+)?)"
+LAST_NUMBER = r"(\d+(?:\.\d+)?)(?!\w|[.,:/-]\d)"
+OPERATOR = "|".join(re.escape(word) for words in OPERATORS.values() for word in words)
+# A longer sum is not cut to two of its numbers.
+LONGER = re.compile(rf"\d\)?\s*(?:{OPERATOR})\s*\(?$", re.I)
+SUM = re.compile(rf"{NUMBER}\s*({OPERATOR})\s*{LAST_NUMBER}(?!\)?\s*(?:{OPERATOR})\s*[\d(])", re.I)
+SHARE = re.compile(rf"{NUMBER}\s*(?:%|percent|prozent)\s*(?:of|von)\s*{LAST_NUMBER}", re.I)
+UNSURE_SIGNS = frozenset("- / less por per over".split())
+"""What also stands in ranges, dates, telephone numbers and rates: a sum only where one is asked."""
+WORK_OUT = re.compile(
+    r"(?:^|\b(?:what(?:'s| is)|how much is|calculate|compute|work out|was ist|wie ?viel ist|"
+    r"combien font|cu\u00e1nto es|quanto fa))\W*$",
     re.I,
 )
-SHARE = re.compile(rf"({NUMBER})\s*(?:%|percent|prozent)\s*(?:of|von)\s*({NUMBER})", re.I)
 SKILL_OVERLAP = 2
 """Content words that request and skill must share; a word of the skill's name counts twice."""
 
@@ -97,17 +120,21 @@ class Cues:
     """What the words of a request point at.
 
     `lines` go into the tail. `asks`: it is a question, so nothing is to be changed. `named` are
-    existing files that it names, by path; `skill` is a skill that fits; `todos` and `done` say
-    that it is about to-dos, one that is done; `fact` is what it says to remember, in its own words;
-    `expression` is a sum to work out; `orders`: it says to do something, `parts` to do
-    more than one thing, `tells` to tell something beside.
+    existing files that it names, by path, `missing` names of none; `skill` is a skill that fits;
+    `lists` are to-do lists that it names, a new one too, `known_lists` all
+    there are; `todos` and `done` say that it is about to-dos, one that
+    is done; `fact` is what it says to remember, in its own words; `expression` is a sum to work
+    out. `orders`: it says to do something, `parts` to do more than one thing, `tells` to tell
+    something beside.
     """
 
     lines: tuple[str, ...] = ()
     asks: bool = False
     named: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     skill: str = ""
     lists: tuple[str, ...] = ()
+    known_lists: tuple[str, ...] = ()
     todos: bool = False
     done: bool = False
     fact: str = ""
@@ -126,15 +153,16 @@ def cues(
 ) -> Cues:
     """What the request's words point at. `files` are the home's paths, `skills` pairs of name and
     description, `lists` the names of the to-do lists, `todos` the texts of the open ones."""
-    lines, named = _files(request, files)
+    lines, named, missing = _files(request, files)
     asks = is_question(request)
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
     asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
     about_lists = bool(said & LIST_WORDS) and not named
     meant = [] if named else _meant(request, todos)
     done = bool(meant and DONE_WORDS.search(request) and not asks)
-    to_some_list = bool(SOME_LIST.search(request)) and not asks
-    about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS or to_some_list))
+    if not asked_lists and not asks:
+        asked_lists = _new_list(request)
+    about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     skill = "" if named or about_todos else fitting_skill(request, skills)
     language = _language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists]
@@ -145,8 +173,10 @@ def cues(
         lines=tuple(lines),
         asks=asks,
         named=tuple(dict.fromkeys(named)),
+        missing=tuple(missing),
         skill=skill,
         lists=tuple(asked_lists) if about_lists else (),
+        known_lists=tuple(dict.fromkeys((*lists, "Tasks"))),
         todos=about_todos,
         done=done,
         fact="" if skill or asks else _fact(request),
@@ -162,30 +192,35 @@ def is_question(request: str) -> bool:
     mark, and does not beg for something to be done ("can you add ...?")."""
     text = request.strip()
     orders = bool(ORDERS.search(text))
-    if BEGS.search(text):
+    if BEGS.search(WONDERS.sub("", text)):
         return bool(LOOKS.search(text) or "?" in text) and not orders
+    if BEGS_ABROAD.search(text):  # ORDERS knows only English: a question mark alone tells nothing
+        return bool(LOOKS.search(text) or ASKS.match(text)) and not orders
     sentences = re.split(r"(?<=[.!?\uff1f])\s+", text)
     if "?" in text and not orders:
         return True
     return bool(ASKS.search(text)) and all(
-        ASKS.search(s) or not ORDERS.search(s) for s in sentences
+        not ORDERS.search(s) or (ASKS.search(s) and not ORDERS.match(s)) for s in sentences
     )
 
 
-def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str]]:
+def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Lines for the tail, paths of files that are named, and names that are no file."""
     lines: list[str] = []
     named: list[str] = []
+    missing: list[str] = []
     for word in dict.fromkeys(FILE.findall(request)):
         found = [path for path in files if path == word or path.endswith(f"/{word}")]
         if found:
             named += found[:3]
             lines.append("File: " + ", ".join(found[:3]))
-        elif not DOMAIN.search(word):
+        elif not DOMAIN.search(word) and not NO_FILE.match(word):
             names = {path.rsplit("/", 1)[-1]: path for path in files}
             near = difflib.get_close_matches(word.rsplit("/", 1)[-1], names, 1, 0.75)
             also = f"; there is {names[near[0]]}" if near else ""
             lines.append(f"There is no file {word}{also}.")
-    return lines, named
+            missing.append(word)
+    return lines, named, missing
 
 
 def _meant(request: str, todos: Sequence[str]) -> list[str]:
@@ -211,10 +246,20 @@ def fitting_skill(request: str, skills: Sequence[tuple[str, str]]) -> str:
     return best
 
 
+def _new_list(request: str) -> list[str]:
+    """The name of a to-do list that need not exist yet ("on my Home list"), if there is one."""
+    found = SOME_LIST.search(request)
+    name = found.group("name") if found else ""
+    return [] if not name or NO_NAME.search(name) else [name[:1].upper() + name[1:]]
+
+
 def _fact(request: str) -> str:
     """What a request such as "remember that ..." wants kept, as a sentence."""
-    found = REMEMBER.search(request.strip())
-    fact = " ".join(found.group("fact").split()) if found else ""
+    text = request.strip()
+    found = REMEMBER.search(text) or REMEMBER_THAT.search(text)
+    if text.endswith("?") and not THAT.search(text):  # "can you remember my name?"
+        return ""
+    fact = " ".join(found.group("fact").split()).rstrip(" ?") if found else ""
     return fact[:1].upper() + fact[1:]
 
 
@@ -226,6 +271,11 @@ def _expression(request: str) -> str:
     if not plain or FILE.search(request):
         return ""
     left, word, right = plain.groups()
+    before = request[: plain.start()]
+    spaced = before or " " in plain.group()
+    unsure = word.lower() in UNSURE_SIGNS and not (spaced and WORK_OUT.search(before))
+    if unsure or LONGER.search(before):
+        return ""
     sign = next(sign for sign, words in OPERATORS.items() if word.lower() in words)
     return f"{left} {sign} {right}"
 

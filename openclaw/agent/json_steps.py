@@ -31,7 +31,7 @@ LOOKED = """\
 With this result, answer the user. The user asked:
 {request}
 (If the result does not hold the answer: {{"kind":"more"}})"""
-CHANGED = "Done. Tell the user in one plain sentence what was done."
+CHANGED = "Done: {done}\nTell the user so in one plain sentence."
 CHANGED_PART = """\
 Done. Tell the user in one plain sentence what was done. The user asked:
 {request}
@@ -100,7 +100,8 @@ class JsonSteps:
     def hint(self, turn: Turn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
         text, turn.closing = self._hint(turn, uses, toolbox)
         rules = "".join(f"\nRule: {rule}" for rule in turn.rules) if turn.closing != "no" else ""
-        return text.format(request=turn.request) + rules
+        done = uses[-1].output.splitlines()[0] if uses and uses[-1].output else ""
+        return text.format(request=turn.request, done=done) + rules
 
     def _hint(self, turn: Turn, uses: Sequence[ToolUse], toolbox: Toolbox) -> tuple[str, str]:
         """What is said after these calls, and whether the next reply may or must be the answer."""
@@ -160,11 +161,15 @@ def _first_steps(turn: Turn, toolbox: Toolbox) -> list[Schema]:
     if cues.done and not cues.parts:
         return _only(changes, "todo", action=["done"])
     if cues.todos:
-        changing = [s for s in _only(changes, "todo") if _action(s) != "list"]
+        changing = [s for s in _only(changes, "todo") if _action(s) not in ("list", "add")]
+        changing += _only(changes, "todo", action=["add"], list=cues.lists or cues.known_lists)
         if cues.orders:
             return changing
         shown = _only(looks, "todo", action=["list"], list=cues.lists) or _only(looks, "todo")
         return shown + changing
+    if cues.named and cues.missing and changes:
+        # Something of a file goes into a new one: it is read first, else its content is made up.
+        return _only(changes, "read_file", path=cues.named)
     if cues.named:
         return _only(looks, "read_file", path=cues.named) + changes
     if cues.expression:

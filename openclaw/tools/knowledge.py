@@ -20,6 +20,8 @@ SHOWN_OPEN = 60
 
 _ORDER = re.compile(r"(?:put|add)\b.*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
 
+_TO_LIST = re.compile(r"\s+(?:on|onto|to) (?:my|the) [\w -]*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
+
 Where = Literal["lasting", "today"]
 Action = Literal["list", "add", "done", "undone", "remove", "remove_list"]
 
@@ -27,7 +29,7 @@ Action = Literal["list", "add", "done", "undone", "remove", "remove_list"]
 _NO_LIST = frozenset(
     (
         *("", "todo", "todos", "to-do", "to-dos", "to do", "todo list", "to-do list", "to do list"),
-        *("default", "inbox", "list", "my list", "task", "tasks"),
+        *("todo.md", "memory/todo.md", "default", "inbox", "list", "my list", "task", "tasks"),
     )
 )
 
@@ -237,9 +239,9 @@ def _text(path: Path) -> str | None:
 
 
 def _without_orders(texts: Sequence[str]) -> Sequence[str]:
-    """The texts but for one that repeats the order itself ("put both on my list")."""
+    """The texts without what repeats the order itself ("put both on my list", "... to my list")."""
     kept = [text for text in texts if not _ORDER.match(text.strip())]
-    return kept or texts
+    return [_TO_LIST.sub("", text) or text for text in kept or texts]
 
 
 def _different(texts: Sequence[str]) -> Sequence[str]:
