@@ -121,11 +121,10 @@ class Cues:
 
     `lines` go into the tail. `asks`: it is a question, so nothing is to be changed. `named` are
     existing files that it names, by path, `missing` names of none; `skill` is a skill that fits;
-    `lists` are to-do lists that it names, a new one too, `known_lists` all
-    there are; `todos` and `done` say that it is about to-dos, one that
-    is done; `fact` is what it says to remember, in its own words; `expression` is a sum to work
-    out. `orders`: it says to do something, `parts` to do more than one thing, `tells` to tell
-    something beside.
+    `lists` are to-do lists that it names, a new one too, `known_lists` all there are; `todos` and
+    `done` say that it is about to-dos, one that is done; `fact` is what it says to remember, in its
+    own words; `expression` is a sum to work out. `orders`: it says to do something, `parts` to do
+    more than one thing, `tells` to tell something beside.
     """
 
     lines: tuple[str, ...] = ()
@@ -165,7 +164,7 @@ def cues(
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     skill = "" if named or about_todos else fitting_skill(request, skills)
     language = _language(said)
-    lines += [f"{name} is a to-do list." for name in asked_lists if about_lists]
+    lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Open to-do: {text}" for text in meant[:3]]
     lines += [f"The skill {skill} fits."] if skill else []
     lines += [f"Answer in {language}."] if language else []

@@ -38,6 +38,7 @@ Done. Tell the user in one plain sentence what was done. The user asked:
 (If a part is still to do: {{"kind":"more"}})"""
 CHANGED_TELL = "Done. With this result, answer the user. The user asked:\n{request}"
 OUTSIDE = "That is not allowed. Tell the user so, and why. The user asked:\n{request}"
+NO_FILE = "There is no such file. Tell the user so. The user asked:\n{request}"
 CORRECT_LINE = """\
 Take one of these lines as "find", and write the same line, corrected, as "replace".
 The user asked: {request}"""
@@ -112,7 +113,7 @@ class JsonSteps:
             return (GO_ON, "no") if turn.looked < 3 else (ENOUGH, "must")
         last = uses[-1]
         if not all(use.ok for use in uses):
-            return _after_failure(last)
+            return _after_failure(last, turn)
         if last.tool == "read_skill":
             turn.skill = last.output
             return (FOLLOW, "no") if skill_forms(turn.skill, toolbox) else (IN_FORM, "must")
@@ -127,9 +128,12 @@ class JsonSteps:
         return LOOKED, "may"
 
 
-def _after_failure(last: ToolUse) -> tuple[str, str]:
+def _after_failure(last: ToolUse, turn: Turn) -> tuple[str, str]:
     if OUTSIDE_HOME in last.output or last.output.startswith("Refused"):
         return OUTSIDE, "must"
+    alike = any("; there is" in line for line in turn.cues.lines)
+    if last.tool == "read_file" and turn.cues.asks and turn.cues.missing and not alike:
+        return NO_FILE, "must"
     if last.tool == "edit_file" and NEAREST.search(last.output):
         return CORRECT_LINE, "no"
     return FAILED, "no"
@@ -165,7 +169,8 @@ def _first_steps(turn: Turn, toolbox: Toolbox) -> list[Schema]:
         changing += _only(changes, "todo", action=["add"], list=cues.lists or cues.known_lists)
         if cues.orders:
             return changing
-        shown = _only(looks, "todo", action=["list"], list=cues.lists) or _only(looks, "todo")
+        there = [name for name in cues.lists if name in cues.known_lists]
+        shown = _only(looks, "todo", action=["list"], list=there) or _only(looks, "todo")
         return shown + changing
     if cues.named and cues.missing and changes:
         # Something of a file goes into a new one: it is read first, else its content is made up.

@@ -188,7 +188,6 @@ TASKS: tuple[Task, ...] = (
         lambda r: (
             r.says("bread", "olive oil")
             and not r.says("invoice")
-            and not r.says("bread")
             and r.untouched
         ),
         {"memory/TODO.md": TODO},
