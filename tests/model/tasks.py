@@ -185,11 +185,7 @@ TASKS: tuple[Task, ...] = (
         "todo-ask",
         "todo",
         ("What is on my groceries list?",),
-        lambda r: (
-            r.says("bread", "olive oil")
-            and not r.says("invoice")
-            and r.untouched
-        ),
+        lambda r: r.says("bread", "olive oil") and not r.says("invoice") and r.untouched,
         {"memory/TODO.md": TODO},
     ),
     Task(
