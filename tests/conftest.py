@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ FOREIGN = (
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
 )  # fmt: skip
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and so would their children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -432,7 +432,10 @@ def test_a_talk_on_a_terminal_shows_markdown_tools_and_toolbar(
 def test_control_c_ends_an_answer_and_the_talk_goes_on(
     terminal: Callable[..., Terminal], fake_ollama: FakeOllama, tmp_path: Path
 ) -> None:
-    fake_ollama.say(Answer(text=["Once ", "upon ", *["a time "] * 500], pause=0.05), "The end.")
+    fake_ollama.say(
+        Answer(text=["Once ", "upon ", *(f"a{n} time " for n in range(500))], pause=0.05),
+        "The end.",
+    )
     screen = terminal("chat", "--session", "tale")
     screen.wait(lambda text: "mode ask" in text)
     screen.send(f"tell a story{ENTER}")

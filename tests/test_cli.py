@@ -244,7 +244,9 @@ def test_debug_shows_the_trace(tmp_path: Path) -> None:
 def test_an_interrupt_leaves_with_130_and_keeps_what_was_said(
     home: Path, fake_ollama: FakeOllama
 ) -> None:
-    fake_ollama.say(Answer(text=["Once ", "upon ", *["a time "] * 500], pause=0.05))
+    fake_ollama.say(
+        Answer(text=["Once ", "upon ", *(f"a{n} time " for n in range(500))], pause=0.05)
+    )
     child = subprocess.Popen(
         [*COMMAND, "tell a story"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
     )

@@ -195,7 +195,9 @@ def test_an_unreadable_home_leaves_with_6(home: Path) -> None:
 def test_a_process_killed_while_a_reply_streams_leaves_a_session_that_loads(
     home: Path, fake_ollama: FakeOllama
 ) -> None:
-    fake_ollama.say(Answer(["Once ", "upon ", *["a time "] * 500], pause=0.05), "Go on.")
+    fake_ollama.say(
+        Answer(["Once ", "upon ", *(f"a{n} time " for n in range(500))], pause=0.05), "Go on."
+    )
     child = subprocess.Popen([*COMMAND, "Tell a story."], stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE)  # fmt: skip
     assert child.stdout is not None
