@@ -1,6 +1,6 @@
 """Does a reply claim that something was done? Compared with the receipt by the loop.
 
-Small models say "I have saved it" without any call (features.md, pain 8). A claim counts only when
+Small models say "I have saved it" without any call (docs/small-models.md). A claim counts only when
 nothing at all was changed in the turn, so the check needs to be sure, not complete.
 """
 

@@ -249,9 +249,24 @@ class Loop:
 
     # -------- entries
 
-    def _entry(self, content: str, state: _State, **more: object) -> Entry:
-        raw = state.last.text if state.last.text != content else ""
-        return Entry("assistant", content, usage=state.last.usage, at=stamp(), raw=raw, **more)  # type: ignore[arg-type]
+    def _entry(
+        self,
+        content: str,
+        state: _State,
+        tool_calls: tuple[ToolUse, ...] = (),
+        hint: str = "",
+    ) -> Entry:
+        last = state.last
+        raw = last.text if last.text != content else ""
+        return Entry(
+            "assistant",
+            content,
+            tool_calls=tool_calls,
+            usage=last.usage,
+            at=stamp(),
+            raw=raw,
+            hint=hint,
+        )
 
     def _add(self, turn: Turn, entry: Entry) -> Iterator[Happening]:
         turn.entries.append(entry)

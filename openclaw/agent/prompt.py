@@ -101,8 +101,8 @@ def render(parts: Sequence[Part]) -> str:
 def hard_rules(sources: Mapping[str, Source], most: int = 2) -> tuple[str, ...]:
     """The first lines of SOUL.md and USER.md that say always, never or must.
 
-    Small models forget the head when the message is short (facts, "What makes a small model
-    succeed", 6), so these are repeated in the tail.
+    Small models forget the head when the message is short (docs/small-models.md), so these are
+    repeated in the tail.
     """
     found = [
         line.strip().lstrip("-*").strip()

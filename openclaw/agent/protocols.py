@@ -11,7 +11,7 @@ from openclaw.models.base import ModelCard
 from openclaw.tools.toolbox import Toolbox
 
 CALLS_AS_TEXT = ("qwen2.5-coder", "qwen2.5coder")
-"""Families that print their native calls as text, whatever their size (facts of llama.cpp)."""
+"""Families that print their native calls as text, whatever their size."""
 
 SMALL = 3.0
 """Billions of parameters below which native tool calls fail too often (docs/small-models.md)."""
