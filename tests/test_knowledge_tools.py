@@ -50,11 +50,13 @@ class World:
         self.file.write_text(TODO, encoding="utf-8", newline="")
         self.ledger = Ledger()
         home = Home(root.resolve())
-        notes = Notes(home.memory, today=lambda: date(2026, 11, 21))
+        notes = Notes(
+            home.memory, today=lambda: date(2026, 11, 21), source=lambda: "session 4f turn 3"
+        )
         tools = build_tools(
             home,
             self.ledger,
-            todos=TodoFile(home.memory / "TODO.md"),
+            todos=TodoFile(home.memory / "TODO.md", today=lambda: date(2026, 11, 21)),
             notes=notes,
             skills=Shelf(),
             search=lambda query, region, count: [],
@@ -229,6 +231,38 @@ def test_remembering_writes_one_line_and_not_twice(world: World) -> None:
     assert world.run("remember", fact="met Ada", where="today").text == (
         "Remembered in memory/2026-11-21.md, line 3."
     )
+
+
+def test_a_memory_names_the_turn_that_it_comes_from(world: World) -> None:
+    world.run("remember", fact="I like tea. <!-- other -->")
+    file = world.file.parent / "MEMORY.md"
+    assert file.read_text("utf-8") == (
+        "# Memory\n\n- I like tea. <!-- preference, 2026-11-21, session 4f turn 3 -->\n"
+    )
+
+
+def test_a_corrected_fact_is_told_and_both_files_are_in_the_ledger(world: World) -> None:
+    world.run("remember", fact="The standup is at 9:30", where="today")
+    world.ledger.before.clear()
+    day = (world.file.parent / "2026-11-21.md").read_text("utf-8")
+    outcome = world.run("remember", fact="The standup is now at 10:00")
+    assert outcome == Outcome(
+        "Remembered in memory/MEMORY.md, line 3."
+        " It replaces, struck through: The standup is at 9:30",
+        True,
+    )
+    assert world.ledger.before == {"memory/MEMORY.md": None, "memory/2026-11-21.md": day}
+    again = world.run("remember", fact="The standup is at 10:30")
+    assert again.text.endswith("It replaces, struck through: The standup is now at 10:00")
+
+
+def test_words_for_a_day_in_a_to_do_become_a_date(world: World) -> None:
+    outcome = world.todo("add", list="Work", items=["call Anna due:friday", "write by friday"])
+    assert "Added to Work: call Anna due:2026-11-27, write by friday." in outcome.text
+    assert world.todo("add", list="Work", items=["call Anna due:friday"]).text.startswith("Already")
+    refused = world.todo("add", list="Work", items=["rest due:whenever"])
+    assert not refused.ok
+    assert "due:whenever is no date; write due:2026-11-21" in refused.text
 
 
 @pytest.mark.parametrize(

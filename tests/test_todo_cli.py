@@ -1,4 +1,4 @@
-"""`openclaw todo`, `memory` and `skills` as a user types them."""
+"""`openclaw todo` and `skills` as a user types them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,7 @@ def test_json_has_all_to_dos_with_path_and_line(claw: Claw) -> None:
         "text": "bread due:2026-12-01",
         "done": False,
         "due": "2026-12-01",
+        "overdue": date.today() > date(2026, 12, 1),
         "path": "memory/TODO.md",
         "line": 5,
     }
@@ -110,6 +112,8 @@ def test_add_done_undone_and_remove(claw: Claw) -> None:
         ("rm", "--list", "Garden"),
         ("add", " "),
         ("add", "x", "--due", "soon"),
+        ("add", "x due:soon"),
+        ("list", "--due", "soon"),
     ],
 )
 def test_wrong_words_are_usage_errors_and_change_nothing(claw: Claw, words: list[str]) -> None:
@@ -142,14 +146,56 @@ def test_a_home_without_to_dos_says_so_on_stderr(claw: Claw) -> None:
     assert claw.todo_file().startswith("## Tasks\n\n- [ ] first ^")
 
 
-def test_memories_are_listed_and_added(claw: Claw) -> None:
-    assert claw("memory", "list") == ""
-    assert claw("memory", "add", "I", "like", "tea") == "remembered in memory/MEMORY.md:3\n"
-    assert claw.json("memory", "list") == [
-        {"path": "memory/MEMORY.md", "line": 3, "text": "I like tea"}
-    ]
-    claw("memory", "add", "i like tea.", code=2)
-    assert "Already known" in claw.err
+def test_a_date_may_be_given_in_words(claw: Claw) -> None:
+    tomorrow = str(date.today() + timedelta(1))
+    assert f"rent due:{tomorrow} (" in claw("todo", "add", "rent", "--due", "tomorrow")
+    assert f"call due:{tomorrow} (" in claw("todo", "add", "call due:tomorrow")
+    friday = date.fromisoformat(claw.json("todo", "add", "x", "--due", "next friday")[0]["due"])
+    assert friday.weekday() == 4
+    assert timedelta(0) < friday - date.today() <= timedelta(7)
+
+
+def test_what_is_due_can_be_chosen(claw: Claw) -> None:
+    today = date.today()
+    days = {"late": -1, "now": 0, "soon": 6, "later": 7}
+    for text, ahead in days.items():
+        claw("todo", "add", text, "--due", str(today + timedelta(ahead)), "--list", "Due")
+    claw("todo", "add", "ticked", "--due", str(today))
+    claw("todo", "done", "ticked")
+
+    def texts(*words: str) -> list[str]:
+        todos = claw.json("todo", "list", *words)
+        return [t["text"].partition(" ")[0] for t in todos if t["list"] != "Groceries"]
+
+    assert texts("--due", "today") == ["now"]
+    assert texts("--due", "today", "--all") == ["now", "ticked"]
+    assert texts("--due", "week") == ["now", "soon"]
+    assert texts("--due", "overdue") == texts("--overdue") == ["late"]
+    assert texts("--due", "today", "--overdue") == ["late", "now"]
+    assert texts("--due", str(today + timedelta(7))) == ["later"]
+    assert texts("--due", "tomorrow") == []
+    assert [t["overdue"] for t in claw.json("todo", "list", "--overdue")] == [True]
+
+
+def test_the_table_marks_what_is_overdue(claw: Claw) -> None:
+    claw("todo", "add", "late", "--due", "2020-01-01")
+    lines = claw("todo").splitlines()
+    assert [line for line in lines if "2020-01-01 overdue" in line]
+    assert "late" in claw("todo", "--overdue") and "bread" not in claw("todo", "--overdue")
+    assert claw("todo", "--due", "2020-01-02") == ""
+    assert "nothing" in claw.err
+
+
+def test_each_change_can_answer_as_json(claw: Claw) -> None:
+    (added,) = claw.json("todo", "add", "rent due:2099-12-01", "--list", "Home")
+    assert added["list"] == "Home" and added in claw.json("todo", "list")
+    (done,) = claw.json("todo", "done", added["id"])
+    assert done == {**added, "done": True} and done in claw.json("todo")
+    assert claw.json("todo", "undone", "rent") == [added]
+    assert claw.json("todo", "rm", "rent") == [added]
+    gone = claw.json("todo", "rm", "--list", "Groceries")
+    assert [todo["id"] for todo in gone] == ["0a1b2c3d", "11223344"]
+    assert claw.json("todo") == []
 
 
 def test_skills_are_listed_with_the_broken_ones(claw: Claw) -> None:
@@ -169,7 +215,17 @@ def test_skills_are_listed_with_the_broken_ones(claw: Claw) -> None:
     claw("skills", "show", "bad", code=2)
 
 
-HEAVY = ("rich", "httpx", "ollama", "llama_index", "yaml", "filelock", "ddgs", "openclaw.agent")
+HEAVY = (
+    "rich",
+    "httpx",
+    "ollama",
+    "llama_index",
+    "yaml",
+    "filelock",
+    "ddgs",
+    "openclaw.agent",
+    "dateparser",
+)
 
 
 @pytest.mark.usefixtures("home")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from openclaw.errors import OpenclawError
 from openclaw.files.lock import locked
 from openclaw.memory.taskedit import added, marked, removed, without_list
 from openclaw.memory.tasklist import scan
-from openclaw.memory.todos import Todo, TodoFile, matching, parse
+from openclaw.memory.todos import Todo, TodoFile, is_overdue, matching, parse
 from openclaw.shapes import ToolProblem
 
 PLAIN = """\
@@ -90,6 +91,7 @@ def test_these_lines_are_to_dos(line: str, text: str) -> None:
         "> - [ ] a",
         "| - [ ] a | b |",
         "paragraph\n\n    - [ ] code\n",
+        "---\ntags:\n- [ ] a\n---\n",
     ],
 )
 def test_these_are_not(text: str) -> None:
@@ -109,6 +111,8 @@ def test_list_names_come_from_any_heading() -> None:
 def test_a_date_that_does_not_exist_is_none() -> None:
     assert parse("- [ ] a due:2026-02-30\n")[0].due is None
     assert parse("- [ ] overdue:2026-02-20 x\n")[0].due is None
+    assert parse("- [ ] a due:2026-02-20x\n")[0].due is None
+    assert parse("- [ ] pay (due:2026-02-20), then rest\n")[0].due == "2026-02-20"
 
 
 def test_a_copied_id_does_not_make_two_to_dos_one() -> None:
@@ -187,6 +191,12 @@ def test_marking_changes_one_sign() -> None:
         marked(text, "ffff", True)
 
 
+def test_code_below_a_to_do_stays_whole() -> None:
+    text = "- [ ] a ^0a1b2c3d\n  ```\ncode\n  ```\n"
+    new, ids = added(text, "", ["b"])
+    assert new == f"{text}- [ ] b ^{ids[0]}\n"
+
+
 def test_removing_an_item_keeps_what_is_below_it() -> None:
     text = (
         "- [ ] a ^0a1b2c3d\n    - [ ] b ^11223344\n      note\n        - [ ] c ^55667788\n- [ ] d\n"
@@ -251,15 +261,43 @@ def test_bom_crlf_and_mixed_newlines_stay(tmp_path: Path) -> None:
     assert path.read_bytes() == before.replace(b"[ ]", b"[x]")
 
 
-def test_a_file_that_is_not_utf_8_is_read_but_never_rewritten(tmp_path: Path) -> None:
+def test_bytes_that_are_no_utf_8_survive_a_change(tmp_path: Path) -> None:
     path = tmp_path / "memory" / "TODO.md"
     path.parent.mkdir()
-    path.write_bytes(b"caf\xe9\n- [ ] a ^0a1b2c3d\n")
+    path.write_bytes(b"caf\xe9\n- [ ] a ^0a1b2c3d\n- [ ] th\xe9\n")
     file = TodoFile(path)
-    assert [todo.text for todo in file.items()] == ["a"]
-    with pytest.raises(OpenclawError, match="not UTF-8"):
-        file.set_done("0a1b2c3d", True)
-    assert path.read_bytes() == b"caf\xe9\n- [ ] a ^0a1b2c3d\n"
+    second = file.items()[1]
+    assert second.text == "th\ufffd"
+    file.set_done("0a1b2c3d", True)
+    assert path.read_bytes() == (
+        b"caf\xe9\n- [x] a ^0a1b2c3d\n- [ ] th\xe9 ^" + second.id.encode() + b"\n"
+    )
+    assert file.find("th\ufffd")[0].id == second.id
+
+
+def test_words_for_a_day_become_a_date_when_a_to_do_is_added(tmp_path: Path) -> None:
+    file = TodoFile(tmp_path / "TODO.md", tmp_path / "lock", today=lambda: date(2026, 11, 18))
+    (todo,) = file.add("", ["call Anna due:next friday at home"])
+    assert (todo.text, todo.due) == ("call Anna due:2026-11-20 at home", "2026-11-20")
+    assert file.similar("", "call Anna due:friday at home") == todo
+    with pytest.raises(ToolProblem, match="due:soon is no date"):
+        file.add("", ["fine", "not fine due:soon"])
+    assert len(file.items()) == 1
+
+
+def test_words_for_a_day_typed_by_hand_stay_and_are_no_date(tmp_path: Path) -> None:
+    path = tmp_path / "TODO.md"
+    path.write_text("- [ ] call due:friday ^0a1b2c3d\n", encoding="utf-8")
+    file = TodoFile(path, tmp_path / "lock")
+    assert file.items()[0].due is None
+    file.set_done("0a1b2c3d", True)
+    assert path.read_text("utf-8") == "- [x] call due:friday ^0a1b2c3d\n"
+
+
+def test_an_open_to_do_is_overdue_when_its_day_is_over() -> None:
+    text = "- [ ] a due:2026-11-17\n- [x] b due:2026-11-17\n- [ ] c due:2026-11-18\n- [ ] d\n"
+    today = date(2026, 11, 18)
+    assert [is_overdue(todo, today) for todo in parse(text)] == [True, False, False, False]
 
 
 def test_a_lock_that_stays_held_is_an_error_and_nothing_is_written(tmp_path: Path) -> None:

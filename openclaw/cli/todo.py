@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,8 @@ from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.visible import one_line
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from openclaw.files.home import Home
     from openclaw.memory.todos import Todo, TodoFile
 
@@ -19,34 +21,56 @@ app = typer.Typer(
     help="Show and change the to-do lists.", add_completion=False, rich_markup_mode=None
 )
 
+DATES = "2026-12-01, tomorrow, next friday"
+
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 Everything = Annotated[bool, typer.Option("--all", "-a", help="Show done ones too.")]
 Words = Annotated[list[str], typer.Argument(metavar="ID|TEXT", help="Its id or its text.")]
+Due = Annotated[
+    str,
+    typer.Option(
+        "--due",
+        metavar="WHEN",
+        help="Only what is due: today, week (the next 7 days), overdue, or a date.",
+    ),
+]
+Overdue = Annotated[bool, typer.Option("--overdue", help="Only what should have been done.")]
 
 
 @app.callback(invoke_without_command=True)
-def default(ctx: typer.Context, as_json: AsJson = False, everything: Everything = False) -> None:
+def default(
+    ctx: typer.Context,
+    as_json: AsJson = False,
+    everything: Everything = False,
+    due: Due = "",
+    overdue: Overdue = False,
+) -> None:
     """Show and change the to-do lists; alone it lists what is open."""
     if ctx.invoked_subcommand is None:
-        show_all(ctx, as_json, everything)
+        show_all(ctx, as_json, everything, due, overdue)
 
 
 @app.command("list")
-def show_all(ctx: typer.Context, as_json: AsJson = False, everything: Everything = False) -> None:
-    """List what is open. JSON always holds all to-dos."""
+def show_all(
+    ctx: typer.Context,
+    as_json: AsJson = False,
+    everything: Everything = False,
+    due: Due = "",
+    overdue: Overdue = False,
+) -> None:
+    """List what is open. JSON holds done ones too, unless --due or --overdue is given."""
     home = current_home(ctx)
-    todos = _file(home).items()
+    chosen = bool(due or overdue)
+    todos = _due(_file(home).items(), due, overdue)
+    shown = [todo for todo in todos if everything or (as_json and not chosen) or not todo.done]
     if as_json:
-        print_json([_json(home, todo) for todo in todos])
-        return
-    shown = [todo for todo in todos if everything or not todo.done]
-    if not shown:
+        print_json(_json(home, shown))
+    elif shown:
+        typer.echo(table(_rows(shown), ("ID", "DONE", "LIST", "DUE", "TEXT")))
+    elif chosen:
+        typer.echo("nothing is due then", err=True)
+    else:
         typer.echo("nothing to do" if not everything else "no to-dos yet", err=True)
-        return
-    rows = [
-        (todo.id, "x" if todo.done else "", todo.list, todo.due or "", todo.text) for todo in shown
-    ]
-    typer.echo(table(rows, ("ID", "DONE", "LIST", "DUE", "TEXT")))
 
 
 @app.command("add")
@@ -56,30 +80,33 @@ def add(
     list_name: Annotated[
         str, typer.Option("--list", "-l", metavar="NAME", help="The list; made when missing.")
     ] = "",
-    due: Annotated[
-        str, typer.Option("--due", metavar="DATE", help="A date such as 2026-12-01.")
-    ] = "",
+    due: Annotated[str, typer.Option("--due", metavar="DATE", help=f"A date: {DATES}.")] = "",
+    as_json: AsJson = False,
 ) -> None:
-    """Add a to-do; several words are one to-do."""
+    """Add a to-do; several words are one to-do. `due:friday` in it is written as a date."""
     words = " ".join(text)
     if due:
-        words = f"{words} due:{_date(due)}"
-    file = _file(current_home(ctx))
+        words = f"{words} due:{_day(due)}"
+    home = current_home(ctx)
     with _problems_as_usage():
-        for todo in file.add(list_name, [words]):
-            typer.echo(one_line(f"added to {todo.list}: {todo.text} ({todo.id})"))
+        added = _file(home).add(list_name, [words])
+    if as_json:
+        print_json(_json(home, added))
+        return
+    for todo in added:
+        typer.echo(one_line(f"added to {todo.list}: {todo.text} ({todo.id})"))
 
 
 @app.command("done")
-def done(ctx: typer.Context, words: Words) -> None:
+def done(ctx: typer.Context, words: Words, as_json: AsJson = False) -> None:
     """Mark a to-do as done."""
-    _mark(ctx, words, True)
+    _mark(ctx, words, True, as_json)
 
 
 @app.command("undone")
-def undone(ctx: typer.Context, words: Words) -> None:
+def undone(ctx: typer.Context, words: Words, as_json: AsJson = False) -> None:
     """Mark a to-do as open again."""
-    _mark(ctx, words, False)
+    _mark(ctx, words, False, as_json)
 
 
 @app.command("rm")
@@ -91,29 +118,41 @@ def remove(
     list_name: Annotated[
         str, typer.Option("--list", "-l", metavar="NAME", help="Remove this whole list.")
     ] = "",
+    as_json: AsJson = False,
 ) -> None:
     """Remove a to-do, or a whole list with --list."""
     from openclaw.errors import UsageError
 
     if bool(words) == bool(list_name):
         raise UsageError("say what to remove", "openclaw todo rm ID, or rm --list NAME")
-    file = _file(current_home(ctx))
+    home = current_home(ctx)
+    file = _file(home)
     with _problems_as_usage():
-        if list_name:
-            gone = file.remove_list(list_name)
-            typer.echo(one_line(f"removed {list_name} with {len(gone)} to-dos"))
-        elif words:
+        if words:
             todo = _meant(file, words)
             file.remove(todo.id)
-            typer.echo(one_line(f"removed: {todo.text}"))
+            gone, told = [todo], f"removed: {todo.text}"
+        else:
+            gone = file.remove_list(list_name)
+            told = f"removed {list_name} with {len(gone)} to-dos"
+    if as_json:
+        print_json(_json(home, gone))
+    else:
+        typer.echo(one_line(told))
 
 
-def _mark(ctx: typer.Context, words: list[str], state: bool) -> None:
-    file = _file(current_home(ctx))
+def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> None:
+    from dataclasses import replace
+
+    home = current_home(ctx)
+    file = _file(home)
     with _problems_as_usage():
         todo = _meant(file, words, state)
         file.set_done(todo.id, state)
-    typer.echo(one_line(f"{'done' if state else 'open'}: {todo.text}"))
+    if as_json:
+        print_json(_json(home, [replace(todo, done=state)]))
+    else:
+        typer.echo(one_line(f"{'done' if state else 'open'}: {todo.text}"))
 
 
 def _meant(file: TodoFile, words: list[str], state: bool | None = None) -> Todo:
@@ -132,33 +171,77 @@ def _meant(file: TodoFile, words: list[str], state: bool | None = None) -> Todo:
     return found[0]
 
 
+def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
+    """The to-dos of these days; with `overdue` those whose day is over as well."""
+    from datetime import timedelta
+
+    from openclaw.memory.todos import is_overdue
+
+    if not when and not overdue:
+        return todos
+    today = _today()
+    late = overdue or when == "overdue"
+    first = last = ""
+    if when in ("today", "week"):
+        first, last = str(today), str(today + timedelta(days=6 if when == "week" else 0))
+    elif when not in ("", "overdue"):
+        first = last = _day(when)
+    return [
+        todo
+        for todo in todos
+        if (late and is_overdue(todo, today)) or (todo.due and first <= todo.due <= last)
+    ]
+
+
+def _rows(todos: Sequence[Todo]) -> Iterator[tuple[str, ...]]:
+    from openclaw.memory.todos import is_overdue
+
+    today = _today()
+    for todo in todos:
+        due = (todo.due or "") + (" overdue" if is_overdue(todo, today) else "")
+        yield todo.id, "x" if todo.done else "", todo.list, due, todo.text
+
+
 def _file(home: Home) -> TodoFile:
     from openclaw.memory.todos import TodoFile
 
     return TodoFile(home.memory / "TODO.md")
 
 
-def _json(home: Home, todo: Todo) -> dict[str, object]:
-    return {
-        "id": todo.id,
-        "list": todo.list,
-        "text": todo.text,
-        "done": todo.done,
-        "due": todo.due,
-        "path": home.relative(home.memory / "TODO.md"),
-        "line": todo.line,
-    }
+def _json(home: Home, todos: Sequence[Todo]) -> list[dict[str, object]]:
+    from openclaw.memory.todos import is_overdue
+
+    today = _today()
+    return [
+        {
+            "id": todo.id,
+            "list": todo.list,
+            "text": todo.text,
+            "done": todo.done,
+            "due": todo.due,
+            "overdue": is_overdue(todo, today),
+            "path": home.relative(home.memory / "TODO.md"),
+            "line": todo.line,
+        }
+        for todo in todos
+    ]
 
 
-def _date(text: str) -> str:
+def _today() -> date:
     from datetime import date
 
-    from openclaw.errors import UsageError
+    return date.today()
 
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise UsageError(f"{text} is not a date", "write it as 2026-12-01") from None
+
+def _day(text: str) -> str:
+    """A day as ISO date. Raises UsageError for what is none."""
+    from openclaw.errors import UsageError
+    from openclaw.memory.dates import day_of
+
+    day = day_of(text, _today())
+    if day is None:
+        raise UsageError(f"{text} is not a date", f"write it like one of these: {DATES}")
+    return day.isoformat()
 
 
 @contextmanager

@@ -55,6 +55,23 @@ def write_text(path: Path, text: str) -> bool:
     return True
 
 
+def write_if_same(path: Path, before: bytes | None, data: bytes) -> bool:
+    """Put `data` into the file in one step if it still holds `before` (None: there is no file).
+
+    False when another program changed it since, and then nothing is written. Bytes go as they are;
+    otherwise as `write_text`.
+    """
+    try:
+        target = Path(os.path.realpath(path))
+        if _read_writable(target) != before:
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _replace(target, data)
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
+    return True
+
+
 def unwritable(path: Path, error: Exception) -> OpenclawError:
     """The error of the operating system in the user's words."""
     code = error.errno if isinstance(error, OSError) else None

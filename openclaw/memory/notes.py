@@ -3,47 +3,63 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Literal
 
 from openclaw.files.lock import locked
-from openclaw.files.text import read_text, write_text
+from openclaw.memory.entries import Meta, entries_of, harmless, unmarked, written
+from openclaw.memory.entryedit import below_entry, block_of, struck, with_entry, without
+from openclaw.memory.reading import DAILY, Note, entry_of, find, notes_in, pairs_in
+from openclaw.memory.rewrite import rewrite, text_of
 from openclaw.memory.similar import same
 from openclaw.shapes import ToolProblem
 
 MAX_CHARS = 500
 LOCK_SECONDS = 5.0
 LASTING = "MEMORY.md"
+INBOX = "inbox"
 
 Where = Literal["today", "lasting"]
 
-_ITEM = re.compile(r"^[ ]{0,3}[-*+][ \t]+(?P<text>\S.*?)[ \t]*$")
 _START = re.compile(r"^(?:[-*+#>]+\s+)+")
-_HEADING = re.compile(r"^#{1,6}\s")
-_DAILY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """One remembered line; `line` counts from 1."""
+class Remembered:
+    """Where a memory stands now, and what it took the place of. `known`: it stood there before."""
 
-    path: Path
-    line: int
-    text: str
+    note: Note
+    superseded: tuple[Note, ...] = ()
+    known: bool = False
+
+
+class Known(ToolProblem):
+    """The same is remembered already, as `note`."""
+
+    def __init__(self, note: Note) -> None:
+        super().__init__(f'Already known, {note.path.name}:{note.line}: "{note.text}"')
+        self.note = note
 
 
 class Notes:
-    """The memory folder. Changes are made under a lock; OpenclawError when it stays held or a
-    file cannot be written."""
+    """The memory folder. `source` names where a memory comes from ("session 4f2a9c turn 3").
+
+    Changes are made under a lock; OpenclawError when it stays held or a file cannot be written.
+    """
 
     def __init__(
-        self, folder: Path, today: Callable[[], date] = date.today, lock: Path | None = None
+        self,
+        folder: Path,
+        today: Callable[[], date] = date.today,
+        lock: Path | None = None,
+        source: Callable[[], str] = str,
     ) -> None:
         self.folder = folder
         self._today = today
+        self._source = source
         self._lock = lock or folder.parent / ".openclaw" / "locks" / "notes.lock"
 
     def target(self, where: Where) -> Path:
@@ -51,50 +67,155 @@ class Notes:
         name = LASTING if where == "lasting" else f"{self._today().isoformat()}.md"
         return self.folder / name
 
-    def remember(self, text: str, where: Where = "lasting") -> tuple[Path, int]:
-        """Write a memory as one line; returns the file and the line's number.
+    def remember(
+        self,
+        text: str,
+        where: Where = "lasting",
+        *,
+        meta: Meta | None = None,
+        replaces: str = "",
+    ) -> Remembered:
+        """Write a memory as one line with its metadata; what `meta` leaves out is filled in.
+
+        A fact that corrects a known one (see `corrections`), or the one that `replaces` names by
+        its text or as path:line, goes directly below it, and that one is struck through.
 
         Raises ToolProblem when nothing is left of the text, when it is longer than 500 characters,
-        or when the same is known: a lasting fact need not be noted for today again.
+        when `replaces` is not one known line, or when the same is known (then it is `Known`): a
+        lasting fact need not be noted for today again.
         """
-        line = one_line(text)
+        fact = one_line(text)
+        full = self._filled(fact, meta or Meta())
         path = self.target(where)
         with locked(self._lock, LOCK_SECONDS):
+            old = [self._one(replaces)] if replaces else self._corrected(fact, where)
             for known in dict.fromkeys((path, self.target("lasting"))):
-                self._refuse_known(line, known)
-            old = _text(path)
-            title = "Memory" if where == "lasting" else path.stem
-            new, number = with_item(old or f"# {title}\n\n", line)
-            write_text(path, new)
-        return path, number
+                _refuse_known(fact, known, old)
+            return self._write(path, fact, full, old)
 
-    def list(self) -> list[Note]:
-        """All remembered lines: lasting facts first, then the days, newest first."""
-        days = sorted(self.folder.glob("*.md"), reverse=True) if self.folder.is_dir() else []
-        paths = [self.folder / LASTING, *(path for path in days if _DAILY.fullmatch(path.name))]
-        return [
-            Note(path, number, text) for path in paths for number, text in items_of(_text(path))
-        ]
+    def list(self, everything: bool = False) -> list[Note]:
+        """All remembered lines: lasting facts first, then the days, newest first. Superseded ones
+        only with `everything`."""
+        days = self.folder.glob("*.md") if self.folder.is_dir() else ()
+        daily = sorted((path for path in days if DAILY.fullmatch(path.name)), reverse=True)
+        notes = [note for path in (self.folder / LASTING, *daily) for note in notes_in(path)]
+        return [note for note in notes if everything or not note.superseded]
+
+    def find(self, text: str) -> Sequence[Note]:
+        """The notes that path:line, a text, or all of its words mean. Superseded ones only when
+        nothing else fits."""
+        return find(text, self.list(everything=True))
+
+    def lines(self, note: Note) -> Sequence[str]:
+        """The lines that `forget` takes out: the note and what is indented below it."""
+        text = text_of(note.path)
+        return block_of(text, entry_of(text, note))
 
     def forget(self, note: Note) -> None:
         """Take a remembered line out again. Raises ToolProblem when it is no longer there."""
         with locked(self._lock, LOCK_SECONDS):
-            text = _text(note.path)
-            if (note.line, note.text) not in items_of(text):
-                raise ToolProblem(f"{note.path.name}:{note.line} has changed; list them again.")
-            lines = _lines(text)
-            del lines[note.line - 1]
-            write_text(note.path, "".join(lines))
+            rewrite(note.path, lambda text: without(text, entry_of(text, note)))
 
-    def _refuse_known(self, line: str, path: Path) -> None:
-        for number, text in items_of(_text(path)):
-            if same(text, line):
-                raise ToolProblem(f'Already known, {path.name}:{number}: "{text}"')
+    # ---- the inbox: candidates that are no memory before the user says yes
+
+    def propose(self, text: str, source: str, *, meta: Meta | None = None) -> Note:
+        """Put a candidate into the inbox. Raises ToolProblem as `remember`; `Known` also for what
+        waits there already."""
+        fact = one_line(text)
+        day = self._today().isoformat()
+        full = self._filled(fact, replace(meta or Meta(), source=source))
+        path = self.folder / INBOX / f"{day}.md"
+        with locked(self._lock, LOCK_SECONDS):
+            for known in (*self.candidates(), *self.list()):
+                if same(known.text, fact):
+                    raise Known(known)
+            line = _added(path, f"# Inbox {day}\n\n", written(fact, full))
+        return next(note for note in notes_in(path) if note.line == line)
+
+    def candidates(self) -> Sequence[Note]:
+        """What waits in the inbox, the oldest first."""
+        folder = self.folder / INBOX
+        paths = sorted(folder.glob("*.md")) if folder.is_dir() else []
+        return [note for path in paths for note in notes_in(path) if not note.superseded]
+
+    def accept(self, candidate: Note, where: Where = "lasting") -> Remembered:
+        """Move a candidate into memory, with the same checks; one that is known only leaves."""
+        meta = Meta(candidate.category, candidate.date, candidate.source, candidate.importance)
+        try:
+            kept = self.remember(candidate.text, where, meta=meta)
+        except Known as known:
+            kept = Remembered(known.note, known=True)
+        self.reject(candidate)
+        return kept
+
+    def reject(self, candidate: Note) -> None:
+        """Take a candidate out of the inbox; a file that then holds nothing goes too."""
+        self.forget(candidate)
+        with locked(self._lock, LOCK_SECONDS):
+            left = text_of(candidate.path)
+            if re.fullmatch(r"\s*(?:# Inbox \d{4}-\d{2}-\d{2}\s*)?", left):
+                candidate.path.unlink(missing_ok=True)
+
+    # ----
+
+    def _filled(self, fact: str, meta: Meta) -> Meta:
+        from openclaw.memory.category import guess_category
+
+        return Meta(
+            meta.category or guess_category(fact),
+            meta.date or self._today().isoformat(),
+            harmless(meta.source or self._source()),
+            meta.importance,
+        )
+
+    def _one(self, replaces: str) -> Note:
+        found = [note for note in self.find(replaces) if not note.superseded]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise ToolProblem(f'"{replaces}" is not remembered, so it cannot be replaced.')
+        places = "; ".join(f'{note.path.name}:{note.line} "{note.text}"' for note in found)
+        raise ToolProblem(f'"{replaces}" fits several; say which: {places}.')
+
+    def _corrected(self, fact: str, where: Where) -> Sequence[Note]:
+        """The notes that a fact corrects: among the lasting ones and today's, or, for a note of
+        today, among today's alone: an exception of one day changes no lasting fact."""
+        # Here, because the hall imports this module at every start.
+        from openclaw.memory.corrections import corrects
+
+        paths = dict.fromkeys((self.target(where), self.target("today")))
+        return [
+            note
+            for path in paths
+            for entry, note in pairs_in(path)
+            if not (entry.superseded or entry.depth or entry.below > entry.end)
+            and corrects(fact, entry.text)
+        ]
+
+    def _write(self, path: Path, fact: str, meta: Meta, old: Sequence[Note]) -> Remembered:
+        day = self._today().isoformat()
+        line = written(fact, meta)
+        title = f"# {'Memory' if path.name == LASTING else path.stem}\n\n"
+        here = {note.text for note in old if note.path == path}
+        number = _added(path, title, line, here, day)
+        for other in dict.fromkeys(note.path for note in old if note.path != path):
+            _strike(other, {note.text for note in old if note.path == other}, day)
+        texts = {note.text.replace("~~", "") for note in old}
+        gone = {
+            (note.path, note.text): note
+            for place in dict.fromkeys(note.path for note in old)
+            for note in notes_in(place)
+            if note.until == day and note.text in texts
+        }
+        note = next(note for note in notes_in(path) if note.line == number)
+        return Remembered(note, tuple(gone.values()))
 
 
 def one_line(text: str) -> str:
     """A memory as one line. Raises ToolProblem when it is empty or too long."""
-    line = _START.sub("", " ".join(text.split()) + " ").strip()
+    line, before = harmless(unmarked(text)), ""
+    while line != before:
+        before, line = line, harmless(unmarked(_START.sub("", f"{line} ")))
     if not line:
         raise ToolProblem("There is nothing to remember: give the fact as one line.")
     if len(line) > MAX_CHARS:
@@ -102,62 +223,39 @@ def one_line(text: str) -> str:
     return line
 
 
-def items_of(text: str) -> list[tuple[int, str]]:
-    """The list items of a text outside of comments and code fences, with line numbers."""
-    items, closing = [], ""
-    for number, line in enumerate(_lines(text), 1):
-        bare = line.strip()
-        if closing:
-            closing = "" if closing in bare else closing
-        elif bare.startswith(("```", "~~~")):
-            closing = bare[:3]
-        elif bare.startswith("<!--"):
-            closing = "" if "-->" in bare else "-->"
-        elif found := _ITEM.match(line.rstrip("\r\n")):
-            items.append((number, found["text"]))
-    return items
+def _refuse_known(fact: str, path: Path, but: Sequence[Note]) -> None:
+    for entry, note in pairs_in(path):
+        if not entry.superseded and not entry.depth and note not in but and same(note.text, fact):
+            raise Known(note)
 
 
-def with_item(text: str, line: str) -> tuple[str, int]:
-    """The text with a list item at the end of the part below its title, and the item's line.
+def _added(path: Path, title: str, line: str, gone: Iterable[str] = (), day: str = "") -> int:
+    """Write a new line into a file, below those that it strikes through; returns its number."""
+    number = 0
 
-    The part ends at the next heading; blank lines before that stay behind the item.
-    """
-    lines = _lines(text)
-    newline = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    numbers = [number for number, _ in items_of(text)]
-    first = next((at for at, old in enumerate(lines) if old.strip()), 0)
-    end = next((at for at in range(first + 1, len(lines)) if _is_heading(lines, at)), len(lines))
-    at = end
-    while at and not lines[at - 1].strip():
-        at -= 1
-    if at and not lines[at - 1].endswith(("\n", "\r")):
-        lines[at - 1] += newline
-    block = [f"- {line}{newline}"]
-    if at and at not in numbers and not lines[at - 1].startswith((" ", "\t")):
-        if at < len(lines) and not lines[at].strip():
-            at += 1
+    def change(text: str) -> str:
+        nonlocal number
+        new, last = _struck_all(text, {*gone}, day)
+        below = [entry for entry in entries_of(new) if entry.at == last]
+        if below:
+            new, number = below_entry(new, below[0], line)
         else:
-            block.insert(0, newline)
-    if at < len(lines) and lines[at].strip():
-        block.append(newline)
-    lines[at:at] = block
-    return "".join(lines), lines.index(f"- {line}{newline}", at) + 1
+            new, number = with_entry(new or title, line)
+        return new
+
+    rewrite(path, change)
+    return number
 
 
-def _is_heading(lines: list[str], at: int) -> bool:
-    return (
-        bool(_HEADING.match(lines[at]))
-        and sum(old.lstrip().startswith(("```", "~~~")) for old in lines[:at]) % 2 == 0
-    )
+def _strike(path: Path, gone: set[str], day: str) -> None:
+    rewrite(path, lambda text: _struck_all(text, gone, day)[0])
 
 
-def _lines(text: str) -> list[str]:
-    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_text(path)
-    except FileNotFoundError:
-        return ""
+def _struck_all(text: str, gone: set[str], day: str) -> tuple[str, int]:
+    """The text with these entries struck through, and the line index of the last one (-1: none)."""
+    last = -1
+    for entry in reversed(entries_of(text)):
+        if not entry.superseded and entry.text in gone:
+            text = struck(text, entry, day)
+            last = entry.at if last < 0 else last - (entry.end - entry.at - 1)
+    return text, last

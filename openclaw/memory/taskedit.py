@@ -5,17 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from openclaw.memory.tasklist import (
-    DEFAULT_LIST,
-    Item,
-    Page,
-    Section,
-    ending,
-    new_id,
-    scan,
-    stamped,
-    width,
-)
+from openclaw.memory.page import Section, ending, width
+from openclaw.memory.tasklist import DEFAULT_LIST, Item, TaskPage, new_id, scan, shown, stamped
 from openclaw.shapes import ToolProblem
 
 MAX_CHARS = 500
@@ -88,9 +79,9 @@ def without_list(text: str, list_name: str) -> tuple[str, list[Item]]:
     return "".join(page.lines), gone
 
 
-def list_names(page: Page) -> list[str]:
+def list_names(page: TaskPage) -> list[str]:
     """The names of a page's lists: headings below a title, and any heading with tasks."""
-    named = [s.name for s in page.sections if s.level > 1 or page.items_of(s)]
+    named = [shown(s.name) for s in page.sections if s.level > 1 or page.items_of(s)]
     return list(dict.fromkeys(named))
 
 
@@ -110,7 +101,7 @@ def same_list(left: str, right: str) -> bool:
     return _plain(left) == _plain(right)
 
 
-def _item(page: Page, ident: str) -> Item:
+def _item(page: TaskPage, ident: str) -> Item:
     wanted = ident.strip().lstrip("^").casefold()
     for item in page.items:
         if item.id.casefold() == wanted:
@@ -119,7 +110,7 @@ def _item(page: Page, ident: str) -> Item:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(shown(text).split())
 
 
 def _plain(name: str) -> str:
@@ -129,14 +120,14 @@ def _plain(name: str) -> str:
     return " ".join(words) or DEFAULT_LIST.casefold()
 
 
-def _section(page: Page, name: str) -> Section | None:
+def _section(page: TaskPage, name: str) -> Section | None:
     """The section of a list: the one with tasks if several have the name, never a bare title."""
     found = [s for s in page.sections if same_list(s.name, name)]
     filled = [s for s in found if page.items_of(s)]
     return next(iter(filled + [s for s in found if s.level > 1]), None)
 
 
-def _append_section(page: Page, name: str, bodies: Sequence[str]) -> None:
+def _append_section(page: TaskPage, name: str, bodies: Sequence[str]) -> None:
     newline = page.newline
     at = len(page.lines) if page.open_at is None else page.open_at
     before = _closed_line(page, at, newline)
@@ -148,7 +139,7 @@ def _append_section(page: Page, name: str, bodies: Sequence[str]) -> None:
     page.lines[at:at] = block
 
 
-def _append_items(page: Page, section: Section, bodies: Sequence[str]) -> None:
+def _append_items(page: TaskPage, section: Section, bodies: Sequence[str]) -> None:
     newline = page.newline
     items = page.items_of(section)
     if not items:
@@ -177,7 +168,7 @@ def _append_items(page: Page, section: Section, bodies: Sequence[str]) -> None:
     ]
 
 
-def _first_place(page: Page, section: Section) -> int:
+def _first_place(page: TaskPage, section: Section) -> int:
     """The line where a section's first to-do goes: below the heading, but behind a text that is
     indented, which would become a part of the to-do before it."""
     top = section.start + _heading_lines(page, section)
@@ -194,27 +185,29 @@ def _next_bullet(bullet: str, step: int) -> str:
     return bullet if bullet in "-*+" else f"{int(bullet[:-1]) + step}{bullet[-1]}"
 
 
-def _block_end(page: Page, item: Item, section: Section) -> int:
+def _block_end(page: TaskPage, item: Item, section: Section) -> int:
     """The line after an item and what is indented below it, without the blank lines at the end."""
     end = item.at + 1
-    for at in range(item.at + 1, section.end):
+    stop = section.end if page.open_at is None else min(section.end, max(page.open_at, end))
+    for at in range(item.at + 1, stop):
         line = page.lines[at].rstrip("\r\n")
         if not line.strip():
             continue
         continues = at == end and not _ENDS_BLOCK.match(line)
-        if width(line) <= item.indent and not continues:
+        goes_on = item.at < page.opaque.get(at, at) < at  # inside of code that began below it
+        if width(line) <= item.indent and not continues and not goes_on:
             break
         end = at + 1
     return end
 
 
-def _heading_lines(page: Page, section: Section) -> int:
+def _heading_lines(page: TaskPage, section: Section) -> int:
     if not section.level:
         return 0
     return 1 if page.lines[section.start].lstrip().startswith("#") else 2
 
 
-def _closed_line(page: Page, at: int, newline: str) -> str:
+def _closed_line(page: TaskPage, at: int, newline: str) -> str:
     """Give the line before `at` a newline if it has none; returns that line, "" at the top."""
     if not at:
         return ""
@@ -223,7 +216,7 @@ def _closed_line(page: Page, at: int, newline: str) -> str:
     return page.lines[at - 1]
 
 
-def _lift_children(page: Page, item: Item) -> None:
+def _lift_children(page: TaskPage, item: Item) -> None:
     """Take the indent that an item's own to-dos have beyond it, so that they stay to-dos."""
     shift = None
     for child in page.items:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from openclaw.files.lock import locked
-from openclaw.files.text import read_text, write_text
+from openclaw.memory.rewrite import rewrite, text_of
 from openclaw.memory.similar import same
 from openclaw.memory.taskedit import (
     added,
@@ -43,6 +44,11 @@ class Todo:
     line: int
 
 
+def is_overdue(todo: Todo, today: date) -> bool:
+    """Whether it is open and its day is over."""
+    return not todo.done and todo.due is not None and todo.due < today.isoformat()
+
+
 def parse(text: str) -> list[Todo]:
     """The to-dos of a Markdown text, in its order."""
     return [_todo(item) for item in scan(text).items]
@@ -71,8 +77,11 @@ class TodoFile:
     Changes are made under a lock; OpenclawError when it stays held or the file cannot be written.
     """
 
-    def __init__(self, path: Path, lock: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, lock: Path | None = None, today: Callable[[], date] = date.today
+    ) -> None:
         self.path = path
+        self._today = today
         self.lock_seconds = LOCK_SECONDS
         self._lock = lock or path.parent.parent / ".openclaw" / "locks" / "todo.lock"
 
@@ -87,11 +96,16 @@ class TodoFile:
         return matching(text, self.items())
 
     def add(self, list_name: str, texts: Sequence[str]) -> list[Todo]:
-        """Add to-dos to a list ("" is the default one); returns them as they now stand."""
+        """Add to-dos to a list ("" is the default one); returns them as they now stand.
+
+        `due:tomorrow` or `due:next friday` in a text becomes an ISO date. Raises ToolProblem for a
+        `due:` that is no date and for a text that is empty or too long.
+        """
         ids: list[str] = []
+        dated = [self._dated(text) for text in texts]
 
         def change(text: str) -> str:
-            new, ids[:] = added(text, list_name, texts)
+            new, ids[:] = added(text, list_name, dated)
             return new
 
         self._change(change)
@@ -99,7 +113,7 @@ class TodoFile:
 
     def similar(self, list_name: str, text: str) -> Todo | None:
         """The open to-do of a list that says the same as a text."""
-        wanted = clean(text)
+        wanted = clean(self._dated(text))
         for todo in self.items():
             if not todo.done and same_list(todo.list, list_name) and same(todo.text, wanted):
                 return todo
@@ -123,15 +137,20 @@ class TodoFile:
         self._change(change)
         return gone
 
+    def _dated(self, text: str) -> str:
+        # Reading dates needs a library that is loaded only when there is one to read.
+        if "due:" not in text or due_of(text):
+            return text
+        from openclaw.memory.dates import with_iso_due
+
+        return with_iso_due(text, self._today())
+
     def _text(self) -> str:
-        try:
-            return read_text(self.path)
-        except FileNotFoundError:
-            return ""
+        return text_of(self.path)
 
     def _change(self, change: Callable[[str], str]) -> None:
         with locked(self._lock, self.lock_seconds):
-            write_text(self.path, change(self._text()))
+            rewrite(self.path, change)
 
 
 def _todo(item: Item) -> Todo:

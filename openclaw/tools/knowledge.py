@@ -60,11 +60,29 @@ class TodoStore(Protocol):
     def remove_list(self, name: str, /) -> Sequence[TodoItem]: ...
 
 
+class NoteItem(Protocol):
+    @property
+    def path(self) -> Path: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+
+
+class Kept(Protocol):
+    """A memory as it was written, and the ones that it took the place of."""
+
+    @property
+    def note(self) -> NoteItem: ...
+    @property
+    def superseded(self) -> Sequence[NoteItem]: ...
+
+
 class NoteStore(Protocol):
     """The memory folder. `remember` raises ToolProblem for what is known already."""
 
     def target(self, where: Where, /) -> Path: ...
-    def remember(self, text: str, where: Where, /) -> tuple[Path, int]: ...
+    def remember(self, text: str, where: Where, /) -> Kept: ...
 
 
 class SkillShelf(Protocol):
@@ -121,12 +139,14 @@ class KnowledgeTools:
 
     def remember(self, fact: str, where: Where = "lasting") -> str:
         """Keep a fact in memory."""
-        target = self.notes.target(where)
-        old = _text(target)
-        path, line = self.notes.remember(fact, where)
-        name = self.home.relative(path)
-        self.ledger.before.setdefault(name, old)
-        return f"Remembered in {name}, line {line}."
+        places = (self.notes.target("lasting"), self.notes.target("today"))
+        old = {path: _text(path) for path in places}
+        kept = self.notes.remember(fact, where)
+        for path in dict.fromkeys(item.path for item in (kept.note, *kept.superseded)):
+            self.ledger.before.setdefault(self.home.relative(path), old[path])
+        told = f"Remembered in {self.home.relative(kept.note.path)}, line {kept.note.line}."
+        corrected = "; ".join(item.text for item in kept.superseded)
+        return f"{told} It replaces, struck through: {corrected}" if corrected else told
 
     def read_skill(self, name: str) -> str:
         """Read the instructions of a skill before a task it fits."""

@@ -1,0 +1,64 @@
+"""What the `memory` commands share: the notes of a home, and how one is named and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from openclaw.files.home import Home
+    from openclaw.memory.notes import Notes
+    from openclaw.memory.reading import Note
+
+
+def notes_of(home: Home) -> Notes:
+    """The memory folder of a home; what a person types has the source "typed"."""
+    from openclaw.memory.notes import Notes
+
+    return Notes(home.memory, source=lambda: "typed")
+
+
+@contextmanager
+def problems_as_usage() -> Iterator[None]:
+    """What a store refuses is a mistake in the command's words."""
+    from openclaw.errors import UsageError
+    from openclaw.shapes import ToolProblem
+
+    try:
+        yield
+    except ToolProblem as problem:
+        raise UsageError(str(problem)) from None
+
+
+def where(home: Home, note: Note) -> str:
+    """PATH:LINE of a note."""
+    return f"{home.relative(note.path)}:{note.line}"
+
+
+def shape(home: Home, note: Note) -> dict[str, Any]:
+    """A note as JSON."""
+    return {
+        "path": home.relative(note.path),
+        "line": note.line,
+        "text": note.text,
+        "category": note.category,
+        "date": note.date or None,
+        "source": note.source or None,
+        "importance": note.importance,
+        "superseded": note.superseded,
+        "until": note.until or None,
+    }
+
+
+def past_day(text: str) -> str:
+    """The ISO day that a phrase such as "last week" means; "" for none."""
+    from datetime import date
+
+    from openclaw.errors import UsageError
+    from openclaw.memory.dates import day_of
+
+    day = day_of(text, date.today(), "past") if text else None
+    if text and day is None:
+        raise UsageError(f"{text} is not a date", "write it as 2026-11-01, yesterday or last week")
+    return day.isoformat() if day else ""
