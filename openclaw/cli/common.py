@@ -28,11 +28,12 @@ def options(ctx: typer.Context) -> Options:
     return ctx.find_object(Options) or Options()
 
 
-def current_home(ctx: typer.Context) -> Home:
-    """The home that the command works in. Raises Damaged when there is none."""
+def current_home(ctx: typer.Context, *, notes: bool = False) -> Home:
+    """The home that the command works in; with `notes` a folder that only has memory/ will do.
+    Raises Damaged when there is none."""
     from openclaw.files.home import find_home
 
-    return find_home(options(ctx).home, Path.cwd(), os.environ)
+    return find_home(options(ctx).home, Path.cwd(), os.environ, notes=notes)
 
 
 def print_json(value: Any) -> None:

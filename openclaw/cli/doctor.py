@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from openclaw.cli.visible import one_line
-from openclaw.errors import Damaged, ModelMissing, OpenclawError
+from openclaw.errors import Damaged, ModelMissing, OpenclawError, UsageError
 
 if TYPE_CHECKING:
     from openclaw.config import Settings
@@ -47,7 +48,7 @@ def doctor(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check home, settings, model, tokenizer, index and git; say what to do for each fault."""
+    """Check home, settings, models, tokenizer, index and git; say what to do for each fault."""
     from openclaw.cli.common import current_home
 
     checks = list(examine(lambda: current_home(ctx), model))
@@ -74,6 +75,7 @@ def examine(find: Callable[[], Home], model: str | None = None) -> Iterator[Chec
     yield check
     if settings:
         yield check_model(home, settings, model)
+        yield check_embedding(settings)
     yield from (check_tokenizer(), check_index(home), check_git(home))
     yield from (check_engine(), check_space())
 
@@ -134,6 +136,25 @@ def check_model(home: Home, settings: Settings, name: str | None) -> Check:
     size = f", {card.parameters:g} billion parameters" if card.parameters else ""
     can = ", ".join(abilities) or "no native tools"
     return Check("model", "ok", f"{card.name}: window {card.window:,} tokens, {can}{size}")
+
+
+def check_embedding(settings: Settings) -> Check:
+    """What memory search embeds with, tried with one word. It can do without: only a setting that
+    means nothing is a fault."""
+    from openclaw.app.opening import open_embedder
+
+    try:
+        embedder, why_not, advice = open_embedder(settings)
+        if embedder is None:
+            found = why_not or "none, as set: memory search goes by words only"
+            return Check("embedding", "warning" if why_not else "ok", found, advice)
+        with closing(embedder):
+            dimensions = len(embedder.query("openclaw"))
+    except UsageError as error:
+        return _fault("embedding", error)
+    except OpenclawError as error:
+        return Check("embedding", "warning", one_line(str(error)), error.hint)
+    return Check("embedding", "ok", f"{embedder.name}, {dimensions} dimensions")
 
 
 def check_tokenizer() -> Check:

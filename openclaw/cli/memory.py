@@ -2,39 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import confirmed, current_home, print_json, table
+from openclaw.cli.remembered import notes_of, past_day, problems_as_usage, shape, where
+from openclaw.cli.review import review
+from openclaw.cli.search import index, reindex, search
+from openclaw.cli.visible import one_line
 
 if TYPE_CHECKING:
     from openclaw.files.home import Home
-    from openclaw.memory.notes import Notes
+    from openclaw.memory.reading import Note
 
 app = typer.Typer(
-    help="Show and add to what is remembered.",
+    help="Show, add to and forget what is remembered.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
 
+CATEGORIES = "preference, fact, decision, entity or other"
+
+app.command("search")(search)
+app.command("review")(review)
+app.command("index")(index)
+app.command("reindex")(reindex)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Category = Annotated[str, typer.Option("--category", metavar="NAME", help=f"{CATEGORIES}.")]
+
 
 @app.command("list")
 def show_all(
     ctx: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: AsJson = False,
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="Show superseded ones too.")
+    ] = False,
+    category: Category = "",
+    since: Annotated[
+        str, typer.Option("--since", metavar="DATE", help="Only from this day on.")
+    ] = "",
 ) -> None:
     """List what is remembered: lasting facts, then the days, newest first."""
     home = current_home(ctx)
-    found = [(home.relative(note.path), note.line, note.text) for note in _notes(home).list()]
+    _check_category(category)
+    first = past_day(since)
+    notes = [
+        note
+        for note in notes_of(home).list(everything)
+        if category in ("", note.category) and first <= note.date
+    ]
     if as_json:
-        print_json([{"path": path, "line": line, "text": text} for path, line, text in found])
-    elif found:
-        rows = [(f"{path}:{line}", text) for path, line, text in found]
-        typer.echo(table(rows, ("WHERE", "TEXT")))
+        print_json([shape(home, note) for note in notes])
+    elif notes:
+        typer.echo(table(_rows(home, notes), ("WHERE", "DATE", "CATEGORY", "TEXT")))
     else:
-        typer.echo("nothing is remembered yet", err=True)
+        chosen = bool(category or first)
+        typer.echo(
+            f"nothing {'like that is remembered' if chosen else 'is remembered yet'}", err=True
+        )
 
 
 @app.command("add")
@@ -44,20 +74,87 @@ def add(
     today: Annotated[
         bool, typer.Option("--today", help="Note it for today, not as a lasting fact.")
     ] = False,
+    category: Category = "",
+    importance: Annotated[
+        float | None, typer.Option("--importance", min=0, max=1, help="0 to 1.")
+    ] = None,
+    replaces: Annotated[
+        str,
+        typer.Option(
+            "--replaces", metavar="TEXT|PATH:LINE", help="What it corrects; that is struck through."
+        ),
+    ] = "",
+    as_json: AsJson = False,
 ) -> None:
-    """Remember a lasting fact, or with --today a note of the day."""
-    from openclaw.errors import UsageError
-    from openclaw.shapes import ToolProblem
+    """Remember a lasting fact, or with --today a note of the day. A known fact that it corrects
+    stays in the file, struck through."""
+    from openclaw.memory.entries import Meta
 
     home = current_home(ctx)
-    try:
-        path, line = _notes(home).remember(" ".join(text), "today" if today else "lasting")
-    except ToolProblem as problem:
-        raise UsageError(str(problem)) from None
-    typer.echo(f"remembered in {home.relative(path)}:{line}")
+    _check_category(category)
+    meta = Meta(category, importance=importance)
+    with problems_as_usage():
+        kept = notes_of(home).remember(
+            " ".join(text), "today" if today else "lasting", meta=meta, replaces=replaces
+        )
+    if as_json:
+        replaced = [shape(home, note) for note in kept.superseded]
+        print_json({**shape(home, kept.note), "replaced": replaced})
+        return
+    typer.echo(f"remembered in {where(home, kept.note)}")
+    for note in kept.superseded:
+        typer.echo(one_line(f"superseded {where(home, note)}: {note.text}"))
 
 
-def _notes(home: Home) -> Notes:
-    from openclaw.memory.notes import Notes
+@app.command("forget")
+def forget(
+    ctx: typer.Context,
+    words: Annotated[
+        list[str], typer.Argument(metavar="TEXT|PATH:LINE", help="Its text, or where it stands.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take one memory out, with what is indented below it. Shows it and asks first."""
+    home = current_home(ctx)
+    notes = notes_of(home)
+    note = _one(home, notes.find(" ".join(words)), " ".join(words))
+    with problems_as_usage():
+        lines = notes.lines(note)
+        if not (yes and as_json):
+            for number, line in enumerate(lines, note.line):
+                typer.echo(one_line(f"{home.relative(note.path)}:{number}: {line}"), err=True)
+        if not confirmed("Forget this?", yes=yes):
+            typer.echo("nothing was changed", err=True)
+            raise typer.Exit(1)
+        notes.forget(note)
+    if as_json:
+        print_json([{**shape(home, note), "lines": list(lines)}])
+    else:
+        typer.echo(one_line(f"forgotten: {note.text}"))
 
-    return Notes(home.memory)
+
+def _rows(home: Home, notes: Sequence[Note]) -> Iterator[tuple[str, ...]]:
+    for note in notes:
+        gone = f" (until {note.until})" if note.until else " (superseded)"
+        text = note.text + (gone if note.superseded else "")
+        yield where(home, note), note.date, note.category, text
+
+
+def _one(home: Home, found: Sequence[Note], text: str) -> Note:
+    from openclaw.errors import UsageError
+
+    if not found:
+        raise UsageError(f"nothing remembered fits {text}", "see it all: openclaw memory list")
+    if len(found) > 1:
+        places = "\n".join(f"{where(home, note)}  {note.text}" for note in found)
+        raise UsageError(f"{text} fits {len(found)} memories", f"give path and line:\n{places}")
+    return found[0]
+
+
+def _check_category(name: str) -> None:
+    from openclaw.errors import UsageError
+    from openclaw.memory.entries import CATEGORIES as KNOWN
+
+    if name and name not in KNOWN:
+        raise UsageError(f"{name} is no category", f"take one of: {', '.join(KNOWN)}")

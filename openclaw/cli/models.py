@@ -14,6 +14,7 @@ from openclaw.cli.common import current_home, print_json, table
 from openclaw.errors import UsageError
 
 if TYPE_CHECKING:
+    from openclaw.config import Settings
     from openclaw.models.download import Progress
 
 app = typer.Typer(
@@ -31,18 +32,14 @@ def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the models of the catalogue, of the models folder and of Ollama."""
     rows = [*_catalogue(), *_other_files()]
     try:
-        rows += _of_ollama(_ollama_host(ctx))
+        rows += _of_ollama(_settings(ctx).ollama.host)
         away = ""
     except OSError as error:
         away = f"Ollama is not asked: {error}"
     if as_json:
         print_json(rows)
         return
-    shown = [
-        (row["name"], _gigabytes(row["size"]), "yes" if row["installed"] else "no", row["about"])
-        for row in rows
-    ]
-    typer.echo(table(shown, ("MODEL", "SIZE", "HERE", "")))
+    typer.echo(table(map(_line, rows), ("MODEL", "KIND", "SIZE", "HERE", "")))
     if away:
         typer.echo(away, err=True)
 
@@ -54,26 +51,27 @@ def pull(
         str, typer.Argument(metavar="[NAME]", help="A name of the list, or ollama/NAME.")
     ] = "",
     if_needed: Annotated[
-        bool, typer.Option("--if-needed", help="Only when `auto` finds no model; takes no NAME.")
+        bool,
+        typer.Option(
+            "--if-needed",
+            help="Only what is missing of a model to talk to and the one that searches memory by "
+            "meaning; takes no NAME.",
+        ),
     ] = False,
 ) -> None:
     """Fetch a model; without a name, the default embedded one."""
-    from openclaw.models import catalog
-
-    if if_needed and name:
-        raise UsageError("--if-needed takes no NAME", f"openclaw models pull {name}")
-    if if_needed and (found := _at_hand(_ollama_host(ctx))):
-        typer.echo(f"nothing to fetch: {found} is here", err=True)
+    if if_needed:
+        if name:
+            raise UsageError("--if-needed takes no NAME", f"openclaw models pull {name}")
+        _pull_what_is_missing(_settings(ctx))
         return
     if _is_ollama(name):
         bare = name.removeprefix("ollama/")
         with _progress() as on_progress:
-            _pull_by_ollama(bare, _ollama_host(ctx), on_progress)
+            _pull_by_ollama(bare, _settings(ctx).ollama.host, on_progress)
         typer.echo(f"ollama/{bare} is ready")
         return
-    with _progress() as on_progress:
-        path = catalog.pull(name, on_progress)
-    typer.echo(f"{(catalog.find_entry(name) or catalog.default_entry()).name} is ready: {path}")
+    _fetch(name)
 
 
 @app.command("use")
@@ -88,6 +86,35 @@ def use(
     setting = _setting(name)
     set_value(home, "model", setting)
     typer.echo(f"model: {setting}")
+
+
+def _pull_what_is_missing(settings: Settings) -> None:
+    """Without the embedding model search goes by words: not getting it is only a notice."""
+    from openclaw.errors import OpenclawError
+    from openclaw.models import catalog
+
+    entry = catalog.embedding_entry()
+    wanted = settings.embedding in ("auto", "embedded", f"embedded/{entry.name}")
+    if wanted and catalog.embedding_files():
+        typer.echo(f"nothing to fetch: embedded/{entry.name} is here", err=True)
+    elif wanted:
+        try:
+            _fetch(entry.name)
+        except OpenclawError as error:
+            typer.echo(f"memory search goes by words only: {error}", err=True)
+    if found := _at_hand(settings.ollama.host):
+        typer.echo(f"nothing to fetch: {found} is here", err=True)
+    else:
+        _fetch("")
+
+
+def _fetch(name: str) -> None:
+    """A model of the catalogue, the default one without a name, with its progress."""
+    from openclaw.models import catalog
+
+    with _progress() as on_progress:
+        path = catalog.pull(name, on_progress)
+    typer.echo(f"{(catalog.find_entry(name) or catalog.default_entry()).name} is ready: {path}")
 
 
 def _at_hand(host: str) -> str:
@@ -135,6 +162,7 @@ def _catalogue() -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": f"embedded/{entry.name}",
+                "kind": entry.kind,
                 "size": entry.size,
                 "installed": path is not None,
                 "about": f"{entry.about} ({entry.licence})",
@@ -144,6 +172,11 @@ def _catalogue() -> list[dict[str, Any]]:
     return rows
 
 
+def _line(row: dict[str, Any]) -> tuple[str, ...]:
+    here = "yes" if row["installed"] else "no"
+    return row["name"], row["kind"], _gigabytes(row["size"]), here, row["about"]
+
+
 def _other_files() -> list[dict[str, Any]]:
     from openclaw.models import catalog
 
@@ -151,6 +184,7 @@ def _other_files() -> list[dict[str, Any]]:
     return [
         {
             "name": f"embedded/{path.stem.lower()}",
+            "kind": "chat",
             "size": path.stat().st_size,
             "installed": True,
             "about": "in the models folder",
@@ -168,6 +202,7 @@ def _of_ollama(host: str) -> list[dict[str, Any]]:
 
     from openclaw.models.ollama_facts import base_url
     from openclaw.models.remote import client_options
+    from openclaw.retrieval.ollama_models import embeds
 
     url = base_url(host)
     try:
@@ -177,6 +212,7 @@ def _of_ollama(host: str) -> list[dict[str, Any]]:
     return [
         {
             "name": f"ollama/{model.model}",
+            "kind": "embedding" if embeds(model.model or "") else "chat",
             "size": int(model.size or 0),
             "installed": True,
             "about": "in Ollama",
@@ -209,15 +245,15 @@ def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
         ) from error
 
 
-def _ollama_host(ctx: typer.Context) -> str:
-    """The host of the settings; "" where there is no home, a model can be fetched before that."""
-    from openclaw.config import load_settings
+def _settings(ctx: typer.Context) -> Settings:
+    """Those of the home; the defaults where there is none, a model can be fetched before that."""
+    from openclaw.config import Settings, load_settings
     from openclaw.errors import Damaged
 
     try:
-        return load_settings(current_home(ctx)).ollama.host
+        return load_settings(current_home(ctx))
     except Damaged:
-        return ""
+        return Settings()
 
 
 @contextmanager
@@ -257,4 +293,4 @@ class _Tenths:
 
 
 def _gigabytes(size: int) -> str:
-    return f"{size / 1e9:.2f} GB" if size >= 10_000_000 else f"{size / 1e6:.2f} MB"
+    return f"{size / 1e9:.2f} GB" if size >= 100_000_000 else f"{size / 1e6:.1f} MB"

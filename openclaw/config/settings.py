@@ -43,6 +43,17 @@ class Web:
 
 
 @dataclass(frozen=True, slots=True)
+class Index:
+    paths: tuple[str, ...] = _key((), "more files and folders that memory search reads")
+    sessions: bool = _key(False, "memory search reads old conversations too")
+    max_file_mb: int = _key(10, "larger files are not read, in megabytes", least=1)
+    vectors: Literal["embedded", "milvus"] = _key(
+        "embedded", "where vectors are kept (docs/memory.md)"
+    )
+    vectors_uri: str = _key("", "file or address of that store; empty: its default")
+
+
+@dataclass(frozen=True, slots=True)
 class Git:
     auto_commit: bool = _key(True, "commit what a turn changed; without effect before undo exists")
 
@@ -60,10 +71,15 @@ class Settings:
     mode: Mode | None = _key(None, "read-only, ask, edit or full; null: by the situation")
     language: str = _key("auto", "language of the answers; auto: the user's")
     think: bool | None = _key(None, "let thinking models think; null: as the model likes")
+    embedding: str = _key("auto", "auto, embedded, ollama/NAME or none (words only)")
+    recall: Literal["auto", "tool", "off"] = _key(
+        "auto", "look up each prompt in memory; tool: only when the model asks"
+    )
     ollama: Ollama = Ollama()
     openai: OpenAI = OpenAI()
     embedded: Embedded = Embedded()
     web: Web = Web()
+    index: Index = Index()
     git: Git = Git()
 
 

@@ -95,15 +95,23 @@ class Home:
             return path.relative_to(os.path.realpath(self.root)).as_posix()
 
 
-def find_home(flag: str | None, cwd: Path, environ: Mapping[str, str]) -> Home:
+def find_home(
+    flag: str | None, cwd: Path, environ: Mapping[str, str], *, notes: bool = False
+) -> Home:
     """The home: `flag`, else OPENCLAW_HOME, else upwards from `cwd`, else ~/openclaw.
 
-    Raises Damaged when the folder that was chosen is missing, unreadable or no home at all.
+    With `notes` a folder with nothing but Markdown in memory/ will do where no home is: it can be
+    searched, though not be talked to. Raises Damaged when the folder that was chosen is missing,
+    unreadable or no home at all.
     """
     named = flag or environ.get("OPENCLAW_HOME")
     if named:
         return _checked(cwd / Path(named).expanduser())
-    return _checked(nearest_home(cwd) or default_folder(environ))
+    last = default_folder(environ)
+    found = nearest_home(cwd)
+    if notes and not found and not last.is_dir() and any((cwd / "memory").glob("*.md")):
+        found = cwd
+    return _checked(found or last)
 
 
 def nearest_home(cwd: Path) -> Path | None:

@@ -88,4 +88,9 @@ class Model(Protocol):
 
     def stream(self, request: Request) -> Iterator[Chunk]: ...
 
+    def warm(self, request: Request) -> Iterator[Waiting]:
+        """Get ready for requests that begin like this one, as far as that saves time later: load
+        the model, read the head. What goes wrong is left for `stream` to raise."""
+        ...
+
     def close(self) -> None: ...

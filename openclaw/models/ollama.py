@@ -12,11 +12,11 @@ import json
 import re
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from openclaw.errors import ModelFailed, ModelMissing
+from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.models import remote
 from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, Waiting
 from openclaw.models.ollama_facts import base_url, read_card
@@ -79,6 +79,25 @@ class OllamaModel:
             thinking = reply.thinking + again.thinking
             reply = replace(again, thinking=thinking, usage=reply.usage + again.usage)
         yield reply
+
+    def warm(self, request: Request) -> Iterator[Waiting]:
+        """See `Model`: the server loads the model and reads the system message, whose state its
+        runner keeps for the chat that follows."""
+        with suppress(OpenclawError):
+            card = yield from self._read_card()
+            if self._must_load(card):
+                yield Waiting(f"loading model {self._name}")
+            body = self._body(replace(request, max_tokens=1), None, card)
+            system = "\n\n".join(m.content for m in request.messages if m.role == "system")
+            with self._faults():
+                self._client.generate(
+                    self._name,
+                    ".",  # an empty prompt would only load the model
+                    system=system,
+                    options=body["options"],
+                    keep_alive=self._keep_alive,
+                )
+            self._last_used = time.monotonic()
 
     def close(self) -> None:
         if self._opened is not None:

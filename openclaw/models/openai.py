@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.models import chat, remote
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking
+from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, Waiting
 from openclaw.shapes import Usage
 
 if TYPE_CHECKING:
@@ -73,6 +73,10 @@ class OpenAIModel:
         if not heard.deltas.finished:
             raise remote.broken_off(self._server, heard.pieces)
         yield heard.reply()
+
+    def warm(self, request: Request) -> Iterator[Waiting]:
+        """See `Model`; such a server may cost money, and keeps prefixes as it likes."""
+        return iter(())
 
     def close(self) -> None:
         if self._opened is not None:

@@ -10,6 +10,10 @@ a text, an `Answer`, or a function of the request's JSON body that returns one o
 script has run out the server answers 500, and leaving the `with` block fails (see `failed`).
 Everything that was asked is in `requests`; `chats` are the bodies of the chat requests.
 A client that hangs up before its answer is complete sets `hung_up`.
+
+A model with `dimensions` embeds (`/api/embed`, and the older `/api/embeddings`): each text gets the
+vector of its words (see `vectors`), so what shares words is near. `vectors_said` is a script for
+these: a `Vectors` is taken for the next request while there is one.
 """
 
 from __future__ import annotations
@@ -27,6 +31,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+
+from tests.fakes.vectors import of_words
 
 POLL_SECONDS = 0.01
 
@@ -61,6 +67,18 @@ class Answer:
     end_after: int | None = None
 
 
+@dataclass(frozen=True)
+class Vectors:
+    """One scripted reply to a request for vectors: `rows` in place of the right ones, an error
+    with `status`, or a connection that breaks (`cut`) in the middle of the right answer."""
+
+    rows: Sequence[Sequence[float] | None] | None = None
+    status: int = 200
+    error: str = "something broke in the server"
+    cut: bool = False
+    stall: float = 0.0
+
+
 Line = str | Answer | Callable[[dict[str, Any]], "str | Answer"]
 
 
@@ -75,6 +93,14 @@ class FakeModel:
     family: str = "qwen2"
     modified_at: str = "2026-11-01T10:00:00Z"
     template: str = "{{ .Tools }}{{ .Prompt }}"
+    digest: str = "abc"
+    size: int = 1000
+    dimensions: int = 0
+    truncates: bool = True
+    """False: a text of more than `context_length` words is refused, as by 0.13.5 and later."""
+
+    def refuses(self, text: str) -> bool:
+        return not self.truncates and len(text.split()) > self.context_length
 
 
 @dataclass(frozen=True)
@@ -103,6 +129,7 @@ class FakeOllama:
 
     def __post_init__(self) -> None:
         self.script: deque[Line] = deque()
+        self.vectors_said: deque[Vectors] = deque()
         self.hung_up = threading.Event()
         self.stopping = threading.Event()
         self._server = _Server(self)
@@ -150,6 +177,10 @@ class FakeOllama:
     @property
     def chats(self) -> list[dict[str, Any]]:
         return [asked.body for asked in self.requests if asked.path.endswith(CHAT_PATHS)]
+
+    @property
+    def embeds(self) -> list[dict[str, Any]]:
+        return [asked.body for asked in self.requests if asked.path == "/api/embed"]
 
     @property
     def paths(self) -> list[str]:
@@ -252,6 +283,8 @@ class _Handler(BaseHTTPRequestHandler):
             "POST /api/show": self._show,
             "POST /api/pull": self._pull,
             "POST /api/chat": self._chat,
+            "POST /api/embed": self._embed,
+            "POST /api/embeddings": self._embed,
             "POST /v1/chat/completions": self._chat,
         }
         route = routes.get(f"{self.command} {self.path}")
@@ -304,6 +337,48 @@ class _Handler(BaseHTTPRequestHandler):
             if model not in self.fake.models:
                 self.fake.models.append(model)
         self._chunk(b"")
+
+    # vectors
+
+    def _embed(self, body: dict[str, Any]) -> None:
+        name = body.get("model", "")
+        model = self.fake.find(name)
+        if model is None:
+            self._send({"error": f'model "{name}" not found, try pulling it first'}, 404)
+            return
+        said = self.fake.vectors_said.popleft() if self.fake.vectors_said else Vectors()
+        self._wait(said.stall)
+        is_old = self.path == "/api/embeddings"
+        given = body.get("prompt" if is_old else "input", [])
+        texts = [given] if isinstance(given, str) else given
+        if said.status != 200:
+            self._send({"error": said.error}, said.status)
+        elif not model.dimensions:
+            self._send({"error": "this model does not support embeddings"}, 501)
+        elif any(map(model.refuses, texts)):
+            self._send({"error": "the input length exceeds the context length"}, 400)
+        else:
+            size = min(body.get("dimensions") or model.dimensions, model.dimensions)
+            rows = [of_words(text, size) for text in texts] if said.rows is None else said.rows
+            self._send_vectors(rows, is_old, said.cut, name)
+
+    def _send_vectors(
+        self, rows: Sequence[Sequence[float] | None], is_old: bool, cut: bool, name: str
+    ) -> None:
+        timing = {"total_duration": 5_000_000, "load_duration": 1_000_000, "prompt_eval_count": 9}
+        value = {"embedding": rows[0]} if is_old else {"model": name, "embeddings": rows, **timing}
+        if not cut:
+            self._send(value)
+            return
+        data = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json; charset=utf-8")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data[: len(data) // 2])
+        self.wfile.flush()
+        self.connection.shutdown(socket.SHUT_RDWR)
+        self.close_connection = True
 
     # chat
 
@@ -402,8 +477,8 @@ def listed(model: FakeModel) -> dict[str, Any]:
         "name": model.name,
         "model": model.name,
         "modified_at": model.modified_at,
-        "size": 1000,
-        "digest": "abc",
+        "size": model.size,
+        "digest": model.digest,
         "details": details,
     }
 

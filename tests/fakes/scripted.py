@@ -6,7 +6,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking
+from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, Waiting
 from openclaw.shapes import Usage
 
 Line = str | Reply | Exception | Callable[[Request], "str | Reply"]
@@ -25,6 +25,7 @@ class ScriptedModel:
     def __init__(self, *lines: Line, card: ModelCard = CARD) -> None:
         self.script: deque[Line] = deque(lines)
         self.requests: list[Request] = []
+        self.warmed: list[Request] = []
         self.closed = False
         self._card = card
 
@@ -51,6 +52,10 @@ class ScriptedModel:
         for start in range(0, len(reply.text), PIECE):
             yield Text(reply.text[start : start + PIECE])
         yield reply
+
+    def warm(self, request: Request) -> Iterator[Waiting]:
+        self.warmed.append(request)
+        return iter(())
 
     def close(self) -> None:
         self.closed = True

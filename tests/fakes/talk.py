@@ -68,8 +68,10 @@ def talk(
     **settings: Any,
 ) -> Talk:
     """A talk on the home in `folder`, which is made when there is none; a new process would do the
-    same. `session` continues one."""
+    same. `session` continues one. Prompts are looked up only with recall="auto", which starts a
+    process: close the app then."""
     new_home(folder)
+    settings = {"recall": "tool", **settings}
     app = App.open(Home(folder), Settings(protocol=protocol, **settings), mode=mode)
     model = ScriptedModel(*lines, card=card)
     app.model, app.now = model, now

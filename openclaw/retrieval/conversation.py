@@ -1,0 +1,74 @@
+"""What was said in a session file, on the lines where it stands in the JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from openclaw.retrieval.readers import Unreadable
+
+_STRING = r'"((?:[^"\\]|\\.)*+)"'
+_SAID = {
+    name: re.compile(rf'"{name}"\s*:\s*{_STRING}')
+    for name in ("title", "compressed_context", "content")
+}
+
+
+def session_text(source: str) -> str:
+    """A text of as many lines as `source`: the title, the summary of what was compacted, and each
+    message as "role: content" (its line feeds as blanks), all else blank.
+
+    Tool results and what was recalled for a message are left out: they are copies. Raises
+    Unreadable for JSON that is no session.
+    """
+    lines: list[list[str]] = [[] for _ in range(source.count("\n") + 1)]
+    line, counted = 0, 0
+    for at, said in sorted(_placed(source, _load(source))):
+        line, counted = line + source.count("\n", counted, at), at
+        lines[line].append(" ".join(said.split()))
+    return "\n".join(" ".join(line) for line in lines)
+
+
+def _load(source: str) -> Any:
+    try:
+        data = json.loads(source)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("not a session: no valid JSON") from error
+    messages = data.get("messages") if isinstance(data, dict) else data
+    if not isinstance(messages, list):
+        raise Unreadable("not a session: no list of messages")
+    return data
+
+
+def _placed(source: str, data: Any) -> Iterator[tuple[int, str]]:
+    """What was said, with the offset of its string in the JSON."""
+    at, messages = 0, data
+    if isinstance(data, dict):
+        messages = data["messages"]
+        for name in ("title", "compressed_context"):
+            start, _ = _find(source, 0, name, data.get(name))
+            if start >= 0:
+                yield start, data[name]
+    for message in messages:
+        if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
+            continue
+        start, end = _find(source, at, "content", message.get("content"))
+        if start >= 0:
+            yield start, f"{message['role']}: {message['content']}"
+            at = end
+
+
+def _find(source: str, at: int, name: str, value: Any) -> tuple[int, int]:
+    """Where the string `value` of the key `name` stands, from `at` on; (-1, -1) if nowhere. A key
+    of the same name within a tool's input is told apart by its value."""
+    if not isinstance(value, str) or not value.strip():
+        return -1, -1
+    for match in _SAID[name].finditer(source, at):
+        try:
+            if json.loads(f'"{match[1]}"', strict=False) == value:
+                return match.start(), match.end()
+        except ValueError:
+            continue
+    return -1, -1

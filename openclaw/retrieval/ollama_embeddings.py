@@ -1,0 +1,189 @@
+"""Embedding by an Ollama server, through LlamaIndex's OllamaEmbedding (`/api/embed`).
+
+Imported lazily (numpy); llama_index itself is loaded with the first text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
+from openclaw.retrieval.ollama_models import Installed, cut, family
+
+if TYPE_CHECKING:
+    import ollama
+    from llama_index.embeddings.ollama import OllamaEmbedding
+
+BATCH = 16  # texts of one request; a slow processor answers it within a minute
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 120.0  # a large model that must be loaded from disk first
+SHORTEST = 32  # characters below which a text that is "too long" is not cut again
+
+_TOO_LONG = re.compile(
+    r"(input|prompt) (length )?(exceeds|is too (long|large))|context length", re.I
+)
+
+
+class TextTooLongError(ModelFailed):
+    """The server refuses a text because of its length."""
+
+
+class OllamaEmbedder:
+    """One model of one server. Nothing is contacted before the first text. What fails is said at
+    once and not tried again: a search goes on by words."""
+
+    def __init__(self, model: Installed, url: str) -> None:
+        self._model = model
+        self._url = url
+        self._family = family(model.name)
+        self._opened: OllamaEmbedding | None = None
+        self._dimensions = 0
+
+    @property
+    def name(self) -> str:
+        """With the digest, so that another model of the same name is told from this one."""
+        return f"ollama/{self._model.name}@{self._model.digest[:12]}"
+
+    @property
+    def window(self) -> int:
+        return self._family.window
+
+    def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Shape (n, d). Raises ServerAway, ModelMissing, or ModelFailed for unusable vectors."""
+        fitting = [cut(text, self.window) for text in texts]
+        batches = [fitting[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+        if not batches:
+            return np.empty((0, self._dimensions), np.float32)
+        return np.concatenate([self._documents(batch) for batch in batches])
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """Shape (d,). Raises as `documents` does."""
+        asked = cut(text, self.window)
+        while True:
+            try:
+                with self._faults():
+                    found = [self._client.get_query_embedding(asked)]
+                vector: NDArray[np.float32] = self._checked(found, 1)[0]
+                return vector
+            except TextTooLongError:
+                asked = _shorter(asked)
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened._client.close()
+            self._opened = None
+
+    def _documents(self, texts: list[str]) -> NDArray[np.float32]:
+        """Ollama since 0.13.5 refuses what is too long instead of cutting it (ollama/ollama issue
+        14186): such a batch is asked text by text, and what is refused alone is cut in half."""
+        try:
+            with self._faults():
+                found = self._client.get_text_embedding_batch(texts)
+            return self._checked(found, len(texts))
+        except TextTooLongError:
+            if len(texts) == 1:
+                return self._documents([_shorter(texts[0])])
+        return np.concatenate([self._documents([text]) for text in texts])
+
+    @property
+    def _client(self) -> OllamaEmbedding:
+        if self._opened is None:
+            from llama_index.embeddings.ollama import OllamaEmbedding
+
+            self._opened = OllamaEmbedding(
+                self._model.name,
+                base_url=self._url,
+                embed_batch_size=BATCH,
+                query_instruction=self._family.query or None,
+                text_instruction=self._family.document or None,
+                client_kwargs=_client_options(self._url),
+            )
+        return self._opened
+
+    def _checked(self, found: Any, count: int) -> NDArray[np.float32]:
+        """The vectors with length 1, or ModelFailed for what is no use as such."""
+        try:
+            vectors = np.asarray(found, np.float32)
+        except (ValueError, TypeError) as error:
+            raise self._useless("rows of different lengths") from error
+        if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
+            raise self._useless(f"vectors of shape {vectors.shape} for {count} texts")
+        if self._dimensions not in (0, vectors.shape[1]):
+            before = self._dimensions
+            raise self._useless(f"{vectors.shape[1]} dimensions where there were {before}")
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise self._useless("a vector that is zero or no number")
+        self._dimensions = vectors.shape[1]
+        normalised: NDArray[np.float32] = vectors / lengths
+        return normalised
+
+    def _useless(self, what: str) -> ModelFailed:
+        return ModelFailed(
+            f"{self._model.name} gave {what}",
+            "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
+        )
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Turns whatever the libraries let through into our errors."""
+        import httpx
+        import ollama
+
+        server = f"Ollama at {self._url}"
+        try:
+            yield
+        except ollama.ResponseError as error:
+            raise self._answered(error) from error
+        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise ServerAway(f"{server} does not answer", "start it with `ollama serve`") from error
+        except httpx.HTTPError as error:
+            why = str(error) or type(error).__name__
+            raise ServerAway(
+                f"{server} broke off while embedding ({why})", "see the server's own log"
+            ) from error
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            raise self._useless("what is no vector") from error
+
+    def _answered(self, error: ollama.ResponseError) -> OpenclawError:
+        said = " ".join(str(error.error).split())[:300]
+        if error.status_code == 404 and "page not found" not in said:
+            return ModelMissing(
+                f"Ollama at {self._url} has no model {self._model.name}",
+                f"ollama pull {self._model.name}",
+            )
+        if _TOO_LONG.search(said):
+            return TextTooLongError(f"{self._model.name} refuses a text as too long", "")
+        hint = "take an embedding model" if "support" in said else "see the server's own log"
+        return ModelFailed(
+            f"{self._model.name} cannot embed (HTTP {error.status_code}): {said}", hint
+        )
+
+
+def _shorter(text: str) -> str:
+    if len(text) <= SHORTEST:
+        raise ModelFailed(
+            "the embedding model refuses even the shortest texts as too long",
+            "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
+        )
+    return text[: len(text) // 2]
+
+
+def _client_options(url: str) -> dict[str, Any]:
+    """Arguments for `httpx.Client`. A proxy of the environment must not catch loopback, and
+    reading the certificate store (35 ms, twice) is left out where no TLS is spoken."""
+    import httpx
+
+    host = urlsplit(url).hostname or ""
+    return {
+        "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+        "verify": url.startswith("https://"),
+        "trust_env": not (host in ("localhost", "::1") or host.startswith("127.")),
+    }

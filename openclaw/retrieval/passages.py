@@ -1,0 +1,174 @@
+"""What a search gives back: lines of files that do not overlap, none of them twice. Pure."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from openclaw.retrieval.ranking import Fused
+    from openclaw.retrieval.records import StoredChunk
+
+Hit = tuple["Fused", "StoredChunk"]
+_MARKS = re.compile(r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|#+\s+|>\s*)?")
+CUT = " [...]"
+# How far apart two chunks may stand, in lines, to be given as one passage.
+GAP = 3
+NEIGHBOURHOOD = 2
+# A passage cut to fewer words than these is not shown.
+MIN_WORDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines `start_line` to `end_line` (from 1, inclusive) of a file, as they stand in it.
+
+    `score` is between 0 and 1. `ranks` tells for "words" and "meaning" the rank (from 1) and the
+    raw score, where that one found it; `reason` says in words why it is here.
+    """
+
+    path: str
+    start_line: int
+    end_line: int
+    text: str
+    score: float
+    date: str = ""
+    ranks: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    reason: str = ""
+
+
+def passage_of(fused: Fused, chunk: StoredChunk) -> Passage:
+    return Passage(
+        chunk.path, chunk.start_line, chunk.end_line, chunk.text,
+        fused.score, chunk.date, dict(fused.ranks), fused.reason,
+    )  # fmt: skip
+
+
+def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:
+    """The first `most` hits that say something new: no line of a better hit, no equal text."""
+    kept: list[Hit] = []
+    lines: dict[str, list[tuple[int, int]]] = {}
+    texts: set[str] = set()
+    for fused, chunk in hits:
+        if len(kept) >= most:
+            break
+        taken = lines.setdefault(chunk.path, [])
+        text = plain(chunk.text)
+        overlaps = any(chunk.start_line <= end and start <= chunk.end_line for start, end in taken)
+        if overlaps or text in texts:
+            continue
+        taken.append((chunk.start_line, chunk.end_line))
+        texts.add(text)
+        kept.append((fused, chunk))
+    return kept
+
+
+def plain(text: str) -> str:
+    """A text without list marks, case and blanks, for comparing."""
+    return " ".join(_MARKS.sub("", line) for line in text.casefold().split("\n")).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may go into a prompt: `most` passages, `tokens` in all as `count` counts them, of hits
+    with at least `score`, none from the files `skip`."""
+
+    most: int
+    tokens: int
+    score: float
+    count: Callable[[str], int]
+    skip: Collection[str] = ()
+
+
+def for_prompt(hits: Sequence[Hit], limits: Limits) -> list[Passage]:
+    """The passages that are worth showing unasked, best first.
+
+    Good hits that stand side by side become one passage, since whole lines in their order say more
+    than fragments; only the first `NEIGHBOURHOOD` times `most` hits are looked at for that. What is
+    struck through is no longer true and left out.
+    """
+    good = [
+        (fused, chunk)
+        for fused, chunk in hits
+        if fused.score >= limits.score and not chunk.struck and chunk.path not in limits.skip
+    ]
+    found: list[Passage] = []
+    room = limits.tokens
+    for group in _neighbours(distinct(good, NEIGHBOURHOOD * limits.most))[: limits.most]:
+        passage = _fitting(group, room, limits.count)
+        if passage:
+            room -= limits.count(passage.text)
+            found.append(passage)
+    return found
+
+
+def _neighbours(hits: Sequence[Hit]) -> list[list[Hit]]:
+    """The hits in groups that stand together, each in the order of their scores; the groups by
+    their best."""
+    groups: list[list[Hit]] = []
+    for hit in hits:
+        near = [group for group in groups if any(_adjacent(hit[1], other) for _, other in group)]
+        merged = sorted((each for group in near for each in group), key=lambda each: -each[0].score)
+        merged.append(hit)
+        if near:
+            near[0][:] = merged
+            for group in near[1:]:
+                groups.remove(group)
+        else:
+            groups.append(merged)
+    return groups
+
+
+def _adjacent(one: StoredChunk, other: StoredChunk) -> bool:
+    """Whether two chunks of a file follow each other, with no more than blank lines between."""
+    first, second = (one, other) if one.row < other.row else (other, one)
+    gap = second.start_line - first.end_line
+    return one.path == other.path and second.row == first.row + 1 and 0 < gap <= GAP
+
+
+def _fitting(group: Sequence[Hit], room: int, count: Callable[[str], int]) -> Passage | None:
+    """The group's best hit with as many of the others as fit and stand beside it."""
+    (fused, chunk), *others = group
+    block = [chunk]
+    if count(chunk.text) > room:
+        text = _cut(chunk.text, room, count)
+        return _joined(fused, block, text) if text else None
+    waiting = [other for _, other in others]
+    while beside := [each for each in waiting if any(_adjacent(each, own) for own in block)]:
+        waiting.remove(beside[0])
+        wider = sorted([*block, beside[0]], key=lambda each: each.row)
+        if count(_text(wider)) <= room:
+            block = wider
+    return _joined(fused, block, _text(block))
+
+
+def _joined(fused: Fused, block: Sequence[StoredChunk], text: str) -> Passage:
+    return Passage(
+        block[0].path, block[0].start_line, block[-1].end_line, text,
+        fused.score, block[0].date, dict(fused.ranks), fused.reason,
+    )  # fmt: skip
+
+
+def _text(block: Sequence[StoredChunk]) -> str:
+    """The lines of chunks that follow each other, blank lines between them kept."""
+    text = block[0].text
+    for before, chunk in itertools.pairwise(block):
+        text += "\n" * (chunk.start_line - before.end_line) + chunk.text
+    return text
+
+
+def _cut(text: str, room: int, count: Callable[[str], int]) -> str:
+    """The beginning of a text that is too long, at the end of a word; "" when little would stay."""
+    words = text.split(" ")
+    low, high = 0, len(words)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(" ".join(words[:middle]) + CUT) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    kept = " ".join(words[:low])
+    return f"{kept}{CUT}" if low >= MIN_WORDS else ""

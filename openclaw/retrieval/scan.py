@@ -1,0 +1,246 @@
+"""Which files are indexed: the home's memory and workspace, the paths of `index.paths`, sessions.
+
+Left out: hidden files and folders, what .gitignore files name, symlinks that lead out of the home,
+and folders of packages and byte code. The home's own stores (daily notes, MEMORY.md, TODO.md, the
+inbox, sessions) are read whatever a .gitignore says, as the source repository, used as a home,
+keeps them out of its history.
+"""
+
+# A walk over thousands of files takes three times as long with Path objects.
+# ruff: noqa: PTH111, PTH112, PTH113, PTH116, PTH117, PTH118, PTH206
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.files.home import Home
+from openclaw.retrieval.ignore import NAME, Chain, Memo, enter
+
+ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
+OWN_STORES = re.compile(
+    r"memory/(\d{4}-\d\d-\d\d[^/]*\.md|MEMORY\.md|TODO\.md|inbox(/.*)?)|sessions(/.*)?"
+)
+BUILT_IN = ("memory", "workspace")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """What is indexed beside memory and workspace, and how large a file may be, in bytes."""
+
+    paths: tuple[str, ...] = ()
+    sessions: bool = False
+    max_bytes: int = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to index. `path` is relative to the home, with slashes; absolute for files elsewhere.
+    `name` is where it is opened. `stat` is that of the file itself, also behind a symlink."""
+
+    path: str
+    name: str
+    stat: os.stat_result
+
+    @property
+    def real(self) -> Path:
+        return Path(self.name)
+
+
+def find_files(home: Home, options: IndexOptions) -> Iterator[Found]:
+    """All files to index, each once, in the order of their folders."""
+    return Scan(home, options).files()
+
+
+class Scan:
+    """One walk over the files. `known` are paths that were indexed under the rules of `memo`: they
+    are not matched again while these stand. Afterwards `problems` holds what could not be looked
+    at, as (path, reason), and `memo` what the next scan may be given."""
+
+    def __init__(
+        self,
+        home: Home,
+        options: IndexOptions,
+        known: Container[str] = frozenset(),
+        memo: Memo | None = None,
+    ) -> None:
+        self.options = options
+        self.known = known
+        self.memo = Memo()
+        self.problems: list[tuple[str, str]] = []
+        self._old = memo or Memo()
+        self._root = os.path.realpath(home.root)
+        self._seen: set[str] = set()
+        self._entered: set[tuple[int, int] | str] = set()
+        self._links: list[tuple[str, str, Chain, str]] = []
+
+    def files(self) -> Iterator[Found]:
+        """Walk. Symlinks come last, so that a file is found under its own name where it has one."""
+        top = enter(Chain(), self._root, "", self._has_rules(self._root), self._old, self.memo)
+        for name in BUILT_IN:
+            yield from self._walk(os.path.join(self._root, name), f"{name}/", top, self._root)
+        if self.options.sessions:
+            yield from self._sessions()
+        for entry in self.options.paths:
+            yield from self._named(entry)
+        while self._links:
+            yield from self._follow(*self._links.pop(0))
+
+    def _walk(self, folder: str, prefix: str, chain: Chain, bound: str) -> Iterator[Found]:
+        """A folder and those below it. `bound` is the folder that symlinks may not leave."""
+        stack = [(folder, prefix, chain)]
+        while stack:
+            folder, prefix, chain = stack.pop()
+            entries = self._entries(folder, prefix)
+            has_rules = any(entry.name == NAME for entry in entries)
+            chain = enter(chain, folder, prefix, has_rules, self._old, self.memo)
+            for entry in entries:
+                if entry.name[0] == ".":
+                    continue
+                path = prefix + entry.name
+                if entry.is_symlink():
+                    self._links.append((entry.path, path, chain, bound))
+                elif entry.is_dir(follow_symlinks=False):
+                    if self._enters(path, chain):
+                        stack.append((entry.path, path + "/", chain))
+                elif entry.is_file(follow_symlinks=False) and self._wanted(path, chain):
+                    yield from self._found(path, entry)
+
+    def _entries(self, folder: str, prefix: str) -> list[os.DirEntry[str]]:
+        """What lies in a folder, by name; nothing when it was entered before or is gone."""
+        try:
+            status = os.stat(folder)
+            key = (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(folder)
+            if key in self._entered:
+                return []
+            self._entered.add(key)
+            with os.scandir(folder) as entries:
+                return sorted(entries, key=lambda entry: entry.name)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            self._problem(prefix.rstrip("/"), f"cannot be read: {error.strerror or error}")
+            return []
+
+    def _enters(self, path: str, chain: Chain) -> bool:
+        if path.rpartition("/")[2] in ALWAYS_OUT or path == "sessions":
+            return False
+        folder = path + "/"
+        if not chain.rules or OWN_STORES.fullmatch(path):
+            return True
+        if chain.trusted and (folder in self._old.kept or folder in self._old.ignored):
+            ignored = folder in self._old.ignored
+        else:
+            ignored = chain.ignores(folder)
+        (self.memo.ignored if ignored else self.memo.kept).add(folder)
+        return not ignored
+
+    def _wanted(self, path: str, chain: Chain) -> bool:
+        if path in self._seen:
+            return False
+        if not chain.rules or (chain.trusted and path in self.known):
+            return True
+        if OWN_STORES.fullmatch(path):
+            return True
+        ignored = path in self._old.ignored if chain.trusted else False
+        ignored = ignored or chain.ignores(path)
+        if ignored:
+            self.memo.ignored.add(path)
+        return not ignored
+
+    def _found(self, path: str, entry: os.DirEntry[str] | str) -> Iterator[Found]:
+        """The file, unless it has gone meanwhile or has a name that cannot be shown."""
+        try:
+            path.encode("utf-8")
+        except UnicodeEncodeError:
+            self._problem(path, "its name is not UTF-8")
+            return
+        try:
+            status = os.stat(entry) if isinstance(entry, str) else entry.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            self._problem(path, f"cannot be read: {error.strerror or error}")
+            return
+        self._seen.add(path)
+        yield Found(path, entry if isinstance(entry, str) else entry.path, status)
+
+    def _sessions(self) -> Iterator[Found]:
+        for entry in self._entries(os.path.join(self._root, "sessions"), "sessions/"):
+            plain = entry.is_file(follow_symlinks=False) and entry.name[0] != "."
+            if plain and entry.name.endswith(".json"):
+                yield from self._found(f"sessions/{entry.name}", entry)
+
+    def _named(self, entry: str) -> Iterator[Found]:
+        """A file or folder of `index.paths`: relative to the home, absolute, or with ~."""
+        real = os.path.realpath(os.path.join(self._root, os.path.expanduser(entry)))
+        path = self._path_of(real)
+        trouble = _closed(path, self._root)
+        if trouble:
+            self._problem(entry, f"{trouble} (index.paths)")
+        elif os.path.isfile(real):
+            if path not in self._seen:
+                yield from self._found(path, real)
+        elif os.path.isdir(real):
+            inside = not os.path.isabs(path)
+            chain = self._chain_to(path) if inside else Chain()
+            prefix = f"{path}/" if path else ""
+            yield from self._walk(real, prefix, chain, self._root if inside else real)
+        else:
+            self._problem(entry, "there is no such file or folder (index.paths)")
+
+    def _chain_to(self, path: str) -> Chain:
+        """The rules of the folders between the home and a folder of it, without the folder's own.
+
+        The walk begins at the folder, so what lies above it is read here.
+        """
+        chain, folder, prefix = Chain(), self._root, ""
+        for part in path.split("/") if path else ():
+            chain = enter(chain, folder, prefix, self._has_rules(folder), self._old, self.memo)
+            folder, prefix = os.path.join(folder, part), f"{prefix}{part}/"
+        return chain
+
+    def _follow(self, name: str, path: str, chain: Chain, bound: str) -> Iterator[Found]:
+        """A symlink: its target must lie in `bound`, in no hidden folder, and be new."""
+        real = os.path.realpath(name)
+        inside = real.startswith(bound.rstrip(os.sep) + os.sep)
+        target = self._path_of(real)
+        if not inside or _is_hidden(real[len(bound) :]) or target in self._seen:
+            return
+        if os.path.isdir(real):
+            if self._enters(path, chain) and not target.startswith("sessions"):
+                yield from self._walk(real, path + "/", chain, bound)
+        elif os.path.isfile(real) and self._wanted(path, chain):
+            self._seen.add(target)
+            yield from self._found(path, real)
+
+    def _path_of(self, real: str) -> str:
+        """How a real path is shown: relative to the home, "" for the home, else absolute."""
+        if real == self._root:
+            return ""
+        inside = real.startswith(self._root.rstrip(os.sep) + os.sep)
+        shown = real[len(self._root.rstrip(os.sep)) + 1 :] if inside else real
+        return shown.replace(os.sep, "/")
+
+    def _has_rules(self, folder: str) -> bool:
+        return os.path.isfile(os.path.join(folder, NAME))
+
+    def _problem(self, path: str, reason: str) -> None:
+        shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
+        self.problems.append((shown, reason))
+
+
+def _is_hidden(path: str) -> bool:
+    return any(part.startswith(".") for part in path.split(os.sep) if part)
+
+
+def _closed(path: str, root: str) -> str:
+    """Why a path of `index.paths` is not walked, "" when it is."""
+    if os.path.isabs(path):
+        holds_home = root.replace(os.sep, "/").startswith(path.rstrip("/") + "/")
+        return "holds the home itself and is not indexed" if holds_home else ""
+    closed = path.split("/")[0] in (".openclaw", ".git")
+    return "is private to the program and not indexed" if closed else ""
