@@ -60,6 +60,9 @@ class FakeApp:
     def use_model(self, name: str) -> None:
         self.model_name = name
 
+    def rest(self) -> None:
+        """Nothing is searched here."""
+
     def greeting(self) -> list[str]:
         return ["2 open to-dos, 1 due."]
 

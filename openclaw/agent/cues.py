@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from openclaw.agent.sums import expression
+
 FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
 DOMAIN = re.compile(r"\.(?:com|org|net|io|dev|eu|de|at|ch|fr|es|uk|edu|gov)$", re.I)
 NO_FILE = re.compile(r"(?:v?\d+(?:\.\d+)+[a-z]{1,4}\d*|[a-z]\.[a-z]|.*\.\..*)$", re.I)
@@ -27,11 +29,13 @@ COMMON = frozenset(
 )
 REMEMBER = re.compile(
     r"^(?:(?:please|can you|could you|bitte)\b[ ,]*)*(?:remember|keep in mind|don'?t forget|"
-    r"note that|merk dir|merke dir|vergiss nicht|retiens|recuerda|ricorda)\b"
-    r"[ ,:]*(?:that|dass|que|che)?[ ,:]*(?P<fact>(?!(?:to|zu|what|when|where|who|how|why)\b)"
-    r"\S+\s.+)",
+    r"note(?= that\b| for today\b| down\b|:)|make a note|(?:write|jot) down(?= that\b|:)|"
+    r"merk dir|merke dir|notiere|vergiss nicht|retiens|recuerda|ricorda)\b"
+    r"(?: down| for today|,? f\u00fcr heute)?[ ,:]*(?:that|dass|que|che)?[ ,:]*"
+    r"(?P<fact>(?!(?:to|zu|what|when|where|who|how|why)\b)\S+\s.+)",
     re.I | re.S,
 )
+TODAY = re.compile(r"\bfor today\b|\bf\u00fcr heute\b", re.I)
 REMEMBER_THAT = re.compile(
     r"^(?P<fact>\S+\s.+?)[,.;:]?\s+(?:please |bitte )?(?:remember|note|keep|don'?t forget|merk dir)"
     r" (?:that|this|it|das)(?:,? please)?\W*$",
@@ -79,26 +83,6 @@ DONE_WORDS = re.compile(
     r"erledigt|fertig|abgehakt|gekauft|termin\u00e9|fait|hecho|fatto)\b",
     re.I,
 )
-OPERATORS = {
-    "+": ("+", "plus"),
-    "-": ("-", "minus", "less"),
-    "*": ("*", "x", "\u00d7", "times", "multiplied by", "mal", "fois", "por", "per"),
-    "/": ("/", "\u00f7", "divided by", "over", "geteilt durch"),
-}
-NUMBER = r"(?<![\w.,:/(-])(\d+(?:\.\d+)?)"
-LAST_NUMBER = r"(\d+(?:\.\d+)?)(?!\w|[.,:/-]\d)"
-OPERATOR = "|".join(re.escape(word) for words in OPERATORS.values() for word in words)
-# A longer sum is not cut to two of its numbers.
-LONGER = re.compile(rf"\d\)?\s*(?:{OPERATOR})\s*\(?$", re.I)
-SUM = re.compile(rf"{NUMBER}\s*({OPERATOR})\s*{LAST_NUMBER}(?!\)?\s*(?:{OPERATOR})\s*[\d(])", re.I)
-SHARE = re.compile(rf"{NUMBER}\s*(?:%|percent|prozent)\s*(?:of|von)\s*{LAST_NUMBER}", re.I)
-UNSURE_SIGNS = frozenset("- / less por per over".split())
-"""What also stands in ranges, dates, telephone numbers and rates: a sum only where one is asked."""
-WORK_OUT = re.compile(
-    r"(?:^|\b(?:what(?:'s| is)|how much is|calculate|compute|work out|was ist|wie ?viel ist|"
-    r"combien font|cu\u00e1nto es|quanto fa))\W*$",
-    re.I,
-)
 SKILL_OVERLAP = 2
 """Content words that request and skill must share; a word of the skill's name counts twice."""
 
@@ -123,8 +107,8 @@ class Cues:
     existing files that it names, by path, `missing` names of none; `skill` is a skill that fits;
     `lists` are to-do lists that it names, a new one too, `known_lists` all there are; `todos` and
     `done` say that it is about to-dos, one that is done; `fact` is what it says to remember, in its
-    own words; `expression` is a sum to work out. `orders`: it says to do something, `parts` to do
-    more than one thing, `tells` to tell something beside.
+    own words, `today` that it is a note of the day; `expression` is a sum to work out. `orders`: it
+    says to do something, `parts` to do more than one thing, `tells` to tell something beside.
     """
 
     lines: tuple[str, ...] = ()
@@ -137,6 +121,7 @@ class Cues:
     todos: bool = False
     done: bool = False
     fact: str = ""
+    today: bool = False
     expression: str = ""
     orders: bool = False
     parts: bool = False
@@ -179,7 +164,8 @@ def cues(
         todos=about_todos,
         done=done,
         fact="" if skill or asks else _fact(request),
-        expression=_expression(request),
+        today=bool(TODAY.search(request)),
+        expression=expression(request, only_shares=bool(FILE.search(request))),
         orders=bool(ORDERS.search(request)) and not asks,
         parts=len(ORDERS.findall(request)) > 1,
         tells=bool(TELLS.search(request)),
@@ -260,23 +246,6 @@ def _fact(request: str) -> str:
         return ""
     fact = " ".join(found.group("fact").split()).rstrip(" ?") if found else ""
     return fact[:1].upper() + fact[1:]
-
-
-def _expression(request: str) -> str:
-    """The sum that the request spells out between two numbers, for `calculate`."""
-    share, plain = SHARE.search(request), SUM.search(request)
-    if share:
-        return f"{share.group(1)} / 100 * {share.group(2)}"
-    if not plain or FILE.search(request):
-        return ""
-    left, word, right = plain.groups()
-    before = request[: plain.start()]
-    spaced = before or " " in plain.group()
-    unsure = word.lower() in UNSURE_SIGNS and not (spaced and WORK_OUT.search(before))
-    if unsure or LONGER.search(before):
-        return ""
-    sign = next(sign for sign, words in OPERATORS.items() if word.lower() in words)
-    return f"{left} {sign} {right}"
 
 
 def _words(text: str) -> list[str]:

@@ -161,7 +161,8 @@ def _first_steps(turn: Turn, toolbox: Toolbox) -> list[Schema]:
     if cues.skill:
         return _only(looks, "read_skill", name=[cues.skill])
     if cues.fact:
-        return _only(changes, "remember", fact=[cues.fact])
+        where = ["today" if cues.today else "lasting"]
+        return _only(changes, "remember", fact=[cues.fact], where=where)
     if cues.done and not cues.parts:
         return _only(changes, "todo", action=["done"])
     if cues.todos:
@@ -176,7 +177,8 @@ def _first_steps(turn: Turn, toolbox: Toolbox) -> list[Schema]:
         # Something of a file goes into a new one: it is read first, else its content is made up.
         return _only(changes, "read_file", path=cues.named)
     if cues.named:
-        return _only(looks, "read_file", path=cues.named) + changes
+        known = [_answer("answer")] if turn.found else []
+        return known + _only(looks, "read_file", path=cues.named) + changes
     if cues.expression:
         return _only(looks, "calculate", expression=[cues.expression])
     return [_answer("answer"), *looks, *changes]

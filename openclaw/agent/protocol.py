@@ -17,7 +17,8 @@ from openclaw.tools.toolbox import Toolbox
 class Turn:
     """The running turn: the user's message, what came of it so far, and what comes next.
 
-    `kind` is what the request is (answer, look, change; empty when not asked for). `closing` says
+    `found` says that passages of the user's files stand in the message's tail. `kind` is what the
+    request is (answer, look, change; empty when not asked for). `closing` says
     whether the next reply may or must be the answer. `skill` is the text of a skill that was read
     in this turn; `looked` counts the results that did not hold the answer.
     """
@@ -26,6 +27,7 @@ class Turn:
     rules: tuple[str, ...] = ()
     cues: Cues = Cues()
     entries: list[Entry] = field(default_factory=list)
+    found: bool = False
     kind: str = ""
     closing: str = "no"
     skill: str = ""

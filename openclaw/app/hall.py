@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,16 +16,19 @@ from openclaw.agent.protocols import choose_protocol, schemas
 from openclaw.agent.receipt import Receipt, make_receipt
 from openclaw.app.context import ContextReport, report
 from openclaw.app.heads import Heads
+from openclaw.app.opening import open_model
+from openclaw.app.recall import Recall, has_more, long_files, worth_looking_up
 from openclaw.config import Settings
 from openclaw.files.home import Home
 from openclaw.files.text import read_text
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile, parse
-from openclaw.models.base import Model
+from openclaw.models.base import Model, Request
 from openclaw.sessions.store import Session, SessionStore
-from openclaw.shapes import Change, Effect, Entry, Ledger, Mode
+from openclaw.shapes import Change, Effect, Entry, Ledger, Message, Mode
 from openclaw.skills.load import Skill, read_skills
 from openclaw.tools.policy import Policy
+from openclaw.tools.recall import flat, where
 from openclaw.tools.toolbox import Toolbox
 
 Ask = Callable[[str, Mapping[str, Any], Effect], bool]
@@ -54,6 +57,7 @@ class App:
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     notices: list[str] = field(default_factory=list)
     _model: Model | None = None
+    _recall: Recall | None = None
 
     @classmethod
     def open(
@@ -84,7 +88,7 @@ class App:
     def model(self) -> Model:
         """The model that answers; opened at first use."""
         if self._model is None:
-            self._model = _open_model(self.model_name, self.settings, self.home)
+            self._model = open_model(self.model_name, self.settings, self.home)
         return self._model
 
     @model.setter
@@ -93,13 +97,25 @@ class App:
 
     def use_model(self, name: str) -> None:
         """Take another model from the next turn on."""
-        self.close()
+        if self._model is not None:
+            self._model.close()
+            self._model = None
         self.model_name = name
 
     def close(self) -> None:
         if self._model is not None:
             self._model.close()
             self._model = None
+        if self._recall is not None:
+            self._recall.close()
+            self._recall = None
+
+    @property
+    def recall(self) -> Recall:
+        """The search beside the turn; started when it is first asked."""
+        if self._recall is None:
+            self._recall = Recall(self.home)
+        return self._recall
 
     def skills(self) -> list[Skill]:
         return read_skills(self.home.skills)[0]
@@ -113,6 +129,7 @@ class App:
             todos=self.todos,
             notes=Notes(self.home.memory, today=lambda: self.now().date()),
             skills=_Shelf(self),
+            searcher=self.recall if self.settings.recall != "off" and self.use_memory else None,
             region=self.settings.web.region,
             results=self.settings.web.results,
         )
@@ -133,6 +150,9 @@ class App:
     def _turn(self, text: str, session: Session, material: str) -> Iterator[events.Event]:
         ledger = Ledger(read=dict(session.extra.get("read", {})))
         toolbox = self.toolbox(ledger)
+        seen = self._cues(text)
+        if self._looks_up(text, seen):
+            self.recall.start()  # first, so that it is ready when the model is
         card = self.model.card
         protocol = choose_protocol(self.settings.protocol, card)
         session.model = card.name
@@ -143,10 +163,10 @@ class App:
                 yield events.Notice(f"{SOURCES[name]} is missing; `openclaw init` puts it back")
         parts, changed = self._head(session, sources, protocol, toolbox, card.window)
         yield from (events.Notice(_cut_notice(part)) for part in parts if part.cut)
-        seen = self._cues(text)
-        context = self._context_block(sources, changed, material, seen.lines)
-        user = Entry("user", text, context=context, at=stamp())
         head = prompt.render(parts)
+        passages = yield from self._recalled(text, seen, parts, head, protocol, toolbox)
+        context = self._context_block(sources, changed, material, seen.lines, passages)
+        user = Entry("user", text, context=context, at=stamp())
         start = int(session.extra.get("history_from", 0))
         history, dropped = budget.fit(
             session.messages[start:],
@@ -164,7 +184,7 @@ class App:
             settings.max_steps, settings.max_tokens, settings.temperature, settings.think
         )
         loop = Loop(self.model, protocol, toolbox, head, lambda: self._receipt(ledger), limits)
-        turn = Turn(user, prompt.hard_rules(sources), seen)
+        turn = Turn(user, prompt.hard_rules(sources), seen, found=bool(passages))
         new_title = not session.title
         yield from self._kept(loop.run(history, turn), session, ledger)
         if new_title and session.title:
@@ -206,12 +226,53 @@ class App:
         files = [self.home.relative(path) for path in visible_files(self.home, self.home.root)]
         return cues(text, files, skills, lists, open_todos)
 
+    def _recalled(
+        self,
+        text: str,
+        seen: Cues,
+        parts: Sequence[prompt.Part],
+        head: str,
+        protocol: StepProtocol,
+        toolbox: Toolbox,
+    ) -> Generator[events.Event, None, list[str]]:
+        """Passages for the tail. While they are looked for, the model reads the head."""
+        known = {*SOURCES.values()} - {part.path for part in parts if part.cut}
+        if not self._looks_up(text, seen, known):
+            return []
+        self.recall.begin(text, known, long_files(self.home, seen))
+        if not self.recall.answered:
+            tools = protocol.demand(Turn(Entry("user", text)), toolbox).tools
+            request = Request((Message("system", head), Message("user", text)), tools)
+            for waiting in self.model.warm(request):
+                yield events.Notice(waiting.message)
+        found = self.recall.passages()
+        yield from (events.Notice(line) for line in self.recall.news())
+        if found:
+            yield events.Retrieval(tuple(found))
+        return [f"{where(passage)}: {flat(passage['text'])}" for passage in found]
+
+    def _looks_up(
+        self, text: str, seen: Cues, known: Collection[str] = tuple(SOURCES.values())
+    ) -> bool:
+        """Whether a prompt is looked up, as there may be more about it than in these files."""
+        if self.settings.recall != "auto" or not self.use_memory:
+            return False
+        if long_files(self.home, seen):
+            return True
+        return worth_looking_up(text, seen) and has_more(self.home, self.settings, known)
+
+    def rest(self) -> None:
+        """Use the time until the next prompt for the index."""
+        if self._looks_up("anything", Cues()):
+            self.recall.rest()
+
     def _context_block(
         self,
         sources: Mapping[str, prompt.Source],
         changed: Sequence[str],
         material: str,
         notes: Sequence[str],
+        passages: Sequence[str] = (),
     ) -> str:
         if self.settings.language != "auto":
             notes = [*notes, f"Answer in {self.settings.language}."]
@@ -220,7 +281,8 @@ class App:
             prompt.hard_rules(sources),
             [todo.text for todo in self._due()] if self.use_memory else [],
             changed,
-            notes=notes,
+            passages,
+            notes,
         )
         return f"{block}\n\n{material}" if material else block
 
@@ -311,26 +373,6 @@ class _Shelf:
 
     def body(self, name: str) -> str:
         return next(skill.body for skill in self.app.skills() if skill.name == name)
-
-
-def _open_model(name: str, settings: Settings, home: Home) -> Model:
-    import os
-
-    from openclaw.models.choose import choose
-
-    return choose(
-        name,
-        host=settings.ollama.host,
-        window=settings.window,
-        keep_alive=settings.keep_alive,
-        openai_base_url=settings.openai.base_url,
-        api_key=os.environ.get(settings.openai.api_key_env, ""),
-        threads=settings.embedded.threads,
-        kv_folder=home.private / "cache" / "kv",
-        kv_mb=settings.embedded.kv_cache_mb,
-        api_key_env=settings.openai.api_key_env,
-        fallbacks=settings.fallbacks,
-    )
 
 
 def _cut_notice(part: prompt.Part) -> str:

@@ -7,6 +7,7 @@ from openclaw.shapes import Ledger
 from openclaw.tools.calculate import calculate
 from openclaw.tools.files import FileTools
 from openclaw.tools.knowledge import KnowledgeTools, NoteStore, SkillShelf, TodoStore
+from openclaw.tools.recall import RecallTools, Searcher
 from openclaw.tools.toolbox import Tool, tool
 from openclaw.tools.web import Search, WebTools, ddgs_search
 
@@ -18,13 +19,16 @@ def build_tools(
     todos: TodoStore,
     notes: NoteStore,
     skills: SkillShelf,
+    searcher: Searcher | None = None,
     search: Search = ddgs_search,
     region: str = "wt-wt",
     results: int = 3,
 ) -> list[Tool]:
-    """The tools over one home; what they do is written into the ledger."""
+    """The tools over one home; what they do is written into the ledger. Without a searcher there
+    are no tools that search memory."""
     return [
         *FileTools(home, ledger).tools(),
+        *(RecallTools(searcher).tools() if searcher else ()),
         *KnowledgeTools(home, ledger, todos, notes, skills).tools(),
         tool(calculate),
         *WebTools(ledger, region, results, search).tools(),

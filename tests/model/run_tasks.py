@@ -53,7 +53,9 @@ def _talk(task: Task, app: App) -> Outcome:
     session = app.sessions.new(None, "")
     answer, tools, changed = "", [], []
     began = time.monotonic()
-    for text in task.prompts:
+    for number, text in enumerate(task.prompts):
+        if number and task.new_sessions:
+            session = app.sessions.new(None, "")
         try:
             for event in app.ask(text, session):
                 if isinstance(event, ToolStart):
@@ -64,6 +66,7 @@ def _talk(task: Task, app: App) -> Outcome:
         except OpenclawError as error:
             answer = f"error: {error}"
     seconds = time.monotonic() - began
+    app.recall.close()
     result = Result(answer, app.home.root, tuple(tools), tuple(dict.fromkeys(changed)))
     steps = [line for entry in session.messages for line in _lines(entry)]
     steps.append(f"changed: {', '.join(result.changed) or 'nothing'}")

@@ -46,6 +46,8 @@ class Task:
     prompts: tuple[str, ...]
     check: Callable[[Result], bool]
     files: dict[str, str] = field(default_factory=dict)
+    new_sessions: bool = False
+    """Whether each prompt begins a session of its own."""
 
 
 TODO = """\
@@ -128,6 +130,34 @@ description: Logs an incident. Use when something broke and is to be logged.
        LOG <what happened> / <who>
 
 2. Tell the user that it is logged.
+"""
+
+
+LOG = "".join(
+    f"2026-11-20 {8 + n // 60:02}:{n % 60:02} "
+    + (
+        "ERROR payments: card declined for order 88213\n"
+        if n == 211
+        else f"INFO {('web', 'mail', 'search')[n % 3]}: request {4000 + 7 * n} answered\n"
+    )
+    for n in range(300)
+)
+DAYS = {
+    "memory/2026-11-12.md": "# 2026-11-12\n\n"
+    "- Signed the lease for the office, the landlord is Mr Brandt.\n"
+    "- The new coffee machine takes 12 g of beans a cup.\n",
+    "memory/2026-11-17.md": "# 2026-11-17\n\n"
+    "- Talked to the tax adviser, the return is due on 31 January.\n"
+    "- Lena's school play is on 4 December at half past five.\n",
+    "memory/2026-11-19.md": "# 2026-11-19\n\n"
+    "- The bike is at the repair shop in Mill Lane, it will cost 85 euros.\n",
+}
+HAND_TYPED = """\
+things to do!
+
+* [ ] water the plants
+* [ ] take the glass to the bank
+- [x] pay the phone bill
 """
 
 
@@ -357,6 +387,76 @@ TASKS: tuple[Task, ...] = (
             "What does my colleague like to drink?",
         ),
         lambda r: r.says("green tea"),
+    ),
+    Task(
+        "next-session",
+        "memory",
+        ("Remember that my locker at the gym is number 63.", "Which locker do I have?"),
+        lambda r: r.says("63") and "63" in r.memories(),
+        new_sessions=True,
+    ),
+    Task(
+        "today-next-session",
+        "memory",
+        (
+            "Note for today: the plumber comes on Thursday at ten.",
+            "When does the plumber come?",
+        ),
+        lambda r: r.says("Thursday") and "plumber" in r.memories(),
+        new_sessions=True,
+    ),
+    Task(
+        "recall-day",
+        "recall",
+        ("When is Lena's play?",),
+        lambda r: r.says("4 December") or r.says("December 4"),
+        DAYS,
+    ),
+    Task(
+        "recall-meaning",
+        "recall",
+        ("How much will I have to pay for fixing my bicycle?",),
+        lambda r: r.says("85") and r.untouched,
+        DAYS,
+    ),
+    Task(
+        "recall-nothing",
+        "recall",
+        ("What is the capital of Spain?",),
+        lambda r: r.says("Madrid") and r.untouched,
+        DAYS,
+    ),
+    Task(
+        "recall-unknown",
+        "recall",
+        ("What is the name of my dentist?",),
+        lambda r: r.untouched and not r.says("Brandt") and not r.says("Lena"),
+        DAYS,
+    ),
+    Task(
+        "log-line",
+        "recall",
+        ("Which order had its card declined?",),
+        lambda r: r.says("88213") and r.untouched,
+        {"workspace/server.log": LOG},
+    ),
+    Task(
+        "log-named",
+        "recall",
+        ("What error is in server.log?",),
+        lambda r: r.says("declined") and r.untouched,
+        {"workspace/server.log": LOG},
+    ),
+    Task(
+        "todo-by-hand",
+        "todo",
+        ("I have watered the plants, mark it as done.",),
+        lambda r: (
+            "* [x] water the plants" in r.file("memory/TODO.md")
+            and "* [ ] take the glass to the bank" in r.file("memory/TODO.md")
+            and r.file("memory/TODO.md").startswith("things to do!\n\n* [x]")
+        ),
+        {"memory/TODO.md": HAND_TYPED},
     ),
     # skills
     Task(

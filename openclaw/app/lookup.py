@@ -1,0 +1,136 @@
+"""The search as a process of its own beside the turn: one JSON object a line in, one out.
+
+    python -m openclaw.app.lookup HOME
+
+The import of LlamaIndex takes a second and 100 MB, and llama.cpp holds the interpreter while it
+loads a model: beside it the search costs the turn nothing. When it is told to rest, until the next
+question, it watches the folders and makes the vectors that are missing. It ends with its input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from openclaw.app.opening import open_search
+from openclaw.config import load_settings
+from openclaw.errors import OpenclawError
+from openclaw.files.home import Home
+from openclaw.retrieval.door import load_llama
+from openclaw.retrieval.search import Search
+from openclaw.retrieval.watch import Watch
+from openclaw.shapes import ToolProblem
+
+MOST_PASSAGES = 3
+MOST_TOKENS = 400
+CHANGED = "changed\n"
+REST_SECONDS = 0.5
+"""How long it works on vectors before it listens for a question again."""
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the terminal is meant for the turn
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
+    sys.stdout = sys.stderr  # what a library prints is no answer
+    home = Home(Path(sys.argv[1]))
+    search = open_search(home, load_settings(home))
+    lines = _lines(sys.stdin)
+    load_llama()
+    folders = (home.memory, home.workspace)
+    with closing(search), closing(Watch(folders, lambda: lines.put(CHANGED))):
+        serve(search, lines, out)
+
+
+def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
+    """Answer questions until the input ends, which an empty line stands for."""
+    resting = False
+    while line := _next(lines, search, resting):
+        if line == CHANGED:
+            search.refresh()
+            continue
+        request = json.loads(line)
+        resting = request["do"] == "rest"
+        if not resting:
+            reply = answer(search, request)
+            out.write(json.dumps(reply, ensure_ascii=False) + "\n")
+            out.flush()
+
+
+def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply to one request: what was asked for, or a problem; and what the user should know."""
+    reply: dict[str, Any] = {"id": request["id"]}
+    try:
+        reply["result"] = WORK[request["do"]](search, request)
+    except (OpenclawError, ToolProblem, OSError) as error:
+        reply["problem"] = str(error)
+    reply["notices"], search.notices[:] = list(search.notices), []
+    return reply
+
+
+def _recall(search: Search, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if only := request["only"]:
+        question = request["question"]
+        named = [p for path in only for p in search.search(question, MOST_PASSAGES, path=path)]
+        return [asdict(passage) for passage in named[:MOST_PASSAGES]]
+    found = search.passages_for_prompt(
+        request["question"],
+        frozenset(request["skip"]),
+        most=MOST_PASSAGES,
+        tokens=MOST_TOKENS,
+        count=at_most_tokens,
+    )
+    return [asdict(passage) for passage in found]
+
+
+def _search(search: Search, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = search.search(request["question"], request["k"], path=request["path"])
+    return [asdict(passage) for passage in found]
+
+
+def _get(search: Search, request: Mapping[str, Any]) -> str:
+    return search.get(request["path"], request["start"], request["end"])
+
+
+WORK: Mapping[str, Callable[[Search, Mapping[str, Any]], Any]] = {
+    "recall": _recall,
+    "search": _search,
+    "get": _get,
+}
+
+
+def at_most_tokens(text: str) -> int:
+    """A number of tokens that a text hardly exceeds, without loading a tokenizer for it."""
+    return len(text.encode()) // 3 + 1
+
+
+def _next(lines: queue.Queue[str], search: Search, resting: bool) -> str:
+    """The next line; while there is none and it may rest, a slice of the missing vectors."""
+    left = 1 if resting else 0
+    while left and lines.empty():
+        left = search.embed(seconds=REST_SECONDS)
+    return lines.get()
+
+
+def _lines(stream: IO[str]) -> queue.Queue[str]:
+    lines: queue.Queue[str] = queue.Queue()
+
+    def read() -> None:
+        for line in stream:
+            lines.put(line)
+        lines.put("")
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines
+
+
+if __name__ == "__main__":
+    main()

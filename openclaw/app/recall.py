@@ -1,0 +1,190 @@
+"""What a turn knows of the search: a process beside it, started when it is first needed."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from openclaw.agent.cues import Cues
+from openclaw.app.opening import index_options
+from openclaw.config import Settings
+from openclaw.files.home import Home
+from openclaw.shapes import ToolProblem
+
+PATIENCE_SECONDS = 4.0
+"""How long a turn waits for passages once its model is ready."""
+TOOL_SECONDS = 60.0
+TODO_FILE = "memory/TODO.md"
+MOST_CHARACTERS = 1000
+"""Of a longer prompt the beginning is looked up."""
+
+LONG_FILE = 8_000
+"""Bytes; a page of read_file is somewhat more than that."""
+
+LATE = "memory is still being read; this answer does without it (openclaw memory index)"
+BROKEN = "memory could not be searched; see what is wrong: openclaw memory search WORDS"
+
+
+@dataclass(slots=True)
+class Recall:
+    """The search of a home, asked from outside. `notices` are for the user."""
+
+    home: Home
+    notices: list[str] = field(default_factory=list)
+    _process: subprocess.Popen[str] | None = None
+    _replies: queue.Queue[Mapping[str, Any]] = field(default_factory=queue.Queue)
+    _asked: int = 0
+    answered: bool = False
+    """Whether it has answered once; then the next answer takes only milliseconds."""
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None
+
+    def start(self) -> None:
+        """Start the process, which then gets ready by itself."""
+        if self._process is None:
+            self._start()
+
+    def begin(self, question: str, skip: Collection[str], only: Sequence[str] = ()) -> None:
+        """Start to look for what a prompt is about. `skip` are files that it knows already; with
+        `only` nothing but these files is searched."""
+        text = question[:MOST_CHARACTERS]
+        self._send("recall", question=text, skip=sorted(skip), only=list(only))
+
+    def passages(self, patience: float = PATIENCE_SECONDS) -> list[dict[str, Any]]:
+        """What was found for the question that was begun; nothing when it takes too long."""
+        try:
+            found: list[dict[str, Any]] = self._result(patience) or []
+        except ToolProblem:
+            self.notices.append(BROKEN)
+            return []
+        except TimeoutError:
+            self.notices.append(LATE)
+            return []
+        return found
+
+    def search(self, question: str, k: int, path: str = "") -> list[dict[str, Any]]:
+        """The best passages for a question. Raises ToolProblem when the search fails."""
+        return self._asked_now("search", question=question, k=k, path=path) or []
+
+    def get(self, path: str, start: int, end: int) -> str:
+        """Lines of an indexed file. Raises ToolProblem when there is none of that name."""
+        return str(self._asked_now("get", path=path, start=start, end=end))
+
+    def news(self) -> list[str]:
+        """The notices since the last look."""
+        told, self.notices = self.notices, []
+        return told
+
+    def rest(self) -> None:
+        """Let it use the time until the next question, for vectors that are missing."""
+        self._send("rest")
+
+    def close(self) -> None:
+        """End the process at once: what it has written is whole, the rest is derived anyway."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            with suppress(OSError):
+                _pipe(process.stdin).close()
+            process.wait()
+
+    def _asked_now(self, do: str, **values: Any) -> Any:
+        self._send(do, **values)
+        try:
+            return self._result(TOOL_SECONDS)
+        except TimeoutError:
+            raise ToolProblem("The search takes too long; use search_files.") from None
+
+    def _send(self, do: str, **values: Any) -> None:
+        self._asked += 1
+        line = json.dumps({"id": self._asked, "do": do, **values}, ensure_ascii=False) + "\n"
+        for _ in range(2):  # once more when the process has died meanwhile
+            process = self._process or self._start()
+            try:
+                stdin = _pipe(process.stdin)
+                stdin.write(line)
+                stdin.flush()
+            except OSError:
+                self.close()
+            else:
+                return
+
+    def _start(self) -> subprocess.Popen[str]:
+        self._replies = queue.Queue()
+        process = subprocess.Popen(
+            # -P: no module of the folder we were started in gets into the search
+            [sys.executable, "-P", "-m", "openclaw.app.lookup", str(self.home.root)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+        )
+        reader = threading.Thread(
+            target=_read, args=(_pipe(process.stdout), self._replies), daemon=True
+        )
+        reader.start()
+        self._process = process
+        return process
+
+    def _result(self, seconds: float) -> Any:
+        """The reply to the newest request; those to earlier ones, which came too late, are gone."""
+        while True:
+            try:
+                reply = self._replies.get(timeout=seconds)
+            except queue.Empty:
+                raise TimeoutError from None
+            if not reply:
+                self.close()
+                raise ToolProblem("The search has failed; use search_files.")
+            if reply["id"] != self._asked:
+                continue
+            self.answered = True
+            self.notices += reply["notices"]
+            if "problem" in reply:
+                raise ToolProblem(reply["problem"])
+            return reply["result"]
+
+
+def worth_looking_up(text: str, cues: Cues) -> bool:
+    """Whether a prompt may be about something remembered: code has not yet told what it wants."""
+    told = cues.fact or cues.todos or cues.expression or cues.named or cues.skill
+    return not told and any(c.isalnum() for c in text)
+
+
+def long_files(home: Home, cues: Cues) -> list[str]:
+    """The files that a question names and that are too long to be read in one go: a small model
+    takes the first page for the whole, so that what fits the question is looked up in them."""
+    named = cues.named if cues.asks else ()
+    return [path for path in named if (home.root / path).stat().st_size > LONG_FILE]
+
+
+def has_more(home: Home, settings: Settings, known: Collection[str]) -> bool:
+    """Whether the index would hold a file that a prompt does not know already. To-dos do not count:
+    the tool for them shows them. Ends at the first such file."""
+    from openclaw.retrieval.scan import find_files
+
+    known = {TODO_FILE, *known}
+    files = find_files(home, index_options(settings))
+    return any(found.path not in known and found.stat.st_size for found in files)
+
+
+def _read(stream: IO[str], replies: queue.Queue[Mapping[str, Any]]) -> None:
+    with stream, suppress(ValueError):  # not JSON: the process is of no use any more
+        for line in stream:
+            replies.put(json.loads(line))
+    replies.put({})
+
+
+def _pipe(stream: IO[str] | None) -> IO[str]:
+    if stream is None:
+        raise AssertionError("the process was started with pipes")
+    return stream
