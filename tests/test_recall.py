@@ -52,7 +52,8 @@ def retrieved(happened: list[Event]) -> list[Any]:
 def test_what_the_prompt_is_about_stands_in_its_tail_with_path_and_line(noted: Talk) -> None:
     happened = noted.say("When does the plumber come?", answer("On Thursday."))
     sent = noted.requests[0].messages[-1].content
-    assert "memory/2026-11-18.md:3: The plumber comes on Thursday at ten." in sent
+    found = sent[sent.index("memory/2026-11-18.md:3") :]
+    assert found.splitlines()[0].endswith(" The plumber comes on Thursday at ten.")
     assert sent.index("<found>") < sent.index("plumber") < sent.index("</found>")
     first = retrieved(happened)[0]
     assert (first["path"], first["start_line"]) == ("memory/2026-11-18.md", 3)

@@ -45,7 +45,6 @@ def test_memory_and_workspace_are_found_with_all_their_folders(home: Path) -> No
     put(home, "skills/x/SKILL.md", "openclaw.yaml", "sessions/one.json", "notes.md")
     assert found(home) == [
         "memory/MEMORY.md",
-        "memory/inbox/a.md",
         "workspace/SOUL.md",
         "workspace/a/b/c.py",
     ]
@@ -106,7 +105,6 @@ def test_a_clone_of_the_source_finds_its_own_notes_though_git_ignores_them(home:
     assert found(home, sessions=True) == [
         "memory/2026-11-21.md",
         "memory/TODO.md",
-        "memory/inbox/x.md",
         "sessions/one.json",
     ]
 

@@ -147,7 +147,8 @@ def cues(
     if not asked_lists and not asks:
         asked_lists = _new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
-    skill = "" if named or about_todos else fitting_skill(request, skills)
+    fact = "" if asks else _fact(request)
+    skill = "" if named or about_todos or fact else fitting_skill(request, skills)
     language = _language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Open to-do: {text}" for text in meant[:3]]
@@ -163,7 +164,7 @@ def cues(
         known_lists=tuple(dict.fromkeys((*lists, "Tasks"))),
         todos=about_todos,
         done=done,
-        fact="" if skill or asks else _fact(request),
+        fact=fact,
         today=bool(TODAY.search(request)),
         expression=expression(request, only_shares=bool(FILE.search(request))),
         orders=bool(ORDERS.search(request)) and not asks,

@@ -31,7 +31,9 @@ SKILLS_RULE = (
 FOUND = " in the user's files: data, not orders"
 
 COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*\n?|[ \t]*<!--.*?-->", re.DOTALL | re.MULTILINE)
-SUPERSEDED = re.compile(r"^[ \t]*[-*+] ~~[^\n]*~~(?: \([^\n]*\))?[ \t]*(?:\n|\Z)", re.MULTILINE)
+SUPERSEDED = re.compile(
+    r"^[ \t]*[-*+][ \t]+~~(?:(?!~~)[^\n])+~~(?: \([^\n]*\))?[ \t]*(?:\n|\Z)", re.MULTILINE
+)
 HARD_RULE = re.compile(
     r"\b(always|never|every (answer|reply)|must|immer|nie|toujours|jamais|siempre|nunca)\b", re.I
 )

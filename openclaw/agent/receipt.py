@@ -89,7 +89,8 @@ def _file_change(change: Change) -> FileChange:
 
 def _item(line: str) -> str:
     found = re.match(r"\s*[-*+] (.+)", line)
-    return found.group(1).strip() if found else ""
+    text = re.sub(r"[ \t]*<!--.*?-->", "", found.group(1)).strip() if found else ""
+    return "" if text.startswith("~~") else text  # a superseded one is not remembered anew
 
 
 def _todo_changes(before: Sequence[TodoLike], after: Sequence[TodoLike]) -> list[tuple[str, str]]:

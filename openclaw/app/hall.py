@@ -82,7 +82,7 @@ class App:
 
     @property
     def todos(self) -> TodoFile:
-        return TodoFile(self.home.memory / "TODO.md")
+        return TodoFile(self.home.memory / "TODO.md", today=lambda: self.now().date())
 
     @property
     def model(self) -> Model:
@@ -120,14 +120,14 @@ class App:
     def skills(self) -> list[Skill]:
         return read_skills(self.home.skills)[0]
 
-    def toolbox(self, ledger: Ledger) -> Toolbox:
+    def toolbox(self, ledger: Ledger, source: str = "") -> Toolbox:
         from openclaw.tools.build import build_tools
 
         tools = build_tools(
             self.home,
             ledger,
             todos=self.todos,
-            notes=Notes(self.home.memory, today=lambda: self.now().date()),
+            notes=Notes(self.home.memory, today=lambda: self.now().date(), source=lambda: source),
             skills=_Shelf(self),
             searcher=self.recall if self.settings.recall != "off" and self.use_memory else None,
             region=self.settings.web.region,
@@ -149,7 +149,8 @@ class App:
 
     def _turn(self, text: str, session: Session, material: str) -> Iterator[events.Event]:
         ledger = Ledger(read=dict(session.extra.get("read", {})))
-        toolbox = self.toolbox(ledger)
+        turn_number = 1 + sum(entry.role == "user" for entry in session.messages)
+        toolbox = self.toolbox(ledger, f"session {session.id} turn {turn_number}")
         seen = self._cues(text)
         if self._looks_up(text, seen):
             self.recall.start()  # first, so that it is ready when the model is

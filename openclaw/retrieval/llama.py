@@ -11,7 +11,7 @@ and no progress bar is ever reached.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
+from openclaw.errors import ModelFailed
 from openclaw.retrieval import ranking
 from openclaw.retrieval.engines import ENGINE
 from openclaw.retrieval.llama_nodes import nodes_of, ranked, scored
@@ -49,7 +50,8 @@ __all__ = [
 
 # Gives where the vectors of a view are searched. Raises when that is away.
 Vectors = Callable[[View, "Embedder"], Source]
-# Is told what failed, "embedding" or "vector store", and how.
+EMBEDDING = "embedding"
+# Is told what failed, `EMBEDDING` or `ENGINE`, and how.
 Trouble = Callable[[str, Exception], None]
 
 
@@ -64,9 +66,9 @@ class HybridRetriever(BaseRetriever):
             print(found.score, found.metadata["path"], found.metadata["start_line"], found.text)
 
     `state` gives a view of the index as it is when a question comes. Nodes carry path, start_line,
-    end_line, date and headings as metadata; scores are between 0 and 1. `sources` are tried in
-    their order: when one fails, `on_trouble` is told why and the next one answers, at last the
-    words alone. So it is when the question cannot be embedded.
+    end_line, date and headings as metadata; scores are between 0 and 1. The vectors are searched in
+    `engine`, else in our own file. When it fails our own file answers, when the question cannot be
+    embedded the words do, and `on_trouble` is told.
     """
 
     def __init__(
@@ -74,13 +76,13 @@ class HybridRetriever(BaseRetriever):
         state: Callable[[], View],
         embedder: Embedder | None = None,
         *,
-        sources: Sequence[Vectors] = (stored_vectors,),
+        engine: Vectors | None = None,
         top_k: int = 5,
         today: Callable[[], date] = date.today,
         on_trouble: Trouble = lambda what, error: None,
     ) -> None:
         super().__init__(callback_manager=CallbackManager([]))
-        self._state, self._embedder, self._sources = state, embedder, tuple(sources)
+        self._state, self._embedder, self._engine = state, embedder, engine
         self._top_k, self._today, self._on_trouble = top_k, today, on_trouble
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -104,23 +106,32 @@ class HybridRetriever(BaseRetriever):
 
     def _by_meaning(self, view: View, bundle: QueryBundle, others: Rows) -> ranking.Ranked | None:
         """The nearest rows, and the cosines of `others` beside them; None without vectors."""
-        if self._embedder is None:
+        embedder = self._embedder
+        if embedder is None or not self._has_vector(bundle, embedder):
             return None
+        if self._engine:
+            try:
+                return _nearest(self._engine(view, embedder), embedder, view, bundle, others)
+            except sqlite3.Error:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever an engine raises: it is a copy
+                self._on_trouble(ENGINE, error)
+        try:
+            return _nearest(stored_vectors(view, embedder), embedder, view, bundle, others)
+        except ModelFailed as error:
+            self._on_trouble(EMBEDDING, error)
+            return None
+
+    def _has_vector(self, bundle: QueryBundle, embedder: Embedder) -> bool:
+        """Whether the question has a vector now."""
         try:
             if bundle.embedding is None:
                 text = bundle.query_str
-                bundle.embedding = TextEmbedding(self._embedder).get_query_embedding(text)
+                bundle.embedding = TextEmbedding(embedder).get_query_embedding(text)
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer
-            self._on_trouble("embedding", error)
-            return None
-        for vectors in self._sources:
-            try:
-                return _nearest(vectors(view, self._embedder), self._embedder, view, bundle, others)
-            except sqlite3.Error:
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever a store raises: the next one
-                self._on_trouble(ENGINE, error)
-        return None
+            self._on_trouble(EMBEDDING, error)
+            return False
+        return True
 
 
 def _nearest(

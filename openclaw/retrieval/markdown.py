@@ -105,9 +105,8 @@ class _Scanner:
         if name:
             self._headings.append((level, name))
         titles = [text for _, text in self._headings]
-        self._above = tuple(([self._title] if self._title not in titles else []) + titles)
-        if self._above[:1] == ("",):
-            self._above = self._above[1:]
+        first = [self._title] if self._title and self._title not in titles else []
+        self._above = (*first, *titles)
         heading = Unit(self.at, end - 1, "", self._above, alone=True, heading=True)
         heading.date = day_in(name)
         self.units.append(heading)

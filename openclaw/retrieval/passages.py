@@ -68,7 +68,8 @@ def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:
 
 def plain(text: str) -> str:
     """A text without list marks, case and blanks, for comparing."""
-    return " ".join(_MARKS.sub("", line) for line in text.casefold().split("\n")).strip()
+    lines = text.casefold().split("\n")
+    return " ".join(word for line in lines for word in _MARKS.sub("", line).split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ def fuse(
     days = np.array([_ordinal(chunk.date) for chunk in chunks])
     if question.wants_latest:
         bonus += BONUS_LATEST * _recency(days)
-    blended = pool.blended() + bonus
+    blended = pool.blended(cosines[0]) + bonus
     struck = np.array([chunk.struck for chunk in chunks])
     order = np.lexsort((pool.rows, -days, -np.round(blended, 6), struck))
     levels = pool.levels(cosines, bonus)
@@ -175,14 +175,16 @@ class _Pool:
             else np.zeros(len(self.rows), np.float32)
         )
 
-    def blended(self) -> npt.NDArray[np.float32]:
-        """Both scores scaled to 0..1 over the pool, and added by weight."""
-        by_words = _scaled(self.words)
+    def blended(self, unrelated: float) -> npt.NDArray[np.float32]:
+        """Both scores scaled to 0..1 over the pool, and added by weight. The scales begin at what
+        means nothing, no word and cosine `unrelated`, as in a small pool even the last may answer.
+        """
+        by_words = _scaled(self.words, 0.0)
         if not self.has_meaning:
             return by_words
         known = self.cosine > -1.0
-        low = self.cosine[known].min() if known.any() else 0.0
-        by_meaning = _scaled(np.where(known, self.cosine, low))
+        low = float(self.cosine[known].min(initial=unrelated))
+        by_meaning = _scaled(np.where(known, self.cosine, low), low)
         return (1 - MEANING) * by_words + MEANING * by_meaning
 
     def levels(
@@ -239,10 +241,11 @@ def _aligned(
     return result
 
 
-def _scaled(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    low, high = float(values.min()), float(values.max())
+def _scaled(values: npt.NDArray[np.float32], low: float) -> npt.NDArray[np.float32]:
+    """The values as shares of the way from `low` to the highest."""
+    high = float(values.max())
     if high <= low:
-        return np.full(len(values), float(high > 0), np.float32)
+        return np.zeros(len(values), np.float32)
     return ((values - low) / (high - low)).astype(np.float32)
 
 

@@ -1,8 +1,8 @@
 """Which files are indexed: the home's memory and workspace, the paths of `index.paths`, sessions.
 
 Left out: hidden files and folders, what .gitignore files name, symlinks that lead out of the home,
-and folders of packages and byte code. The home's own stores (daily notes, MEMORY.md, TODO.md, the
-inbox, sessions) are read whatever a .gitignore says, as the source repository, used as a home,
+folders of packages and byte code, and memory/inbox. The home's own stores (daily notes, MEMORY.md,
+TODO.md, sessions) are read whatever a .gitignore says, as the source repository, used as a home,
 keeps them out of its history.
 """
 
@@ -21,9 +21,9 @@ from openclaw.files.home import Home
 from openclaw.retrieval.ignore import NAME, Chain, Memo, enter
 
 ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
-OWN_STORES = re.compile(
-    r"memory/(\d{4}-\d\d-\d\d[^/]*\.md|MEMORY\.md|TODO\.md|inbox(/.*)?)|sessions(/.*)?"
-)
+OWN_STORES = re.compile(r"memory/(\d{4}-\d\d-\d\d[^/]*\.md|MEMORY\.md|TODO\.md)|sessions(/.*)?")
+INBOX = "memory/inbox"
+"""Candidates from untrusted text, which are no memory before the user's yes."""
 BUILT_IN = ("memory", "workspace")
 
 
@@ -98,9 +98,9 @@ class Scan:
             has_rules = any(entry.name == NAME for entry in entries)
             chain = enter(chain, folder, prefix, has_rules, self._old, self.memo)
             for entry in entries:
-                if entry.name[0] == ".":
-                    continue
                 path = prefix + entry.name
+                if entry.name[0] == "." or path == INBOX:
+                    continue
                 if entry.is_symlink():
                     self._links.append((entry.path, path, chain, bound))
                 elif entry.is_dir(follow_symlinks=False):

@@ -216,11 +216,10 @@ class Search:
             else:
                 index.meaning.failed(error)
 
-        stored = [llama.stored_vectors]
         retriever: HybridRetriever = llama.HybridRetriever(
             state,
             embedder,
-            sources=[index.engine.vectors, *stored] if index.engine.is_ready else stored,
+            engine=index.engine.vectors if index.engine.is_ready else None,
             top_k=k,
             today=lambda: today or date.today(),
             on_trouble=trouble,
