@@ -51,6 +51,11 @@ def test_values_are_typed_and_their_lines_known(home: Home) -> None:
     assert where["window"] == "default"
 
 
+def test_a_choice_is_taken_as_it_is_written(home: Home) -> None:
+    put(home, "recall: off\n")
+    assert load_settings(home).recall == "off"
+
+
 @pytest.mark.parametrize("written", ["no", "30", "2026-11-21", '"no"', "on", "1.5"])
 def test_a_text_is_taken_as_it_is_written(home: Home, written: str) -> None:
     put(home, f"language: {written}\n")

@@ -135,8 +135,8 @@ def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
 
 def _fit(value: Any, node: yaml.Node, kind: Any) -> Any:
     """The value as `kind`, None when it is of another one."""
-    if get_origin(kind) is Literal:
-        return value if value in get_args(kind) else None
+    if get_origin(kind) is Literal:  # by its text: YAML reads a bare off as false
+        return node.value if node.value in get_args(kind) else None
     if get_origin(kind) is tuple:
         if not isinstance(value, list):
             return None
