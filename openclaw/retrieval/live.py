@@ -123,6 +123,11 @@ class LiveIndex:
                 self._told.add(key)
                 self.notices.append(line)
 
+    def hush(self, key: str) -> None:
+        """Say nothing of this key."""
+        with self._lock:
+            self._told.add(key)
+
     def close(self) -> None:
         with self._lock:
             self.meaning.close()
@@ -138,7 +143,7 @@ class LiveIndex:
         from openclaw.retrieval.view import View
 
         try:
-            self.engine.vectors(View(snapshot), embedder)
+            self.engine.vectors(View(snapshot), embedder, patient=True)
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an engine raises: it is only a copy
