@@ -45,8 +45,8 @@ def search(
 ) -> None:
     """Find passages in memory, the workspace and `index.paths`, by words and by meaning.
 
-    A "quoted phrase" must stand there as it is. With --batch each line of output is the JSON list
-    of one query's passages.
+    Where a "quoted phrase" stands as it is comes first. With --batch each line of output is the
+    JSON list of one query's passages.
     """
     from openclaw.errors import UsageError
 
@@ -164,7 +164,10 @@ def _queries(batch: str) -> list[str]:
         raise UsageError(
             f"cannot read {batch}: {error.strerror}", "give a text file, or -"
         ) from None
-    return data.decode("utf-8", errors="replace").splitlines()
+    # Not splitlines(): a form feed in a question would put the answers out of step.
+    text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _counts(report: Any) -> dict[str, Any]:
@@ -211,7 +214,11 @@ def _show(passages: list[Passage], explain: bool) -> None:
         if passage.end_line > passage.start_line:
             lines += f"-{passage.end_line}"
         typer.echo(one_line(f"{passage.path}:{lines}  {passage.score:.2f}"))
-        typer.echo(f"    {one_line(flat(passage.text), SHOWN_CHARACTERS)}")
+        text = flat(passage.text)
+        if len(text) > SHOWN_CHARACTERS:
+            text = text[: SHOWN_CHARACTERS - 1] + "\u2026"
+        for line in text.splitlines():
+            typer.echo(f"    {one_line(line)}")
         if explain:
             ranks = ", ".join(
                 f"{name} rank {rank} ({score:.3f})" for name, (rank, score) in passage.ranks.items()

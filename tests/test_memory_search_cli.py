@@ -1,0 +1,361 @@
+"""`openclaw memory search`, `index` and `reindex` as a user types them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.cli.main import run
+from tests.fakes.ollama_server import FakeModel, FakeOllama
+
+FILES = {
+    "openclaw.yaml": "embedding: none\n",
+    "workspace/SOUL.md": "# Soul\n\nKind.\n",
+    "memory/2026-03-02.md": "# 2026-03-02\n\n- The boiler was serviced by Olsen.\n- Dentist.\n",
+    "memory/2026-05-09.md": "# 2026-05-09\n\n- The boiler leaks again.\n",
+    "workspace/trip.md": "# Trip\n\nThe ferry to Bergen\nleaves at noon.\n",
+}
+DAMAGED = "openclaw: the memory index was damaged and is built anew\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The home that OPENCLAW_HOME names in every test; it is searched by words only."""
+    root = tmp_path / "home"
+    for path, text in FILES.items():
+        write(root / path, text)
+    return root
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8", newline="")
+
+
+class Claw:
+    """Runs `memory` commands; `err` is what the last one said on stderr."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys = capsys
+        self.err = ""
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        left = run(["memory", *words])
+        out, self.err = self.capsys.readouterr()
+        assert left == code, self.err
+        return out
+
+    def found(self, *words: str) -> list[str]:
+        """PATH:LINE of what a search finds."""
+        return [place(passage) for passage in json.loads(self("search", *words, "--json"))]
+
+    def index(self, *words: str) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(self("index", *words, "--json"))
+        return report
+
+
+@pytest.fixture
+def claw(home: Path, capsys: pytest.CaptureFixture[str]) -> Claw:
+    return Claw(capsys)
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """Sets what stands on standard input."""
+
+    def set_input(data: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return set_input
+
+
+def place(passage: dict[str, Any]) -> str:
+    return f"{passage['path']}:{passage['start_line']}"
+
+
+# -------- search
+
+
+def test_a_passage_is_shown_with_its_place_and_score(claw: Claw) -> None:
+    first, *text = claw("search", "when", "does", "the", "ferry", "leave").splitlines()
+    place, score = first.split()
+    assert place == "workspace/trip.md:3-4"
+    assert 0 < float(score) <= 1
+    assert text == ["    The ferry to Bergen", "    leaves at noon."]
+    assert claw.err == ""
+
+
+def test_marks_and_comments_are_left_out_and_long_texts_are_cut(home: Path, claw: Claw) -> None:
+    write(home / "memory/long.md", f"- [x] pay Ada {'very ' * 100}soon <!-- fact, typed -->\n")
+    first, text = claw("search", "Ada").splitlines()
+    assert first.startswith("memory/long.md:1  ")
+    assert text.startswith("    pay Ada very very ")
+    assert text.endswith("\u2026")
+    assert len(text) == 404
+
+
+def test_json_is_what_programs_are_promised(claw: Claw) -> None:
+    (passage,) = json.loads(claw("search", "Bergen", "--json"))
+    assert 0 < passage.pop("score") <= 1
+    assert passage == {
+        "path": "workspace/trip.md",
+        "start_line": 3,
+        "end_line": 4,
+        "text": "The ferry to Bergen\nleaves at noon.",
+    }
+
+
+def test_nothing_found_is_no_error(claw: Claw) -> None:
+    assert claw("search", "chlorophyll") == ""
+    assert claw.err == "nothing found\n"
+    assert claw.found("chlorophyll") == []
+    assert claw.err == ""
+
+
+def test_where_a_quoted_phrase_stands_comes_first(home: Path, claw: Claw) -> None:
+    assert claw.found('"boiler was"')[0] == "memory/2026-03-02.md:3"
+    assert claw.found('"boiler leaks"')[0] == "memory/2026-05-09.md:3"
+
+
+def test_at_most_k_are_shown(claw: Claw) -> None:
+    assert len(claw.found("boiler", "-k", "1")) == 1
+    assert {"memory/2026-03-02.md:3", "memory/2026-05-09.md:3"} <= set(claw.found("boiler"))
+
+
+@pytest.mark.parametrize("path", ["memory/2026-05", "./memory/2026-05-09.md"])
+def test_a_path_narrows_the_search(claw: Claw, path: str) -> None:
+    assert claw.found("boiler", "--path", path) == ["memory/2026-05-09.md:3"]
+    assert claw.found("boiler", "--path", "workspace/") == []
+
+
+def test_a_path_may_be_typed_in_full(home: Path, claw: Claw) -> None:
+    assert claw.found("ferry", "--path", str(home / "workspace")) == ["workspace/trip.md:3"]
+
+
+@pytest.mark.parametrize("since", ["2026-04-01", "1 April 2026"])
+def test_since_takes_days_as_people_write_them(claw: Claw, since: str) -> None:
+    assert claw.found("boiler", "--since", since) == ["memory/2026-05-09.md:3"]
+
+
+def test_what_has_no_date_is_as_old_as_its_file(home: Path, claw: Claw) -> None:
+    assert claw.found("ferry", "--since", "last week") == ["workspace/trip.md:3"]
+    os.utime(home / "workspace/trip.md", (1_000_000_000, 1_000_000_000))
+    assert claw.found("ferry", "--since", "last week") == []
+
+
+def test_explain_tells_ranks_and_reasons(claw: Claw) -> None:
+    shown = claw("search", "boiler Olsen", "--explain", "-k", "1").splitlines()
+    assert len(shown) == 3
+    assert shown[2].startswith("    words rank 1 (")
+    assert shown[2].endswith("; 100% of the words, all words")
+    passage = json.loads(claw("search", "boiler Olsen", "--explain", "--json"))[0]
+    assert passage["date"] == "2026-03-02"
+    assert passage["ranks"]["words"]["rank"] == 1
+    assert passage["ranks"]["words"]["score"] > 0
+    assert passage["reason"] == "100% of the words, all words"
+
+
+def test_escape_sequences_of_a_file_do_not_reach_the_terminal(home: Path, claw: Claw) -> None:
+    write(home / "memory/evil.md", "- gotcha \x1b]0;owned\x07\x1b[2J\n")
+    assert "\x1b" not in claw("search", "gotcha", "--explain")
+    assert claw.found("gotcha") == ["memory/evil.md:1"]
+
+
+def test_an_edit_counts_at_once(home: Path, claw: Claw) -> None:
+    assert claw.found("ferry") == ["workspace/trip.md:3"]
+    write(home / "workspace/trip.md", "The train is full.\n")
+    assert claw.found("ferry") == []
+    assert claw.found("train") == ["workspace/trip.md:1"]
+
+
+def test_a_clock_that_was_set_back_hides_no_edit(home: Path, claw: Claw) -> None:
+    """The file was written in the future, and is edited to the same size and time."""
+    trip = home / "workspace/trip.md"
+    future = (4_000_000_000, 4_000_000_000)
+    os.utime(trip, future)
+    assert claw.found("ferry") == ["workspace/trip.md:3"]
+    trip.write_bytes(trip.read_bytes().replace(b"ferry", b"train"))
+    os.utime(trip, future)
+    assert claw.found("ferry") == []
+    assert claw.found("train") == ["workspace/trip.md:3"]
+
+
+def test_a_damaged_index_costs_a_notice(home: Path, claw: Claw) -> None:
+    claw.found("ferry")
+    index = home / ".openclaw/index/index.sqlite"
+    index.write_bytes(b"no database" * 2000)
+    assert claw.found("ferry") == ["workspace/trip.md:3"]
+    assert claw.err == DAMAGED
+    assert claw.found("ferry") == ["workspace/trip.md:3"]
+    assert claw.err == ""
+
+
+# -------- many questions
+
+
+def test_a_batch_answers_line_by_line(claw: Claw, typed: Callable[[bytes], None]) -> None:
+    typed(b"boiler leaks\r\n\r\nchlorophyll\n  \nthe ferry")
+    lines = [json.loads(line) for line in claw("search", "--batch", "-", "-k", "1").splitlines()]
+    assert [[place(passage) for passage in line] for line in lines] == [
+        ["memory/2026-05-09.md:3"], [], [], [], ["workspace/trip.md:3"],
+    ]  # fmt: skip
+    assert sorted(lines[0][0]) == ["end_line", "path", "score", "start_line", "text"]
+
+
+def test_a_batch_is_a_file_and_obeys_the_other_options(tmp_path: Path, claw: Claw) -> None:
+    queries = tmp_path / "queries.txt"
+    queries.write_bytes(b"boiler\nferry\n")
+    told = claw("search", "--batch", str(queries), "--path", "memory/2026-05", "--explain")
+    boiler, ferry = map(json.loads, told.splitlines())
+    assert [place(passage) for passage in boiler] == ["memory/2026-05-09.md:3"]
+    assert boiler[0]["reason"]
+    assert ferry == []
+
+
+def test_odd_characters_in_a_batch_keep_answers_in_step(
+    claw: Claw, typed: Callable[[bytes], None]
+) -> None:
+    typed("\ufeffferry\x0cBergen\u2028noon\n".encode() + b"boiler \xff leaks\n")
+    ferry, boiler = map(json.loads, claw("search", "--batch", "-", "-k", "1").split("\n")[:-1])
+    assert place(ferry[0]) == "workspace/trip.md:3"
+    assert place(boiler[0]) == "memory/2026-05-09.md:3"
+
+
+def test_an_empty_batch_has_no_answers(claw: Claw, typed: Callable[[bytes], None]) -> None:
+    typed(b"")
+    assert claw("search", "--batch", "-") == ""
+
+
+# -------- wrong words
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "say what to look for"),
+        (["   "], "say what to look for"),
+        (["boiler", "--batch", "-"], "say what to look for"),
+        (["--batch", "no/such/file"], "cannot read no/such/file"),
+        (["--batch", "."], "cannot read ."),
+        (["boiler", "--since", "soon"], "soon is not a date"),
+        (["boiler", "-k", "0"], "-k"),
+        (["boiler", "-k", "many"], "-k"),
+    ],
+)
+def test_wrong_words_are_usage_errors(claw: Claw, words: list[str], told: str) -> None:
+    assert claw("search", *words, code=2) == ""
+    assert told in claw.err
+
+
+def test_without_a_home_there_is_nothing_to_search(
+    tmp_path: Path, claw: Claw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENCLAW_HOME", str(tmp_path / "nowhere"))
+    for words in (["search", "boiler"], ["index"], ["reindex"]):
+        assert claw(*words, code=6) == ""
+        assert "nowhere" in claw.err
+
+
+def test_wrong_settings_are_told(home: Path, claw: Claw) -> None:
+    write(home / "openclaw.yaml", "index:\n  vectors: qdrant\n")
+    claw("search", "boiler", code=2)
+    assert "index.vectors" in claw.err
+
+
+# -------- homes
+
+
+def test_a_folder_with_only_notes_can_be_searched(
+    tmp_path: Path, claw: Claw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "notes"
+    write(folder / "memory/2026-01-02.md", "- The plumber comes on Thursday.\n")
+    monkeypatch.delenv("OPENCLAW_HOME")
+    monkeypatch.chdir(folder)
+    assert claw.found("plumber") == ["memory/2026-01-02.md:1"]
+    assert claw.index()["files"] == 1
+    assert sorted(path.name for path in folder.iterdir()) == [".openclaw", "memory"]
+
+
+def test_without_an_embedding_model_words_answer_and_one_line_says_so(
+    home: Path, claw: Claw
+) -> None:
+    (home / "openclaw.yaml").unlink()
+    assert claw.found("ferry") == ["workspace/trip.md:3"]
+    assert claw.err == (
+        "openclaw: no embedding model is installed, search goes by words only"
+        " (openclaw models pull all-minilm-l6-v2)\n"
+    )
+
+
+def test_a_meaning_is_found_by_the_model_that_the_settings_name(
+    home: Path, claw: Claw, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.models.append(FakeModel("nomic-embed-text:latest", dimensions=32))
+    write(home / "openclaw.yaml", "embedding: ollama/nomic-embed-text\n")
+    (passage, *_) = json.loads(claw("search", "boiler leaks", "--explain", "--json"))
+    assert sorted(passage["ranks"]) == ["meaning", "words"]
+    assert claw.err == ""
+
+
+def test_an_embedding_server_that_is_away_costs_a_notice(home: Path, claw: Claw) -> None:
+    write(home / "openclaw.yaml", "embedding: ollama/nomic-embed-text\n")
+    assert claw.found("ferry") == ["workspace/trip.md:3"]
+    assert "no Ollama answers" in claw.err
+    assert "search goes by words only" in claw.err
+    assert claw.err.count("\n") == 1
+
+
+# -------- index and reindex
+
+
+def test_index_tells_what_changed(home: Path, claw: Claw) -> None:
+    report = claw.index()
+    assert report.pop("seconds") >= 0
+    chunks = report.pop("chunks")
+    assert report == {"files": 4, "added": 4, "changed": 0, "removed": 0, "problems": []}
+    (home / "memory/2026-05-09.md").unlink()
+    write(home / "workspace/trip.md", "One line.\n")
+    write(home / "workspace/new.txt", "Another.\n")
+    told = claw("index")
+    assert "of 4 files (1 added, 1 changed, 1 removed), " in told
+    assert int(told.split()[0]) < chunks
+    assert "of 4 files (nothing has changed), " in claw("index")
+
+
+@pytest.mark.parametrize("words", [["reindex"], ["index", "--force"]])
+def test_every_file_can_be_read_anew(claw: Claw, words: list[str]) -> None:
+    claw.index()
+    report = json.loads(claw(*words, "--json"))
+    assert (report["files"], report["changed"]) == (4, 4)
+    assert claw.found("ferry") == ["workspace/trip.md:3"]
+
+
+def test_what_cannot_be_read_is_named_and_stops_nothing(home: Path, claw: Claw) -> None:
+    write(home / "openclaw.yaml", "embedding: none\nindex:\n  max_file_mb: 1\n")
+    (home / "memory/picture.md").write_bytes(b"\x89PNG\x00\x00" * 500)
+    write(home / "workspace/huge.md", "ferry\n" * 200_000)
+    (home / "workspace/broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+    problems = {each["path"]: each["problem"] for each in claw.index()["problems"]}
+    assert sorted(problems) == ["memory/picture.md", "workspace/broken.pdf", "workspace/huge.md"]
+    assert all(problems.values())
+    claw("index")
+    for path, problem in problems.items():
+        assert f"openclaw: {path}: {problem}\n" in claw.err
+    assert claw.found("ferry") == ["workspace/trip.md:3"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
+def test_a_loop_of_folders_ends(home: Path, claw: Claw) -> None:
+    (home / "workspace/deep").mkdir()
+    (home / "workspace/deep/loop").symlink_to(home / "workspace", target_is_directory=True)
+    (home / "workspace/self").symlink_to(home / "workspace/self")
+    assert claw.index()["files"] >= 4
+    assert claw.found("ferry") == ["workspace/trip.md:3"]
