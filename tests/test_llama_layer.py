@@ -314,12 +314,16 @@ def test_words_answer_alone_when_the_vector_fails(
 def test_nothing_of_llama_index_is_set_or_printed(
     home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    names = ("_llm", "_embed_model", "_callback_manager", "_node_parser", "_transformations")
+    before = [vars(Settings).get(name) for name in names]
+    for name in names:
+        setattr(Settings, name, None)
     search = Search(Home(home), IndexOptions(), WordEmbedder, home / ".openclaw")
     assert search.search("cat") and search.retriever().retrieve("boiler")
     search.close()
-    held = vars(Settings)
-    names = ("_llm", "_embed_model", "_callback_manager", "_node_parser", "_transformations")
-    assert all(held.get(name) is None for name in names)
+    assert all(vars(Settings).get(name) is None for name in names)
+    for name, value in zip(names, before, strict=True):
+        setattr(Settings, name, value)
     assert capfd.readouterr() == ("", "")
 
 

@@ -36,11 +36,13 @@ DAY = """# 2026-03-02
 - The cat eats at seven.
 """
 
+TRIP = "# Trip\n\nThe ferry to Bergen leaves at noon.\n"
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     write(tmp_path, "memory/2026-03-02.md", DAY)
-    write(tmp_path, "workspace/trip.md", "# Trip\n\nThe ferry to Bergen leaves at noon.\n")
+    write(tmp_path, "workspace/trip.md", TRIP)
     return tmp_path
 
 
@@ -144,6 +146,32 @@ def test_since_must_be_a_day(opened: Callable[..., Search]) -> None:
         opened().search("boiler", since="soon")
 
 
+def test_a_named_day_is_answered_by_its_lines_though_they_do_not_say_it(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/2026-03-03.md", "- Bought paint.\n- Called Ines.\n")
+    found = opened().search("what did I do on 3 March?", today=date(2026, 3, 9))
+    assert {*places(found)} == {"memory/2026-03-03.md:1", "memory/2026-03-03.md:2"}
+    assert opened().search("what did I do on 4 March?", today=date(2026, 3, 9)) == []
+
+
+def test_a_heading_comes_after_what_stands_below_it(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/trip.md", "# Volcano\n\n- We walk up the volcano at dawn.\n")
+    assert places(opened().search("volcano"))[0] == "memory/trip.md:3"
+
+
+def test_a_question_that_is_hardly_answered_gets_few_passages_or_half_of_those_asked_for(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(24)))
+    for n in range(12):
+        write(home, f"memory/volcano{n}.md", f"The volcano number {n} erupts.\n")
+    search = opened()
+    assert [len(search.search("volcano zebra", k)) for k in (2, 5, 20)] == [2, 3, 10]
+
+
 def test_a_very_long_question_is_read_at_both_ends(opened: Callable[..., Search]) -> None:
     log = " ".join(f"line{n}" for n in range(5000))
     embedder = WordEmbedder()
@@ -221,6 +249,7 @@ def test_a_file_that_changes_while_it_is_searched_is_searched_again(
 
 def test_many_threads_search_refresh_and_edit(home: Path, opened: Callable[..., Search]) -> None:
     search, faults, done = opened(WordEmbedder()), [], threading.Event()
+    written = DAY + TRIP + "".join(f"- note{n} boiler\n" for n in range(20))
     search.search("boiler", complete=True)
 
     def keep(work: Callable[[int], None]) -> None:
@@ -235,7 +264,7 @@ def test_many_threads_search_refresh_and_edit(home: Path, opened: Callable[..., 
 
     def look(step: int) -> None:
         for passage in search.search(f"boiler note{step % 20}"):
-            assert passage.text in DAY + "".join(f"- note{n} boiler\n" for n in range(step + 1000))
+            assert passage.text in written
 
     works = [
         lambda step: search.refresh() and None,

@@ -43,6 +43,7 @@ def main() -> None:
     sys.stdout = sys.stderr  # what a library prints is no answer
     home = Home(Path(sys.argv[1]))
     search = open_search(home, load_settings(home))
+    search.tell_news_only()
     lines = _lines(sys.stdin)
     load_llama()
     folders = (home.memory, home.workspace)

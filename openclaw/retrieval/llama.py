@@ -31,8 +31,10 @@ from openclaw.retrieval.llama_vectors import (
     stored_vectors,
 )
 from openclaw.retrieval.llama_words import StoredBM25
+from openclaw.retrieval.minilm import NAME as MINILM
 from openclaw.retrieval.question import read_question
-from openclaw.retrieval.vectors import Rows
+from openclaw.retrieval.tokens import words
+from openclaw.retrieval.vectors import Rows, usual_cosine
 from openclaw.retrieval.view import View
 
 if TYPE_CHECKING:
@@ -95,14 +97,30 @@ class HybridRetriever(BaseRetriever):
         if not view.snapshot.count:
             return []
         question = read_question(query_bundle.query_str, self._today())
+        days = view.rows_of(question.dates)
+        count = view.snapshot.count
         by_words = ranked(view, StoredBM25(view).retrieve(query_bundle))
+        by_words = ranking.with_days(by_words, days, count)
         by_meaning = self._by_meaning(view, query_bundle, by_words.rows)
-        covered = ranking.coverage(
-            question.words, view.postings, by_words.rows, view.snapshot.count
-        )
+        terms = question.words or (() if len(days) else words(question.text))
+        covered = ranking.coverage(terms, view.postings, by_words.rows, count, days)
         return ranking.fuse(
-            question, by_words, by_meaning, covered, view.chunks, limit=ranking.POOL
+            question,
+            by_words,
+            by_meaning,
+            covered,
+            view.chunks,
+            weak_limit=max(ranking.FEW, self._top_k // 2),
+            cosines=self._scale(view, query_bundle),
         )
+
+    def _scale(self, view: View, bundle: QueryBundle) -> tuple[float, float]:
+        """The cosines that mean nothing and the same, by what the question has with any text."""
+        if not self._embedder or not bundle.embedding or self._embedder.name == MINILM:
+            return ranking.COSINES
+        vector = np.array(bundle.embedding, np.float32)
+        usual = usual_cosine(view.snapshot, self._embedder.name, vector)
+        return ranking.COSINES if usual is None else ranking.scale_from(usual)
 
     def _by_meaning(self, view: View, bundle: QueryBundle, others: Rows) -> ranking.Ranked | None:
         """The nearest rows, and the cosines of `others` beside them; None without vectors."""

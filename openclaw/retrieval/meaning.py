@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # After a failure the embedder is not asked for this long.
 REST_SECONDS = 30.0
 LAST_NAME = "embedder"
+# Keys of what is so until somebody changes it, and need not be said with every prompt.
+NONE, MISSING = STANDING = ("no embedder", "no vectors yet")
 
 Tell = Callable[[str, str], None]
 Progress = Callable[[int, int], None]
@@ -113,7 +115,7 @@ class Meaning:
         have, wanted = self.counts(snapshot)
         if have < wanted:
             self._tell(
-                "missing",
+                MISSING,
                 f"{have:,} of {wanted:,} passages have vectors, the others are found by their "
                 "words only; all get one with: openclaw memory index",
             )
@@ -137,7 +139,7 @@ class Meaning:
         choice = chosen if isinstance(chosen, Choice) else Choice(chosen)
         if choice.why_not:
             advice = f" ({choice.advice})" if choice.advice else ""
-            self._tell("embedder", f"{choice.why_not}{advice}")
+            self._tell(NONE, f"{choice.why_not}{advice}")
         return choice
 
     def _notice_change(self, store: Store, name: str) -> None:

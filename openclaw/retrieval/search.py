@@ -21,7 +21,7 @@ from openclaw.retrieval.embeddings import Choice, Embedder
 from openclaw.retrieval.engines import ENGINE
 from openclaw.retrieval.excerpt import indexed_name, numbered_lines
 from openclaw.retrieval.live import LiveIndex
-from openclaw.retrieval.meaning import Progress
+from openclaw.retrieval.meaning import STANDING, Progress
 from openclaw.retrieval.passages import Hit, Limits, Passage, distinct, for_prompt, passage_of
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.upkeep import IndexReport
@@ -68,6 +68,11 @@ class Search:
         """Lines for the user, each told once; whoever shows them may empty the list."""
         return self._index.notices
 
+    def tell_news_only(self) -> None:
+        """From now on no notice of what is so every time: no embedder, passages without vectors."""
+        for key in STANDING:
+            self._index.hush(key)
+
     def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
         """Read what changed since the last time; `force` reads all files anew. `on_progress` is
         told how many files of how many are done."""
@@ -104,7 +109,7 @@ class Search:
         Passages that have no vector yet are given one first, for at most `EMBED_SECONDS`, or all of
         them when `complete`. Raises UsageError for a `since` that is no day.
         """
-        wanted = _Wanted(_shortened(question), today, _prefix(self._home, path), _day(since))
+        wanted = _Wanted(_shortened(question), today, _prefix(self._home, path), _day(since), k)
         seconds = None if complete else EMBED_SECONDS
 
         def choose(hits: list[Hit]) -> list[Passage]:
@@ -119,12 +124,13 @@ class Search:
         most: int = 3,
         tokens: int = 400,
         count: Callable[[str], int] = lambda text: len(text) // 4 + 1,
+        today: date | None = None,
     ) -> list[Passage]:
         """What is worth saying to the model unasked: at most `most` passages and `tokens` in all,
         good enough each, none from the files `skip` (they stand in the prompt already)."""
         from openclaw.retrieval.ranking import RECALL_SCORE
 
-        wanted = _Wanted(_shortened(question), None, skip=frozenset(skip))
+        wanted = _Wanted(_shortened(question), today, k=most, skip=frozenset(skip))
         limits = Limits(most, tokens, RECALL_SCORE, count)
         return self._found(wanted, lambda hits: for_prompt(hits, limits), PROMPT_EMBED_SECONDS)
 
@@ -182,7 +188,7 @@ class Search:
             return []
         asked = self._index.meaning.question(wanted.question, snapshot)
         embedder, vector = asked or (None, None)
-        retriever = self._hybrid(lambda: view, embedder, wanted.today)
+        retriever = self._hybrid(lambda: view, embedder, wanted.today, wanted.k)
         fused = retriever.fused(view, load_llama().QueryBundle(wanted.question, embedding=vector))
         return list(zip(fused, view.chunks([one.row for one in fused]), strict=True))
 
@@ -206,7 +212,7 @@ class Search:
         state: Callable[[], View],
         embedder: Embedder | None,
         today: date | None,
-        k: int = 5,
+        k: int,
     ) -> HybridRetriever:
         llama, index = load_llama(), self._index
 
@@ -235,6 +241,7 @@ class _Wanted:
     today: date | None
     prefix: str = ""
     since: str = ""
+    k: int = 5
     skip: frozenset[str] = frozenset()
 
 

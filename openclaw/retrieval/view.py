@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from openclaw.retrieval.vectors import Floats, Mask, Rows
 
 if TYPE_CHECKING:
@@ -38,6 +40,16 @@ class View:
             self._chunks[chunk.row] = chunk
             self._rows[chunk.node_id] = chunk.row
         return [self._chunks[row] for row in rows]
+
+    def rows_of(self, spans: Sequence[tuple[str, str]]) -> Rows:
+        """The rows (int64[n]) whose day lies in one of the spans of ISO days, ends included."""
+        if not spans:
+            return np.empty(0, np.int64)
+        days = np.array(self.snapshot.dates(), dtype="U10")
+        within = np.any([(first <= days) & (days <= last) for first, last in spans], axis=0)
+        if self.allowed is not None:
+            within &= self.allowed
+        return np.flatnonzero(within)
 
     def row_of(self, node_id: str) -> int | None:
         """The row of a node, None when there is none (any more)."""
