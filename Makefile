@@ -46,6 +46,8 @@ bench: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.prompt
 	$(BIN)/python -m benchmarks.prefix
+	$(BIN)/python -m benchmarks.recall
+	$(BIN)/python -m benchmarks.index
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .coverage

@@ -1,26 +1,35 @@
-"""Time to the first token with the embedded model: cold, same process, new process.
+"""Time to the first token with the embedded model: cold, same process, new process, with recall.
 
-    python benchmarks/prefix.py [--model PATH] [--runs 3]
+    python -m benchmarks.prefix [--model PATH] [--runs 3]
 
 Each cold and each new process is a real one. The reference is the cold prefill of the same run:
 the head is read from its first token on. Loading the model is told apart, it is the same for all.
+
+The second table is of whole one-shot commands in a home of 10,000 passages, from their start on, by
+turns without and with recall. A question that nothing answers shows what the looking up costs; one
+that notes answer adds the reading of the passages themselves, whose tokens are told.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from benchmarks import notes
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 HEAD_CHARACTERS = 3300
 WINDOW = 4096
+CHUNKS = 10_000
 
 
 def main() -> None:
@@ -34,6 +43,7 @@ def main() -> None:
         print(json.dumps(measure(model, said.measure)))
     else:
         report(model, said.runs)
+        report_recall(model, said.runs)
 
 
 def report(model: Path, runs: int) -> None:
@@ -60,8 +70,10 @@ def report(model: Path, runs: int) -> None:
 
 
 def in_new_process(model: Path, cache: str) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--model", str(model), "--measure", cache]
-    run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    command = [sys.executable, "-m", "benchmarks.prefix", "--model", str(model), "--measure", cache]
+    run = subprocess.run(
+        command, capture_output=True, encoding="utf-8", check=False, cwd=REPOSITORY
+    )
     if run.returncode:
         raise SystemExit(run.stderr)
     result: dict[str, Any] = json.loads(run.stdout)
@@ -70,7 +82,6 @@ def in_new_process(model: Path, cache: str) -> dict[str, Any]:
 
 def measure(model: Path, cache: Path) -> dict[str, Any]:
     """In one process: load, ask, ask again. Seconds and tokens."""
-    sys.path.insert(0, str(REPOSITORY))
     from openclaw.models.embedded import EmbeddedModel
 
     engine = EmbeddedModel(model, window=WINDOW, cache_folder=cache)
@@ -98,6 +109,76 @@ def ask(engine: Any, question: str) -> tuple[float, int, int]:
     return first, usage.prompt_tokens, usage.cached_tokens
 
 
+def report_recall(model: Path, runs: int) -> None:
+    answered = notes.questions(1, CHUNKS)[0]
+    unanswered = "What is the capital of France?"
+    with tempfile.TemporaryDirectory(prefix="openclaw-bench-") as folder:
+        home = Path(folder)
+        list(openclaw("--home", str(home), "init", str(home)))
+        notes.make_home(home, CHUNKS)
+        chunks = notes.give_vectors(home)
+        kinds = [(recall, asked) for asked in (unanswered, answered) for recall in ("tool", "auto")]
+        one_shot(home, model, *kinds[0])  # saves the head, which later ones find
+        taken: dict[tuple[str, str], list[Shot]] = {kind: [] for kind in kinds}
+        for _ in range(runs):
+            for kind in kinds:
+                taken[kind].append(one_shot(home, model, *kind))
+    print(f"\none-shot, {chunks} passages      first token, s    later    reading, s    tokens")
+    for question in (unanswered, answered):
+        without = statistics.median(shot.first for shot in taken["tool", question])
+        for recall in ("tool", "auto"):
+            shots = taken[recall, question]
+            first = statistics.median(shot.first for shot in shots)
+            found = "notes answer" if question == answered else "nothing found"
+            name = f"{found}, recall {recall}"
+            reading = statistics.median(shot.reading for shot in shots)
+            later = first - without
+            print(f"{name:<32}{first:13.2f}{later:+9.2f}{reading:14.2f}{shots[0].tokens:10}")
+    print("\naim: 0.3 s later at most, but for the reading of what was found")
+
+
+class Shot(NamedTuple):
+    """Of one command: seconds from its start to the model's first token, and those of them that
+    the model read the prompt in; tokens of the prompt."""
+
+    first: float
+    reading: float
+    tokens: int
+
+
+def one_shot(home: Path, model: Path, recall: str, question: str) -> Shot:
+    """Ask once, in one step, and tell when the first token came: at the end less the time of the
+    reply, plus the time to its first token, as the model measured both."""
+    (home / "openclaw.yaml").write_text(f"recall: {recall}\n", encoding="utf-8")
+    began = time.perf_counter()
+    options = ("--output", "stream-json", "--max-steps", "1", "--model", str(model))
+    lines = openclaw("--home", str(home), *options, question)
+    for event in map(json.loads, lines):
+        if event["event"] == "notice" and "memory" in event["text"]:
+            raise SystemExit(event["text"])
+        if event["event"] == "done":
+            usage = event["usage"]
+            reading = usage["first_token_seconds"]
+            waited = time.perf_counter() - began - usage["total_seconds"]
+            shot = Shot(waited + reading, reading, usage["prompt_tokens"])
+    return shot
+
+
+def openclaw(*words: str) -> Iterator[str]:
+    """Run openclaw to its end and give its lines as they come."""
+    run = subprocess.Popen(
+        [sys.executable, "-m", "openclaw", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    with run:
+        yield from run.stdout or ()
+    if run.returncode:
+        raise SystemExit(f"openclaw {words[0]} ended with {run.returncode}")
+
+
 def head() -> str:
     """A system message of about 1,200 tokens: the starter's texts, then made-up notes."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(REPOSITORY.glob("workspace/*.md"))]
@@ -109,7 +190,6 @@ def head() -> str:
 
 
 def installed_model() -> Path:
-    sys.path.insert(0, str(REPOSITORY))
     from openclaw.models.catalog import default_installed
 
     found = default_installed()
