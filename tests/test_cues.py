@@ -233,10 +233,17 @@ def test_nothing_is_done_by_a_question_or_without_the_to_do(request_: str) -> No
         ("Don't forget that the door is open", "The door is open"),
         ("remember \u00e9l\u00e9onore is my aunt", "\u00c9l\u00e9onore is my aunt"),
         ("My code is 4711, please remember that.", "My code is 4711"),
+        ("Note for today: the plumber came", "The plumber came"),
+        ("Write down that the meter shows 4211.", "The meter shows 4211."),
     ],
 )
 def test_a_fact_to_remember_is_taken_in_its_own_words(request_: str, fact: str) -> None:
     assert seen(request_).fact == fact
+
+
+def test_a_note_for_today_is_kept_and_needs_no_skill_for_planning_the_day() -> None:
+    noted = cues("Note for today: plan the day", FILES, [("plan-day", "Plan the day.")], LISTS, ())
+    assert (noted.fact, noted.today, noted.skill) == ("Plan the day", True, "")
 
 
 @pytest.mark.parametrize(

@@ -211,6 +211,15 @@ def test_a_missing_home_says_how_to_make_one(tmp_path: Path) -> None:
     assert caught.value.exit_code == 6
 
 
+def test_a_folder_of_notes_can_be_searched_where_no_home_is(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "a.md").write_text("- x\n", encoding="utf-8")
+    nowhere = {"HOME": str(tmp_path / "none"), "USERPROFILE": str(tmp_path / "none")}
+    assert find_home(None, tmp_path, nowhere, notes=True).root == tmp_path
+    with pytest.raises(Damaged):
+        find_home(None, tmp_path, nowhere)
+
+
 def test_a_file_and_an_empty_folder_are_no_homes(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     (tmp_path / "empty").mkdir()

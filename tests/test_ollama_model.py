@@ -189,6 +189,31 @@ def test_loading_is_said_before_the_first_token_and_only_when_the_model_is_not_l
     assert fake_ollama.paths == asked_before_chat
 
 
+def test_getting_ready_reads_the_system_message_with_the_options_of_the_chat(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("Yes.")
+    model = make()
+    request = Request((Message("system", "Be brief."), Message("user", "Ready?")))
+    assert list(model.warm(request)) == [Waiting("loading model fake:1b")]
+    ask(model)
+    made = {asked.path: asked.body for asked in fake_ollama.requests}
+    assert made["/api/generate"]["system"] == "Be brief."
+    window = made["/api/chat"]["options"]["num_ctx"]
+    assert made["/api/generate"]["options"]["num_ctx"] == window
+
+
+def test_getting_ready_leaves_the_error_of_a_server_that_is_away_to_the_chat(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    model = make()
+    fake_ollama.__exit__(None, None, None)
+    said = list(model.warm(Request((Message("system", "Be brief."),))))
+    assert all("trying again" in waiting.message for waiting in said)
+    with pytest.raises(ServerAway):
+        ask(model)
+
+
 def test_a_model_loaded_with_another_window_is_loaded_anew(
     make: Make, fake_ollama: FakeOllama
 ) -> None:

@@ -77,6 +77,13 @@ def test_comments_stay_at_home() -> None:
     assert "Calm." in made and "Exact." in made and "\n\n\n" not in made
 
 
+def test_what_was_superseded_is_not_told_the_model() -> None:
+    text = "# Memory\n\n- ~~tea~~ (until 2026-11-21)\n* ~~milk~~\n- coffee, ~~not~~ black ~~now~~\n"
+    made = render(head(source("memory", text), "# Tools", (), 8192))
+    assert "tea" not in made and "milk" not in made
+    assert "- coffee, ~~not~~ black ~~now~~" in made
+
+
 @pytest.mark.parametrize("name", ["soul", "agents", "user", "memory"])
 def test_a_part_longer_than_its_share_is_cut_at_a_line_end_and_says_so(name: str) -> None:
     facts = [f"- fact number {n} about the user" for n in range(2000)]

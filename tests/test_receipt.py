@@ -95,6 +95,18 @@ def test_memories_are_the_new_lines_of_other_memory_files() -> None:
     assert made.memories == ("owns a cat", "called Ada")
 
 
+def test_a_memory_is_told_without_its_comment_and_what_it_replaces_not_at_all() -> None:
+    made = receipt(
+        (
+            "memory/MEMORY.md",
+            "- The standup is at 9:30\n",
+            "- ~~The standup is at 9:30~~ (until 2026-11-21)\n"
+            "- The standup is at 10 <!-- fact, 2026-11-21, typed -->\n",
+        )
+    )
+    assert made.memories == ("The standup is at 10",)
+
+
 def test_a_search_changes_nothing_but_is_told() -> None:
     made = receipt(searches=("weather in Bern",))
     assert made.searches == ("weather in Bern",)

@@ -283,6 +283,7 @@ class _Handler(BaseHTTPRequestHandler):
             "POST /api/show": self._show,
             "POST /api/pull": self._pull,
             "POST /api/chat": self._chat,
+            "POST /api/generate": lambda _: self._send({"response": "", "done": True}),
             "POST /api/embed": self._embed,
             "POST /api/embeddings": self._embed,
             "POST /v1/chat/completions": self._chat,
