@@ -151,6 +151,15 @@ def test_a_search_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
     recall.close()
 
 
+def test_a_question_about_a_long_file_is_looked_up_in_that_file(noted: Talk) -> None:
+    lines = [f"08:{n % 60:02} INFO request {n} answered\n" for n in range(400)]
+    lines[230] = "11:50 ERROR payments: card declined\n"
+    (noted.root / "workspace/server.log").write_text("".join(lines), "utf-8")
+    happened = noted.say("What error is in server.log?", answer("A card was declined."))
+    first = retrieved(happened)[0]
+    assert (first["path"], first["text"]) == ("workspace/server.log", lines[230].rstrip())
+
+
 def test_it_ends_with_the_app(noted: Talk) -> None:
     noted.say("When does the plumber come?", answer("On Thursday."))
     process = noted.app.recall._process

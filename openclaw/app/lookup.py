@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -79,8 +80,8 @@ def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _recall(search: Search, request: Mapping[str, Any]) -> list[dict[str, Any]]:
     if only := request["only"]:
-        question = request["question"]
-        named = [p for path in only for p in search.search(question, MOST_PASSAGES, path=path)]
+        asked = _without(request["question"], only)
+        named = [p for path in only for p in search.search(asked, MOST_PASSAGES, path=path)]
         return [asdict(passage) for passage in named[:MOST_PASSAGES]]
     found = search.passages_for_prompt(
         request["question"],
@@ -90,6 +91,13 @@ def _recall(search: Search, request: Mapping[str, Any]) -> list[dict[str, Any]]:
         count=at_most_tokens,
     )
     return [asdict(passage) for passage in found]
+
+
+def _without(question: str, paths: Sequence[str]) -> str:
+    """A question without the files that it names: no line of a file says the file's name, so that
+    those words would speak against all of them."""
+    names = [name for path in paths for name in (path, path.rsplit("/", 1)[-1])]
+    return re.sub("|".join(map(re.escape, names)), " ", question, flags=re.IGNORECASE)
 
 
 def _search(search: Search, request: Mapping[str, Any]) -> list[dict[str, Any]]:
