@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.agent.cues import Cues, cues, fitting_skill, is_question
+from openclaw.agent.cues import Cues, cues, is_question
+from openclaw.agent.shortlist import Blurb
 
 FILES = (
     "workspace/SOUL.md",
@@ -16,13 +17,13 @@ FILES = (
     "go.sum",
 )
 SKILLS = (
-    (
+    Blurb(
         "plan-day",
         "Turns open to-dos and recent notes into a short plan for today. Use when the user asks to "
         "plan the day, what to do today, or where to begin.",
     ),
-    ("bread-baking", "Scales a sourdough recipe. Use for flour, dough and oven questions."),
-    ("invoice", "Writes an invoice file from hours and a rate."),
+    Blurb("bread-baking", "Scales a sourdough recipe. Use for flour, dough and oven questions."),
+    Blurb("invoice", "Writes an invoice file from hours and a rate."),
 )
 LISTS = ("Errands", "Garden work")
 TODOS = ("Buy milk", "Call the dentist", "Water the tomato plants")
@@ -242,7 +243,7 @@ def test_a_fact_to_remember_is_taken_in_its_own_words(request_: str, fact: str) 
 
 
 def test_a_note_for_today_is_kept_and_needs_no_skill_for_planning_the_day() -> None:
-    noted = cues("Note for today: plan the day", FILES, [("plan-day", "Plan the day.")], LISTS, ())
+    noted = seen("Note for today: plan the day")
     assert (noted.fact, noted.today, noted.skill) == ("Plan the day", True, "")
 
 
@@ -328,7 +329,7 @@ def test_dates_ranges_telephone_numbers_and_parts_of_sums_are_none(request_: str
     ],
 )
 def test_a_skill_fits_by_the_words_that_it_shares(request_: str, skill: str) -> None:
-    assert fitting_skill(request_, SKILLS) == seen(request_).skill == skill
+    assert seen(request_).skill == skill
     assert f"The skill {skill} fits." in seen(request_).lines
 
 

@@ -34,11 +34,19 @@ ALL: frozenset[Effect] = frozenset({"read", "write", "network"})
 
 
 class Shelf:
-    def names(self) -> Sequence[str]:
-        return ["commit-message", "plan-day"]
+    names = offered = ("commit-message", "plan-day")
 
     def body(self, name: str) -> str:
         return f"# How to {name}"
+
+    def files(self, name: str) -> Sequence[str]:
+        return ()
+
+    def read(self, name: str, file: str) -> str:
+        raise AssertionError("there are no files")
+
+    def find(self, words: str) -> Sequence[tuple[str, str]]:
+        return ()
 
 
 class World:

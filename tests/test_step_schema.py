@@ -13,6 +13,7 @@ from openclaw.agent.cues import cues
 from openclaw.agent.json_steps import JsonSteps, step_schema
 from openclaw.agent.protocol import Turn
 from openclaw.app import App
+from openclaw.app.shelf import Shelf
 from openclaw.config import Settings
 from openclaw.files.home import Home
 from openclaw.models.base import Reply
@@ -61,7 +62,7 @@ class Case:
         self.box: Toolbox = app.toolbox(Ledger())
         self.steps = JsonSteps()
         files = ["notes/trip.md", "notes/plan.md", "memory/TODO.md"]
-        skills = [(skill.name, skill.description) for skill in app.skills()]
+        skills = Shelf(app.skills()).blurbs
         todos = [todo.text for todo in app.todos.items() if not todo.done]
         seen = cues(request, files, skills, app.todos.lists(), todos)
         self.turn = Turn(Entry("user", request), cues=seen)

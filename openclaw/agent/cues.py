@@ -13,20 +13,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from openclaw.agent.shortlist import MOST_LISTED, SHORT, SHORTLIST, Blurb, ranked
 from openclaw.agent.sums import expression
+from openclaw.agent.words import content_words
 
 FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
 DOMAIN = re.compile(r"\.(?:com|org|net|io|dev|eu|de|at|ch|fr|es|uk|edu|gov)$", re.I)
 NO_FILE = re.compile(r"(?:v?\d+(?:\.\d+)+[a-z]{1,4}\d*|[a-z]\.[a-z]|.*\.\..*)$", re.I)
 """9.30am, 2.5GB, 3.14rc1, e.g and well...so, which look like a file's name."""
-WORD = re.compile(r"[^\W_]{3,}")
-COMMON = frozenset(
-    """about after all also and any are ask asks before but call can does file files for from get
-    has have her him his how into its just let like make makes may more most much need needs new
-    not now one only other our out please put set she short should skill some than that the their
-    them then there these they this those use used user uses using was what when where which who
-    will with write writes you your""".split()
-)
 REMEMBER = re.compile(
     r"^(?:(?:please|can you|could you|bitte)\b[ ,]*)*(?:remember|keep in mind|don'?t forget|"
     r"note(?= that\b| for today\b| down\b|:)|make a note|(?:write|jot) down(?= that\b|:)|"
@@ -83,8 +77,6 @@ DONE_WORDS = re.compile(
     r"erledigt|fertig|abgehakt|gekauft|termin\u00e9|fait|hecho|fatto)\b",
     re.I,
 )
-SKILL_OVERLAP = 2
-"""Content words that request and skill must share; a word of the skill's name counts twice."""
 
 LANGUAGES = {
     "German": "der die das und ist nicht ein eine ich wie wo wer wann welche mir mein auf mit",
@@ -131,12 +123,12 @@ class Cues:
 def cues(
     request: str,
     files: Sequence[str],
-    skills: Sequence[tuple[str, str]] = (),
+    skills: Sequence[Blurb] = (),
     lists: Sequence[str] = (),
     todos: Sequence[str] = (),
 ) -> Cues:
-    """What the request's words point at. `files` are the home's paths, `skills` pairs of name and
-    description, `lists` the names of the to-do lists, `todos` the texts of the open ones."""
+    """What the request's words point at. `files` are the home's paths, `lists` the names of the
+    to-do lists, `todos` the texts of the open ones."""
     lines, named, missing = _files(request, files)
     asks = is_question(request)
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
@@ -148,11 +140,14 @@ def cues(
         asked_lists = _new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     fact = "" if asks else _fact(request)
-    skill = "" if named or about_todos or fact else fitting_skill(request, skills)
+    fitting = [] if named or about_todos or fact else ranked(request, skills)
+    skill = fitting[0].name if fitting else ""
     language = _language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Open to-do: {text}" for text in meant[:3]]
     lines += [f"The skill {skill} fits."] if skill else []
+    if len(skills) > MOST_LISTED:
+        lines += [f"Skill that may fit: {each.line(SHORT)}" for each in fitting[1:SHORTLIST]]
     lines += [f"Answer in {language}."] if language else []
     return Cues(
         lines=tuple(lines),
@@ -211,25 +206,13 @@ def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str], li
 
 def _meant(request: str, todos: Sequence[str]) -> list[str]:
     """The open to-dos of which at least half the content words are in the request."""
-    said = set(_words(request))
+    said = set(content_words(request))
     found = []
     for text in todos:
-        words = set(_words(text))
+        words = set(content_words(text))
         if words and len(words & said) * 2 >= len(words):
             found.append(text)
     return found
-
-
-def fitting_skill(request: str, skills: Sequence[tuple[str, str]]) -> str:
-    """The skill that shares most content words with the request, if it shares enough."""
-    wanted = set(_words(request))
-    best, best_score = "", SKILL_OVERLAP - 1
-    for name, about in skills:
-        in_name = wanted & set(_words(name))
-        score = 2 * len(in_name) + len(wanted & set(_words(about)) - in_name)
-        if score > best_score:
-            best, best_score = name, score
-    return best
 
 
 def _new_list(request: str) -> list[str]:
@@ -247,19 +230,6 @@ def _fact(request: str) -> str:
         return ""
     fact = " ".join(found.group("fact").split()).rstrip(" ?") if found else ""
     return fact[:1].upper() + fact[1:]
-
-
-def _words(text: str) -> list[str]:
-    words = (word.lower() for word in WORD.findall(text))
-    return [stem(word) for word in words if word not in COMMON]
-
-
-def stem(word: str) -> str:
-    """A word without the commonest English endings."""
-    for end in ("ing", "ies", "es", "ed", "s"):
-        if word.endswith(end) and len(word) - len(end) >= 4:
-            return word[: -len(end)]
-    return word
 
 
 def _language(said: set[str]) -> str:

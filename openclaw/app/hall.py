@@ -18,6 +18,7 @@ from openclaw.app.context import ContextReport, report
 from openclaw.app.heads import Heads
 from openclaw.app.opening import open_model
 from openclaw.app.recall import Recall, has_more, long_files, worth_looking_up
+from openclaw.app.shelf import Shelf
 from openclaw.config import Settings
 from openclaw.files.home import Home
 from openclaw.files.text import read_text
@@ -120,7 +121,7 @@ class App:
     def skills(self) -> list[Skill]:
         return read_skills(self.home.skills)[0]
 
-    def toolbox(self, ledger: Ledger, source: str = "") -> Toolbox:
+    def toolbox(self, ledger: Ledger, shelf: Shelf | None = None, source: str = "") -> Toolbox:
         from openclaw.tools.build import build_tools
 
         tools = build_tools(
@@ -128,7 +129,7 @@ class App:
             ledger,
             todos=self.todos,
             notes=Notes(self.home.memory, today=lambda: self.now().date(), source=lambda: source),
-            skills=_Shelf(self),
+            skills=shelf or Shelf(self.skills()),
             searcher=self.recall if self.settings.recall != "off" and self.use_memory else None,
             region=self.settings.web.region,
             results=self.settings.web.results,
@@ -150,8 +151,9 @@ class App:
     def _turn(self, text: str, session: Session, material: str) -> Iterator[events.Event]:
         ledger = Ledger(read=dict(session.extra.get("read", {})))
         turn_number = 1 + sum(entry.role == "user" for entry in session.messages)
-        toolbox = self.toolbox(ledger, f"session {session.id} turn {turn_number}")
-        seen = self._cues(text)
+        shelf = Shelf(self.skills(), text)
+        toolbox = self.toolbox(ledger, shelf, f"session {session.id} turn {turn_number}")
+        seen = self._cues(text, shelf)
         if self._looks_up(text, seen):
             self.recall.start()  # first, so that it is ready when the model is
         card = self.model.card
@@ -162,7 +164,7 @@ class App:
         for name in REQUIRED:
             if name not in sources:
                 yield events.Notice(f"{SOURCES[name]} is missing; `openclaw init` puts it back")
-        parts, changed = self._head(session, sources, protocol, toolbox, card.window)
+        parts, changed = self._head(session, sources, protocol, toolbox, shelf, card.window)
         yield from (events.Notice(_cut_notice(part)) for part in parts if part.cut)
         head = prompt.render(parts)
         passages = yield from self._recalled(text, seen, parts, head, protocol, toolbox)
@@ -215,8 +217,7 @@ class App:
             else:
                 happening = next(run, None)
 
-    def _cues(self, text: str) -> Cues:
-        skills = [(skill.name, skill.description) for skill in self.skills()]
+    def _cues(self, text: str, shelf: Shelf) -> Cues:
         lists: list[str] = []
         open_todos: list[str] = []
         with suppress(OSError):
@@ -225,7 +226,7 @@ class App:
         from openclaw.tools.paths import visible_files
 
         files = [self.home.relative(path) for path in visible_files(self.home, self.home.root)]
-        return cues(text, files, skills, lists, open_todos)
+        return cues(text, files, shelf.blurbs, lists, open_todos)
 
     def _recalled(
         self,
@@ -304,10 +305,10 @@ class App:
         sources: Mapping[str, prompt.Source],
         protocol: StepProtocol,
         toolbox: Toolbox,
+        shelf: Shelf,
         window: int,
     ) -> tuple[tuple[prompt.Part, ...], list[str]]:
-        skills = [(skill.name, skill.description) for skill in self.skills()]
-        fresh = prompt.head(sources, protocol.rules(toolbox), skills, window)
+        fresh = prompt.head(sources, protocol.rules(toolbox), shelf.blurbs, window)
         heads = Heads(self.home.private / "cache" / "heads")
         return heads.head(session, sources, fresh, protocol.name)
 
@@ -344,12 +345,13 @@ class App:
         """What the next request would be, part by part. Nothing is sent or saved."""
         card = self.model.card
         protocol = choose_protocol(self.settings.protocol, card)
-        toolbox = self.toolbox(Ledger())
+        shelf = Shelf(self.skills(), text)
+        toolbox = self.toolbox(Ledger(), shelf)
         sources = self._sources()
         seen = session or self.sessions.new(None, card.name)
         scratch = replace(seen, extra=dict(seen.extra), messages=list(seen.messages))
-        head, changed = self._head(scratch, sources, protocol, toolbox, card.window)
-        lines = self._cues(text).lines
+        head, changed = self._head(scratch, sources, protocol, toolbox, shelf, card.window)
+        lines = self._cues(text, shelf).lines
         user = Entry("user", text, context=self._context_block(sources, changed, "", lines))
         start = int(scratch.extra.get("history_from", 0))
         history = [m for entry in scratch.messages[start:] for m in protocol.wire(entry)]
@@ -361,19 +363,6 @@ class App:
             f"sessions/{seen.id}.json",
             protocol.wire(user),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Shelf:
-    """The home's skills as the tools see them, read anew each time."""
-
-    app: App
-
-    def names(self) -> list[str]:
-        return [skill.name for skill in self.app.skills()]
-
-    def body(self, name: str) -> str:
-        return next(skill.body for skill in self.app.skills() if skill.name == name)
 
 
 def _cut_notice(part: prompt.Part) -> str:

@@ -6,8 +6,9 @@ from openclaw.files.home import Home
 from openclaw.shapes import Ledger
 from openclaw.tools.calculate import calculate
 from openclaw.tools.files import FileTools
-from openclaw.tools.knowledge import KnowledgeTools, NoteStore, SkillShelf, TodoStore
+from openclaw.tools.knowledge import KnowledgeTools, NoteStore, TodoStore
 from openclaw.tools.recall import RecallTools, Searcher
+from openclaw.tools.skills import SkillShelf, SkillTools
 from openclaw.tools.toolbox import Tool, tool
 from openclaw.tools.web import Search, WebTools, ddgs_search
 
@@ -29,7 +30,8 @@ def build_tools(
     return [
         *FileTools(home, ledger).tools(),
         *(RecallTools(searcher).tools() if searcher else ()),
-        *KnowledgeTools(home, ledger, todos, notes, skills).tools(),
+        *KnowledgeTools(home, ledger, todos, notes).tools(),
+        *SkillTools(skills).tools(),
         tool(calculate),
         *WebTools(ledger, region, results, search).tools(),
     ]

@@ -1,8 +1,7 @@
-"""To-dos, memories and skills as tools. The rooms they come from meet here as protocols."""
+"""To-dos and memories as tools. The rooms they come from meet here as protocols."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -85,18 +84,12 @@ class NoteStore(Protocol):
     def remember(self, text: str, where: Where, /) -> Kept: ...
 
 
-class SkillShelf(Protocol):
-    def names(self) -> Sequence[str]: ...
-    def body(self, name: str, /) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class KnowledgeTools:
     home: Home
     ledger: Ledger
     todos: TodoStore
     notes: NoteStore
-    skills: SkillShelf
 
     def tools(self) -> list[Tool]:
         return [
@@ -114,7 +107,6 @@ class KnowledgeTools:
                 legal=self._legal_todos,
             ),
             tool(self.remember, forms=(Form("write", arguments=("fact", "where")),)),
-            tool(self.read_skill, legal=lambda: {"name": self.skills.names()}),
         ]
 
     def todo(
@@ -147,14 +139,6 @@ class KnowledgeTools:
         told = f"Remembered in {self.home.relative(kept.note.path)}, line {kept.note.line}."
         corrected = "; ".join(item.text for item in kept.superseded)
         return f"{told} It replaces, struck through: {corrected}" if corrected else told
-
-    def read_skill(self, name: str) -> str:
-        """Read the instructions of a skill before a task it fits."""
-        names = self.skills.names()
-        found = _skill_named(name, names)
-        if found is None:
-            raise ToolProblem(f"There is no skill {name}. Skills: {', '.join(names) or 'none'}.")
-        return f"Skill {found}:\n{self.skills.body(found)}"
 
     def _legal_todos(self) -> Mapping[str, Sequence[str]]:
         items = self.todos.items()
@@ -320,16 +304,3 @@ def _open_lines(items: Sequence[TodoItem]) -> str:
     done = len(items) - len(undone)
     lines.insert(0, "Open to-dos:" if lines else "No open to-dos.")
     return "\n".join([*lines, f"({done} done)"] if done else lines)
-
-
-def _skill_named(name: str, names: Sequence[str]) -> str | None:
-    plain = re.sub(r"[\s_]+", "-", name.strip().strip("\"'`").casefold())
-    plain = re.sub(r"^(?:read|use|skill|the|skills/)[-/]|/skill\.md$|-skill$", "", plain)
-    known = {each.casefold(): each for each in names}
-    for candidate in (name.strip().casefold(), plain):
-        if candidate in known:
-            return known[candidate]
-    near = difflib.get_close_matches(plain, known, n=1, cutoff=0.7)
-    within = [each for each in known if each in plain]
-    chosen = near or (within if len(within) == 1 else [])
-    return known[chosen[0]] if chosen else None

@@ -1,0 +1,89 @@
+"""Which skills fit a request: BM25 over their names, descriptions and examples, without a model.
+
+A small model reads a list of many skills badly and pays for it in every request, so that of more
+than `MOST_LISTED` only the few that may fit are named, beside the request and not in the head.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from openclaw.agent.words import content_words
+
+MOST_LISTED = 12
+"""So many skills are all listed in the head."""
+SHORTLIST = 4
+SHORT = 160
+"""Characters of a description in the shortlist."""
+NAME_WEIGHT = 2
+OVERLAP = 2
+"""Words that a request and a skill must share; one that is in the skill's name counts double."""
+# Descriptions are a sentence or two; the usual values, which longer texts than these need tuned.
+K1, B = 1.2, 0.75
+
+
+class Blurb(NamedTuple):
+    """What the model is told of a skill. `examples` are requests that it is for."""
+
+    name: str
+    about: str
+    examples: tuple[str, ...] = ()
+
+    def line(self, most: int) -> str:
+        """Name and description on one line, this of at most so many characters."""
+        about = plain(self.about)
+        if len(about) > most:
+            about = f"{about[: most - 1].rsplit(' ', 1)[0]}\u2026"
+        return f"{plain(self.name)}: {about}"
+
+
+def ranked(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
+    """The skills that share enough words with a request, best first."""
+    wanted = set(content_words(request))
+    if not wanted or not skills:
+        return []
+    texts = [_counts(skill) for skill in skills]
+    mean = sum(map(len, texts)) / len(texts) or 1.0
+    idf = {word: _idf(sum(word in text for text in texts), len(texts)) for word in wanted}
+    scored = []
+    for at, (skill, text) in enumerate(zip(skills, texts, strict=True)):
+        shared = wanted & text.keys()
+        if _overlap(shared, skill) >= OVERLAP:
+            norm = K1 * (1 - B + B * len(text) / mean)
+            score = sum(idf[word] * text[word] / (text[word] + norm) for word in shared)
+            scored.append((-score, at))
+    return [skills[at] for _, at in sorted(scored)]
+
+
+def found(words: str, skills: Sequence[Blurb]) -> list[Blurb]:
+    """The skills that a search for words finds, best first: one word in common is enough."""
+    wanted = set(content_words(words))
+    near = [skill for skill in skills if wanted & _counts(skill).keys()]
+    best = ranked(words, near)
+    return [*best, *(skill for skill in near if skill not in best)]
+
+
+def plain(text: str) -> str:
+    """A text on one line, without characters that cannot be seen: as a description, it must not be
+    able to write new entries, headings or orders into the prompt."""
+    seen = (" " if unicodedata.category(c) in ("Zl", "Zp", "Cc") else c for c in text)
+    return " ".join("".join(c for c in seen if unicodedata.category(c)[0] != "C").split())
+
+
+def _overlap(shared: set[str], skill: Blurb) -> int:
+    return len(shared) + len(shared & set(content_words(skill.name)))
+
+
+@lru_cache(maxsize=4096)
+def _counts(skill: Blurb) -> Counter[str]:
+    name = content_words(skill.name) * NAME_WEIGHT
+    return Counter([*name, *content_words(" ".join((skill.about, *skill.examples)))])
+
+
+def _idf(holders: int, count: int) -> float:
+    return math.log(1 + (count - holders + 0.5) / (holders + 0.5))

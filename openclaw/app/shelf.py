@@ -1,0 +1,82 @@
+"""The skills of one turn, as the tools see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from openclaw.agent.shortlist import MOST_LISTED, SHORTLIST, Blurb, found, ranked
+from openclaw.files.text import decode
+from openclaw.shapes import ToolProblem
+from openclaw.skills.load import Skill
+
+MOST_BYTES = 1_000_000
+DEEPEST = 3
+
+
+@dataclass
+class Shelf:
+    """The skills that the model may use in one turn. `request` is what the user asked for: of many
+    skills the model is only told of those that may fit it."""
+
+    skills: Sequence[Skill]
+    request: str = ""
+    _found: list[str] = field(default_factory=list)
+
+    @cached_property
+    def blurbs(self) -> list[Blurb]:
+        return [Blurb(skill.name, skill.description) for skill in self.skills]
+
+    @property
+    def names(self) -> list[str]:
+        return [skill.name for skill in self.skills]
+
+    @property
+    def offered(self) -> list[str]:
+        """The names that the model has been told: all of a few, else the shortlist of this request
+        and what it has found since."""
+        if len(self.skills) <= MOST_LISTED:
+            return self.names
+        near = [blurb.name for blurb in ranked(self.request, self.blurbs)[:SHORTLIST]]
+        return list(dict.fromkeys((*near, *self._found)))
+
+    def body(self, name: str) -> str:
+        return self._skill(name).body
+
+    def files(self, name: str) -> list[str]:
+        """The skill's other files, as paths below its folder."""
+        return sorted(_files(self._skill(name).path.parent))
+
+    def read(self, name: str, file: str) -> str:
+        """A text file of a skill. Raises ToolProblem for one that is none or leaves the folder."""
+        folder = self._skill(name).path.parent.resolve()
+        path = (folder / file).resolve()
+        if not path.is_relative_to(folder) or not path.is_file():
+            raise ToolProblem(f"Skill {name} has no file {file}.")
+        data = path.read_bytes()[: MOST_BYTES + 1]
+        if b"\0" in data or len(data) > MOST_BYTES:
+            raise ToolProblem(f"{file} is no text, or too long to be read.")
+        return decode(data)
+
+    def find(self, words: str) -> list[tuple[str, str]]:
+        """Names and descriptions of skills that are about some words, best first."""
+        near = found(words, self.blurbs)[:SHORTLIST]
+        self._found += [blurb.name for blurb in near]
+        return [(blurb.name, blurb.about) for blurb in near]
+
+    def _skill(self, name: str) -> Skill:
+        return next(skill for skill in self.skills if skill.name == name)
+
+
+def _files(folder: Path, prefix: str = "", depth: int = 1) -> list[str]:
+    names = []
+    for path in folder.iterdir():
+        if path.name.startswith(".") or path.is_symlink() or path.name == "__pycache__":
+            continue
+        if path.is_dir() and depth < DEEPEST:
+            names += _files(path, f"{prefix}{path.name}/", depth + 1)
+        elif path.is_file() and prefix + path.name.casefold() != "skill.md":
+            names.append(prefix + path.name)
+    return names

@@ -1,0 +1,43 @@
+"""Which of many skills fit a request, told by code."""
+
+from __future__ import annotations
+
+from openclaw.agent.cues import cues
+from openclaw.agent.shortlist import MOST_LISTED, Blurb, found, ranked
+
+PLAN = Blurb("plan-day", "Turns to-dos and notes into a short plan for today.")
+INVOICE = Blurb("invoice", "Writes an invoice file from hours and a rate.")
+RECIPES = [Blurb(f"recipe-{n}", "Cooks a plan of meals from notes.") for n in range(30)]
+MANY = [*RECIPES, PLAN, INVOICE]
+
+
+def names(blurbs: list[Blurb]) -> list[str]:
+    return [blurb.name for blurb in blurbs]
+
+
+def test_a_rare_word_counts_more_than_one_that_all_skills_have() -> None:
+    assert names(ranked("Turn my notes into a plan for the day", MANY))[0] == "plan-day"
+    assert names(ranked("write the invoice for ten hours", MANY))[0] == "invoice"
+
+
+def test_one_common_word_is_too_little_for_a_skill_to_be_taken_but_finds_it() -> None:
+    assert ranked("what is my rate", [PLAN, INVOICE]) == []
+    assert names(found("rate", MANY)) == ["invoice"]
+    assert found("the", MANY) == [] and ranked("", MANY) == []
+
+
+def test_examples_count_like_the_description() -> None:
+    deploy = Blurb("ship", "Releases software.", ("roll out the new version to staging",))
+    assert names(ranked("please roll out to staging", [*MANY, deploy])) == ["ship"]
+
+
+def test_of_many_skills_the_shortlist_stands_beside_the_request() -> None:
+    lines = cues("Turn my notes into a plan for the day", (), MANY).lines
+    assert lines[0] == "The skill plan-day fits."
+    near = [line for line in lines if line.startswith("Skill that may fit: recipe-")]
+    assert 1 <= len(near) <= 3 and near[0].endswith(": Cooks a plan of meals from notes.")
+
+
+def test_of_few_skills_no_line_repeats_what_the_head_says() -> None:
+    lines = cues("Turn my notes into a plan for the day", (), MANY[-MOST_LISTED:]).lines
+    assert lines == ("The skill plan-day fits.",)
