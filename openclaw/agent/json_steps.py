@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from openclaw.agent.forms import line_form
 from openclaw.agent.parse import Step, partial_answer, read_step
 from openclaw.agent.protocol import Demand, Turn, as_call, with_context
 from openclaw.models.base import Reply
@@ -217,7 +218,18 @@ def skill_forms(skill: str, toolbox: Toolbox) -> list[Schema]:
         named |= {"write_file", "append_file", "edit_file", "read_file"}
     forms = [s for s in _calls("change", ALL, toolbox) if _tool(s) in named - {"read_skill"}]
     spoken = [s for s in forms if (action := _action(s)) and re.search(rf"`{action}`", skill)]
-    return [s for s in forms if not _action(s)] + (spoken or [s for s in forms if _action(s)])
+    fitting = [s for s in forms if not _action(s)] + (spoken or [s for s in forms if _action(s)])
+    return [_in_line_form(step, skill) for step in fitting]
+
+
+def _in_line_form(step: Schema, skill: str) -> Schema:
+    """A step that appends text, held to the one line with blanks that a skill prescribes: a small
+    model reads "LOG <what> / <who>" and leaves the slash out."""
+    form = line_form(skill)
+    if not form or _tool(step) != "append_file":
+        return step
+    properties = step["properties"]
+    return _closed({**properties, "text": {**properties["text"], "pattern": form}})
 
 
 def writes(skill: str, toolbox: Toolbox) -> bool:
