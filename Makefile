@@ -46,6 +46,7 @@ bench: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.prompt
 	$(BIN)/python -m benchmarks.prefix
+	$(BIN)/python -m benchmarks.skills
 	$(BIN)/python -m benchmarks.recall
 	$(BIN)/python -m benchmarks.index
 

@@ -42,6 +42,7 @@ class FakeApp:
     home: Home
     replies: list[Reply] = field(default_factory=list)
     asked: list[tuple[str, str, str]] = field(default_factory=list)
+    followed: list[str] = field(default_factory=list)
     mode: Mode = "ask"
     model_name: str = "fake/model"
     notices: list[str] = field(default_factory=list)
@@ -55,7 +56,7 @@ class FakeApp:
         return TodoFile(self.home.memory / "TODO.md")
 
     def skills(self) -> list[Skill]:
-        return [Skill("tidy", "Tidy a folder.", self.home.skills / "tidy" / "SKILL.md", "Do it.")]
+        return [Skill("tidy", "Tidy a folder.", self.home.skills / "tidy" / "SKILL.md")]
 
     def use_model(self, name: str) -> None:
         self.model_name = name
@@ -69,8 +70,11 @@ class FakeApp:
     def context(self, session: Session | None, text: str = "") -> ContextReport:
         return ContextReport(8192, 900, (Part("soul", "workspace/SOUL.md", 900, 3600, False),), "")
 
-    def ask(self, text: str, session: Session, material: str = "") -> Iterator[Event]:
+    def ask(
+        self, text: str, session: Session, material: str = "", skill: str = ""
+    ) -> Iterator[Event]:
         self.asked.append((session.id, text, material))
+        self.followed.append(skill)
         reply = self.replies.pop(0)
         if isinstance(reply, OpenclawError):
             raise reply
@@ -164,9 +168,11 @@ def test_a_path_at_the_beginning_is_no_command(app: FakeApp) -> None:
 
 
 def test_a_skill_is_asked_for_by_its_name(app: FakeApp) -> None:
-    app.replies = ["ok"]
-    talk(app, "/tidy my notes")
-    assert app.asked[0][1] == "Use the skill tidy. my notes"
+    app.replies = ["ok", "ok", "ok"]
+    talk(app, "/tidy my notes", "/tidy", "tidy up")
+    prompts = ["my notes", "Do what the skill tidy says.", "tidy up"]
+    assert [text for _, text, _ in app.asked] == prompts
+    assert app.followed == ["tidy", "tidy", ""]
 
 
 def test_new_begins_another_session_and_resume_goes_back(app: FakeApp) -> None:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from openclaw.agent.shortlist import MOST_LISTED, SHORT, SHORTLIST, Blurb, ranked
+from openclaw.agent.shortlist import MOST_LISTED, SHORT, SHORTLIST, Blurb, found, ranked
 from openclaw.agent.sums import expression
 from openclaw.agent.words import content_words
 
@@ -146,8 +146,9 @@ def cues(
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Open to-do: {text}" for text in meant[:3]]
     lines += [f"The skill {skill} fits."] if skill else []
-    if len(skills) > MOST_LISTED:
-        lines += [f"Skill that may fit: {each.line(SHORT)}" for each in fitting[1:SHORTLIST]]
+    if len(skills) > MOST_LISTED and not (named or about_todos or fact):
+        near = [each for each in found(request, skills)[:SHORTLIST] if each.name != skill]
+        lines += [f"Skill that may fit: {each.line(SHORT)}" for each in near]
     lines += [f"Answer in {language}."] if language else []
     return Cues(
         lines=tuple(lines),

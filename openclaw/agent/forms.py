@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 BLANK = re.compile(r"<[A-Za-z][^<>\n]{0,60}>")
 CODE = re.compile(r"^ {4,}\S.*$|`[^`\n]+`", re.MULTILINE)
+STEP = re.compile(r"^\d+[.)] .*(?:\n(?!\d+[.)] |#|\S).*)*", re.MULTILINE)
 # What may stand in a blank: a JSON string must hold it as it is, and it ends with the line.
 FILLED = r'[^"\\\n<>]+'
 
@@ -17,6 +19,26 @@ def line_form(skill: str) -> str:
     if len(found) != 1 or _goes_on(skill, found[0]):
         return ""
     return f"^{FILLED.join(map(_literal, BLANK.split(found[0])))}$"
+
+
+def first_tools(skill: str, tools: Collection[str]) -> frozenset[str]:
+    """The tools that the first numbered step with any speaks of; all when no step has one. Left to
+    itself a small model begins with the step that writes, and makes up what it should have read."""
+    steps = [found for found in _step_tools(skill, tools) if found]
+    return steps[0] if steps else frozenset(tools)
+
+
+def later_tools(skill: str, tools: Collection[str], used: Collection[str]) -> frozenset[str]:
+    """The tools that are spoken of in the steps after the last one that speaks of a used tool."""
+    steps = _step_tools(skill, tools)
+    done = [at for at, found in enumerate(steps) if found.intersection(used)]
+    return frozenset().union(*steps[done[-1] + 1 :]) - frozenset(used) if done else frozenset()
+
+
+def _step_tools(skill: str, tools: Collection[str]) -> list[frozenset[str]]:
+    """For each numbered step the tools that it speaks of."""
+    steps = STEP.findall(skill)
+    return [frozenset(tool for tool in tools if f"`{tool}`" in step) for step in steps]
 
 
 def _goes_on(skill: str, form: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from openclaw.agent.forms import line_form
+from openclaw.agent.forms import first_tools, later_tools, line_form
 from openclaw.agent.parse import Step, partial_answer, read_step
 from openclaw.agent.protocol import Demand, Turn, as_call, with_context
 from openclaw.models.base import Reply
@@ -58,6 +58,7 @@ ENOUGH = "Nothing new can be found. Tell the user what is known. The user asked:
 
 READING: frozenset[Effect] = frozenset({"read", "network"})
 ALL: frozenset[Effect] = frozenset({"read", "network", "write"})
+WRITING = frozenset({"write_file", "append_file", "edit_file"})
 NEAREST = re.compile(r"^\d+: (.+)$", re.MULTILINE)
 OUTSIDE_HOME = "outside the home"
 MORE = re.compile(r'\{\s*"kind"\s*:\s*"more"\s*\}')
@@ -119,7 +120,7 @@ class JsonSteps:
             turn.skill = last.output
             return (FOLLOW, "no") if skill_forms(turn.skill, toolbox) else (IN_FORM, "must")
         if turn.skill and toolbox.effect(as_call(last)) != "write":
-            return (FOLLOW, "no") if writes(turn.skill, toolbox) else (IN_FORM, "must")
+            return (FOLLOW, "no") if _goes_on(turn.skill, uses, toolbox) else (IN_FORM, "must")
         if toolbox.effect(as_call(last)) == "write":
             if turn.cues.parts:
                 return CHANGED_PART, "may"
@@ -159,6 +160,8 @@ def _first_steps(turn: Turn, toolbox: Toolbox) -> list[Schema]:
     cues = turn.cues
     looks = _calls("look", READING, toolbox)
     changes = [] if cues.asks else _calls("change", ALL, toolbox)
+    if turn.skill:  # the user asked for it by name
+        return skill_forms(turn.skill, toolbox) or [_answer("answer")]
     if cues.skill:
         return _only(looks, "read_skill", name=[cues.skill])
     if cues.fact:
@@ -188,7 +191,11 @@ def _first_steps(turn: Turn, toolbox: Toolbox) -> list[Schema]:
 def _next_steps(turn: Turn, toolbox: Toolbox) -> list[Schema]:
     if turn.skill:
         begun = any(use.tool != "read_skill" for use in turn.entries[-1].tool_calls)
-        return [*([_answer("answer")] if begun else []), *skill_forms(turn.skill, toolbox)]
+        forms = skill_forms(turn.skill, toolbox)
+        if begun:
+            return [_answer("answer"), *forms]
+        first = first_tools(turn.skill, {_tool(form) for form in forms})
+        return [form for form in forms if _tool(form) in first]
     kind = "look" if turn.kind == "look" or turn.cues.asks else "change"
     calls = _calls(kind, READING if kind == "look" else ALL, toolbox)
     waiting = unread(turn, ())
@@ -214,12 +221,18 @@ def unread(turn: Turn, uses: Sequence[ToolUse]) -> list[str]:
 def skill_forms(skill: str, toolbox: Toolbox) -> list[Schema]:
     """The calls that a skill's instructions speak of; none when they only shape the answer."""
     named = {name for name in toolbox.arguments if re.search(rf"\b{name}\b", skill)}
-    if WRITES_FILES.search(skill):
-        named |= {"write_file", "append_file", "edit_file", "read_file"}
+    if WRITES_FILES.search(skill) and not named & WRITING:
+        named |= WRITING | {"read_file"}
     forms = [s for s in _calls("change", ALL, toolbox) if _tool(s) in named - {"read_skill"}]
     spoken = [s for s in forms if (action := _action(s)) and re.search(rf"`{action}`", skill)]
     fitting = [s for s in forms if not _action(s)] + (spoken or [s for s in forms if _action(s)])
     return [_in_line_form(step, skill) for step in fitting]
+
+
+def _goes_on(skill: str, uses: Sequence[ToolUse], toolbox: Toolbox) -> bool:
+    """True when the skill has steps left for a tool after these calls that only looked."""
+    tools = {_tool(form) for form in skill_forms(skill, toolbox)}
+    return writes(skill, toolbox) or bool(later_tools(skill, tools, {use.tool for use in uses}))
 
 
 def _in_line_form(step: Schema, skill: str) -> Schema:

@@ -20,7 +20,8 @@ class Turn:
     `found` says that passages of the user's files stand in the message's tail. `kind` is what the
     request is (answer, look, change; empty when not asked for). `closing` says
     whether the next reply may or must be the answer. `skill` is the text of a skill that was read
-    in this turn; `looked` counts the results that did not hold the answer.
+    in this turn or that the user asked for; `looked` counts the results that did not hold the
+    answer.
     """
 
     user: Entry

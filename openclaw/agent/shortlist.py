@@ -7,13 +7,14 @@ than `MOST_LISTED` only the few that may fit are named, beside the request and n
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from openclaw.agent.words import content_words
+from openclaw.agent.words import content_words, stem
 
 MOST_LISTED = 12
 """So many skills are all listed in the head."""
@@ -22,9 +23,10 @@ SHORT = 160
 """Characters of a description in the shortlist."""
 NAME_WEIGHT = 2
 OVERLAP = 2
-"""Words that a request and a skill must share; one that is in the skill's name counts double."""
+"""Words that a request and a skill must share; a whole name that is said counts as one more."""
 # Descriptions are a sentence or two; the usual values, which longer texts than these need tuned.
 K1, B = 1.2, 0.75
+ANY_WORD = re.compile(r"[^\W_]+")
 
 
 class Blurb(NamedTuple):
@@ -53,7 +55,7 @@ def ranked(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
     scored = []
     for at, (skill, text) in enumerate(zip(skills, texts, strict=True)):
         shared = wanted & text.keys()
-        if _overlap(shared, skill) >= OVERLAP:
+        if len(shared) + _says_name(request, skill) >= OVERLAP:
             norm = K1 * (1 - B + B * len(text) / mean)
             score = sum(idf[word] * text[word] / (text[word] + norm) for word in shared)
             scored.append((-score, at))
@@ -75,8 +77,14 @@ def plain(text: str) -> str:
     return " ".join("".join(c for c in seen if unicodedata.category(c)[0] != "C").split())
 
 
-def _overlap(shared: set[str], skill: Blurb) -> int:
-    return len(shared) + len(shared & set(content_words(skill.name)))
+def _says_name(request: str, skill: Blurb) -> bool:
+    """Whether each word of a skill's name is in the request. One of several would be too little:
+    "what do my notes say" is nothing for keep-notes."""
+    return _all_words(skill.name) <= _all_words(request)
+
+
+def _all_words(text: str) -> set[str]:
+    return {stem(word.lower()) for word in ANY_WORD.findall(text)}
 
 
 @lru_cache(maxsize=4096)

@@ -6,8 +6,8 @@ import re
 
 WORD = re.compile(r"[^\W_]{3,}")
 COMMON = frozenset(
-    """about after all also and any are ask asks before but call can does file files for from get
-    has have her him his how into its just let like make makes may more most much need needs new
+    """about after all also and any are ask asks before but call can day does file files for from
+    get has have her him his how into its just let like make makes may more most much need needs new
     not now one only other our out please put set she short should skill some than that the their
     them then there these they this those use used user uses using was what when where which who
     will with write writes you your""".split()

@@ -18,7 +18,7 @@ from openclaw.app.context import ContextReport, report
 from openclaw.app.heads import Heads
 from openclaw.app.opening import open_model
 from openclaw.app.recall import Recall, has_more, long_files, worth_looking_up
-from openclaw.app.shelf import Shelf
+from openclaw.app.shelf import Shelf, instructions
 from openclaw.config import Settings
 from openclaw.files.home import Home
 from openclaw.files.text import read_text
@@ -27,7 +27,8 @@ from openclaw.memory.todos import TodoFile, parse
 from openclaw.models.base import Model, Request
 from openclaw.sessions.store import Session, SessionStore
 from openclaw.shapes import Change, Effect, Entry, Ledger, Message, Mode
-from openclaw.skills.load import Skill, read_skills
+from openclaw.skills.installed import installed
+from openclaw.skills.load import Skill
 from openclaw.tools.policy import Policy
 from openclaw.tools.recall import flat, where
 from openclaw.tools.toolbox import Toolbox
@@ -119,7 +120,13 @@ class App:
         return self._recall
 
     def skills(self) -> list[Skill]:
-        return read_skills(self.home.skills)[0]
+        """The skills that may be used now, by name; read anew each time."""
+        listed = installed(self.home, self.settings)
+        return [entry.skill for entry in listed if entry.eligible and entry.skill]
+
+    def _shelf(self, request: str = "") -> Shelf:
+        """The skills that the model may take by itself."""
+        return Shelf([skill for skill in self.skills() if skill.model_invocable], request)
 
     def toolbox(self, ledger: Ledger, shelf: Shelf | None = None, source: str = "") -> Toolbox:
         from openclaw.tools.build import build_tools
@@ -129,7 +136,7 @@ class App:
             ledger,
             todos=self.todos,
             notes=Notes(self.home.memory, today=lambda: self.now().date(), source=lambda: source),
-            skills=shelf or Shelf(self.skills()),
+            skills=shelf or self._shelf(),
             searcher=self.recall if self.settings.recall != "off" and self.use_memory else None,
             region=self.settings.web.region,
             results=self.settings.web.results,
@@ -138,22 +145,31 @@ class App:
 
     # -------- one prompt
 
-    def ask(self, text: str, session: Session, material: str = "") -> Iterator[events.Event]:
-        """Answer a prompt in a session; `material` is piped or attached text for it.
+    def ask(
+        self, text: str, session: Session, material: str = "", skill: str = ""
+    ) -> Iterator[events.Event]:
+        """Answer a prompt in a session; `material` is piped or attached text for it, `skill` the
+        name of one that the user asks for: its instructions go in front of the prompt.
 
         The session is saved after every message. Raises OpenclawError (server away, model missing,
         prompt too large, disk full ...) with everything done until then saved.
         """
         with self.sessions.writing(session.id, timeout=2.0):
             self.sessions.refresh(session)
-            yield from self._turn(text, session, material)
+            yield from self._turn(text, session, material, skill)
 
-    def _turn(self, text: str, session: Session, material: str) -> Iterator[events.Event]:
+    def _turn(
+        self, text: str, session: Session, material: str, skill: str
+    ) -> Iterator[events.Event]:
         ledger = Ledger(read=dict(session.extra.get("read", {})))
         turn_number = 1 + sum(entry.role == "user" for entry in session.messages)
-        shelf = Shelf(self.skills(), text)
+        shelf = self._shelf(text)
         toolbox = self.toolbox(ledger, shelf, f"session {session.id} turn {turn_number}")
         seen = self._cues(text, shelf)
+        followed = instructions(self.skills(), skill, text) if skill else ""
+        if followed:  # the user has said what to do; words of the prompt do not say it again
+            seen = Cues(known_lists=seen.known_lists)
+            material = "\n\n".join(filter(None, (followed, material)))
         if self._looks_up(text, seen):
             self.recall.start()  # first, so that it is ready when the model is
         card = self.model.card
@@ -187,7 +203,8 @@ class App:
             settings.max_steps, settings.max_tokens, settings.temperature, settings.think
         )
         loop = Loop(self.model, protocol, toolbox, head, lambda: self._receipt(ledger), limits)
-        turn = Turn(user, prompt.hard_rules(sources), seen, found=bool(passages))
+        rules = prompt.hard_rules(sources)
+        turn = Turn(user, rules, seen, found=bool(passages), skill=followed)
         new_title = not session.title
         yield from self._kept(loop.run(history, turn), session, ledger)
         if new_title and session.title:
@@ -345,7 +362,7 @@ class App:
         """What the next request would be, part by part. Nothing is sent or saved."""
         card = self.model.card
         protocol = choose_protocol(self.settings.protocol, card)
-        shelf = Shelf(self.skills(), text)
+        shelf = self._shelf(text)
         toolbox = self.toolbox(Ledger(), shelf)
         sources = self._sources()
         seen = session or self.sessions.new(None, card.name)

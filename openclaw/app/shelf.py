@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from openclaw.agent.shortlist import MOST_LISTED, SHORTLIST, Blurb, found, ranked
+from openclaw.agent.shortlist import MOST_LISTED, SHORTLIST, Blurb, found
+from openclaw.errors import UsageError
 from openclaw.files.text import decode
 from openclaw.shapes import ToolProblem
 from openclaw.skills.load import Skill
 
 MOST_BYTES = 1_000_000
 DEEPEST = 3
+NOT_FOR_USE = frozenset({"evals", "__pycache__", "scripts/__pycache__"})
+TESTS = "evals/"
+"""A skill's tests are for `openclaw skills test`; no model is told of them."""
 
 
 @dataclass
@@ -39,19 +43,20 @@ class Shelf:
         and what it has found since."""
         if len(self.skills) <= MOST_LISTED:
             return self.names
-        near = [blurb.name for blurb in ranked(self.request, self.blurbs)[:SHORTLIST]]
+        near = [blurb.name for blurb in found(self.request, self.blurbs)[:SHORTLIST]]
         return list(dict.fromkeys((*near, *self._found)))
 
     def body(self, name: str) -> str:
-        return self._skill(name).body
+        return self._skill(name).body()
 
     def files(self, name: str) -> list[str]:
         """The skill's other files, as paths below its folder."""
-        return sorted(_files(self._skill(name).path.parent))
+        found = _files(self._skill(name).folder)
+        return sorted(file for file in found if not file.startswith(TESTS))
 
     def read(self, name: str, file: str) -> str:
         """A text file of a skill. Raises ToolProblem for one that is none or leaves the folder."""
-        folder = self._skill(name).path.parent.resolve()
+        folder = self._skill(name).folder.resolve()
         path = (folder / file).resolve()
         if not path.is_relative_to(folder) or not path.is_file():
             raise ToolProblem(f"Skill {name} has no file {file}.")
@@ -70,10 +75,20 @@ class Shelf:
         return next(skill for skill in self.skills if skill.name == name)
 
 
+def instructions(skills: Sequence[Skill], name: str, words: str) -> str:
+    """What a skill that the user asks for says to do, `$ARGUMENTS` filled with the user's words.
+    Raises UsageError when there is none of this name that a user may ask for."""
+    skill = next((each for each in skills if each.name == name and each.user_invocable), None)
+    if skill is None:
+        raise UsageError(f"there is no skill {name}", "see them all: openclaw skills list")
+    body = skill.body().replace("$ARGUMENTS", words)
+    return f"Do what this skill says, in exactly the form that it gives.\nSkill {name}:\n{body}"
+
+
 def _files(folder: Path, prefix: str = "", depth: int = 1) -> list[str]:
     names = []
     for path in folder.iterdir():
-        if path.name.startswith(".") or path.is_symlink() or path.name == "__pycache__":
+        if path.name.startswith(".") or path.is_symlink() or prefix + path.name in NOT_FOR_USE:
             continue
         if path.is_dir() and depth < DEEPEST:
             names += _files(path, f"{prefix}{path.name}/", depth + 1)

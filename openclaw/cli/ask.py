@@ -53,6 +53,11 @@ Steps = Annotated[
 ]
 
 
+SkillName = Annotated[
+    str, typer.Option("--skill", metavar="NAME", help="Follow this skill.", show_default=False)
+]
+
+
 def ask(
     ctx: typer.Context,
     words: Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)] = None,
@@ -67,12 +72,14 @@ def ask(
     no_memory: NoMemory = False,
     quiet: Quiet = False,
     max_steps: Steps = None,
+    skill: SkillName = "",
 ) -> None:
     """Ask once and print the answer.
 
     What is piped in is material for the prompt, or the prompt itself when none is given.
     """
     from openclaw.cli.door import IMPLICIT, check_prompt
+    from openclaw.cli.turn import by_name
 
     words = words or []
     if ctx.meta.get(IMPLICIT):
@@ -81,7 +88,7 @@ def ask(
         chat(ctx, continue_, session, model, yes, mode, no_memory, max_steps)
         return
     piped = _piped(waiting=not quiet)
-    prompt = " ".join(words).strip() or piped.strip()
+    prompt = " ".join(words).strip() or piped.strip() or (by_name(skill) if skill else "")
     if not prompt:
         raise UsageError("nothing was asked", 'openclaw "your question"')
     from openclaw.cli.common import current_home
@@ -90,7 +97,8 @@ def ask(
     material = _material(prompt, piped if words else "", current_home(ctx), quiet=quiet)
     listener = choose_listener(output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet)
     app = _open(ctx, model, mode, no_memory, max_steps, _asker(yes, listener))
-    raise typer.Exit(_answer(app, prompt, material, (continue_, session), listener))
+    which = (continue_, session)
+    raise typer.Exit(_answer(app, (prompt, material, skill), which, listener))
 
 
 def chat(
@@ -151,8 +159,9 @@ def _open(
 
 
 def _answer(
-    app: App, prompt: str, material: str, which: tuple[bool, str | None], listener: Listener
+    app: App, asked: tuple[str, str, str], which: tuple[bool, str | None], listener: Listener
 ) -> int:
+    """Ask a prompt with its material and the name of a skill, and show what comes of it."""
     from openclaw.agent.events import Notice
     from openclaw.cli.turn import code_of, open_session, play
 
@@ -160,7 +169,8 @@ def _answer(
         session = open_session(app.sessions, *which, app.model_name)
         for text in app.notices:
             listener(Notice(text))
-        return code_of(play(app.ask(prompt, session, material), listener))
+        prompt, material, skill = asked
+        return code_of(play(app.ask(prompt, session, material, skill), listener))
     finally:
         app.close()
 

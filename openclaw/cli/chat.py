@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from openclaw.agent.events import Done, Event, Notice
 from openclaw.cli.attach import attach, not_found
 from openclaw.cli.render import Listener
-from openclaw.cli.turn import code_of, play
+from openclaw.cli.turn import by_name, code_of, play
 from openclaw.cli.visible import harmless, one_line
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.shapes import Mode
@@ -51,7 +51,9 @@ class ChatApp(Protocol):
     def sessions(self) -> SessionStore: ...
     @property
     def todos(self) -> TodoFile: ...
-    def ask(self, text: str, session: Session, material: str = "") -> Iterator[Event]: ...
+    def ask(
+        self, text: str, session: Session, material: str = "", skill: str = ""
+    ) -> Iterator[Event]: ...
     def context(self, session: Session | None, text: str = "") -> ContextReport: ...
     def greeting(self) -> list[str]: ...
     def skills(self) -> list[Skill]: ...
@@ -106,9 +108,9 @@ class Chat:
     def hear(self, text: str) -> None:
         """Answer one input. What goes wrong is said, and the talk goes on."""
         try:
-            prompt = self._command(text) if _is_command(text) else text
+            prompt, skill = self._command(text) if _is_command(text) else (text, "")
             if prompt:
-                self._turn(prompt)
+                self._turn(prompt, skill)
         except OpenclawError as error:
             self._code = error.exit_code
             self._say(f"openclaw: {one_line(str(error))}")
@@ -118,24 +120,25 @@ class Chat:
             self._code = 130
             self._say("interrupted; what was done so far is kept")
 
-    def _turn(self, prompt: str) -> None:
+    def _turn(self, prompt: str, skill: str = "") -> None:
         material = attach(prompt, "", Path.cwd(), self.app.home.root)
         for name in not_found(prompt, Path.cwd(), self.app.home.root):
             self._say(one_line(f"there is no file '{name}'"))
-        end = play(self.app.ask(prompt, self.session, material), self._listener)
+        end = play(self.app.ask(prompt, self.session, material, skill), self._listener)
         self._code = code_of(end) or self._code
         if isinstance(end, Done) and end.usage.prompt_tokens:
             self._used = f"{end.usage.prompt_tokens:,} tokens read"
 
-    def _command(self, text: str) -> str:
-        """Do what a /command says. A skill's name gives a prompt that is to be asked."""
+    def _command(self, text: str) -> tuple[str, str]:
+        """Do what a /command says. A skill's name gives a prompt that is to be asked, and itself;
+        nothing is to be asked otherwise."""
         name, _, rest = text[1:].partition(" ")
         name = {"exit": "quit"}.get(name, name)
         if name in COMMANDS:
             getattr(self, f"_{name}")(rest.strip())
-            return ""
-        if any(skill.name == name for skill in self.app.skills()):
-            return f"Use the skill {name}. {rest}".strip()
+            return "", ""
+        if any(skill.name == name for skill in self.app.skills() if skill.user_invocable):
+            return rest.strip() or by_name(name), name
         known = " ".join(f"/{known}" for known in COMMANDS)
         raise UsageError(f"there is no command /{name}", f"there are: {known}")
 

@@ -84,6 +84,8 @@ def confirmed(question: str, *, yes: bool) -> bool:
 
 def _columns(text: str) -> int:
     """Columns that a terminal gives to the text; East Asian characters take two."""
+    if text.isascii():
+        return len(text)
     from unicodedata import combining, east_asian_width
 
     return sum((2 if east_asian_width(c) in "WF" else 1) for c in text if not combining(c))

@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "sessions": ("openclaw.cli.sessions", "app", "List, search and manage conversations."),
     "todo": ("openclaw.cli.todo", "app", "List and change to-dos."),
     "memory": ("openclaw.cli.memory", "app", "List, add and forget what is remembered."),
-    "skills": ("openclaw.cli.skills", "app", "List and show skills."),
+    "skills": ("openclaw.cli.skills", "app", "List, check, install and switch skills."),
 }
 HELP = ["-h", "--help"]
 IMPLICIT = "openclaw.implicit"

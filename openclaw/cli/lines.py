@@ -100,7 +100,8 @@ def choose_lines(app: App, stdin: TextIO, stdout: TextIO) -> Lines:
     folders = (Path.cwd(), app.home.root)
 
     def complete(text: str) -> Iterator[tuple[str, int]]:
-        return completions(text, [skill.name for skill in app.skills()], folders)
+        skills = [skill.name for skill in app.skills() if skill.user_invocable]
+        return completions(text, skills, folders)
 
     return TypedLines(app.home.private / "history" / "chat", complete)
 

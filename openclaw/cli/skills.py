@@ -2,85 +2,211 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.skill_install import add_commands
+from openclaw.cli.skill_review import review
+from openclaw.cli.skill_test import try_skill
 
 if TYPE_CHECKING:
     from openclaw.files.home import Home
-    from openclaw.skills.load import Problem
+    from openclaw.skills.load import Listed, Problem, Skill
 
 app = typer.Typer(
-    help="List and show skills.",
+    help="List, check, install and switch skills.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
 
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
+
 
 @app.command("list")
-def show_all(
-    ctx: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
-) -> None:
-    """List all skills, those that cannot be used too, with the reason."""
-    found = _described(current_home(ctx))
+def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List all skills, with the reason and the remedy for those that cannot be used."""
+    home = current_home(ctx)
+    found = _found(home)
     if as_json:
-        print_json(found)
+        print_json([_described(entry, home) for entry in found])
     elif found:
-        rows = [(entry["name"], _state(entry), entry["description"]) for entry in found]
+        rows = [(entry.name, _state(entry), " ".join(entry.description.split())) for entry in found]
         typer.echo(table(rows, ("NAME", "STATE", "DESCRIPTION")))
+        _explain(found)
     else:
         typer.echo("no skills yet", err=True)
 
 
 @app.command("show")
-def show(
-    ctx: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
-) -> None:
-    """Show the instructions of a skill."""
+def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
+    """Show the instructions of a skill, and what it asks for."""
     from openclaw.cli.visible import harmless
     from openclaw.errors import UsageError
-    from openclaw.skills.load import read_skills
 
-    skills, _ = read_skills(current_home(ctx).skills)
-    for skill in skills:
-        if skill.name == name:
-            typer.echo(harmless(skill.body))
-            return
-    raise UsageError(f"there is no skill {name}", "see them all: openclaw skills list")
+    home = current_home(ctx)
+    entry = _named(_found(home), name)
+    if entry.skill is None:
+        reasons = "; ".join(problem.message for problem in entry.problems)
+        raise UsageError(f"the skill {name} cannot be read: {reasons}", f"edit {entry.path}")
+    if as_json:
+        print_json({**_described(entry, home), **_details(entry.skill)})
+        return
+    _say_what(entry, entry.skill)
+    typer.echo(harmless(entry.skill.body()))
 
 
-def _described(home: Home) -> list[dict[str, object]]:
-    """One entry a SKILL.md, as in the JSON output; one that is not loaded has its folder's name."""
-    from openclaw.skills.load import read_skills
+@app.command("validate")
+def validate(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="Its folder or its SKILL.md.")],
+    as_json: AsJson = False,
+) -> None:
+    """Check a skill against the standard, rule by rule; leaves with 1 when it breaks one."""
+    from openclaw.cli.visible import one_line
+    from openclaw.skills.check import check
 
-    skills, problems = read_skills(home.skills)
-    by_path: dict[Path, list[Problem]] = {}
-    for problem in problems:
-        by_path.setdefault(problem.path, []).append(problem)
-    named = {skill.path: (skill.name, skill.description) for skill in skills}
-    paths = [*named, *(path for path in by_path if path not in named)]
-    return [
-        {
-            "name": named[path][0] if path in named else path.parent.name,
-            "description": named[path][1] if path in named else "",
-            "path": home.relative(path),
-            "source": "home",
-            "eligible": path in named,
-            "problems": [
-                {"level": problem.level, "code": problem.code, "message": problem.message}
-                for problem in by_path.get(path, ())
-            ],
-        }
-        for path in paths
+    problems = check(path)
+    if as_json:
+        print_json({"valid": not problems, "problems": [_plain(problem) for problem in problems]})
+    elif problems:
+        for problem in problems:
+            typer.echo(one_line(f"{problem.level}: {problem.message} ({problem.code})"))
+    else:
+        typer.echo("valid")
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command("enable")
+def enable(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
+    """Use a skill again that was switched off."""
+    _switch(current_home(ctx), name, on=True, as_json=as_json)
+
+
+@app.command("disable")
+def disable(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
+    """Keep a skill, but do not use it: its name goes to skills.off in openclaw.yaml."""
+    _switch(current_home(ctx), name, on=False, as_json=as_json)
+
+
+def _found(home: Home) -> list[Listed]:
+    from openclaw.config import load_settings
+    from openclaw.skills.installed import installed
+
+    return installed(home, load_settings(home))
+
+
+def _named(found: Iterable[Listed], name: str) -> Listed:
+    """The entry of this name, one that can be used before others; UsageError when there is none."""
+    from difflib import get_close_matches
+
+    from openclaw.errors import UsageError
+
+    by_name: dict[str, Listed] = {}
+    for entry in found:
+        by_name.setdefault(entry.name, entry)
+    if name not in by_name:
+        near = get_close_matches(name, by_name, n=1)
+        guess = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"there is no skill {name}", f"{guess}see them all: openclaw skills list")
+    return by_name[name]
+
+
+def _described(entry: Listed, home: Home) -> dict[str, Any]:
+    """An entry as in the JSON output."""
+    return {
+        "name": entry.name,
+        "description": entry.description,
+        "path": _path(entry, home),
+        "source": entry.source,
+        "eligible": entry.eligible,
+        "problems": [_plain(problem) for problem in entry.problems],
+    }
+
+
+def _path(entry: Listed, home: Home) -> str:
+    from openclaw.skills.load import shown_path
+
+    if entry.source in ("home", "agents"):
+        return shown_path(entry.path.relative_to(home.root))
+    return shown_path(entry.path)
+
+
+def _plain(problem: Problem) -> dict[str, str]:
+    return {"level": problem.level, "code": problem.code, "message": problem.message}
+
+
+def _details(skill: Skill) -> dict[str, Any]:
+    return {
+        "compatibility": skill.compatibility,
+        "allowed_tools": list(skill.allowed_tools),
+        "model_invocable": skill.model_invocable,
+        "user_invocable": skill.user_invocable,
+        "body": skill.body(),
+    }
+
+
+def _state(entry: Listed) -> str:
+    codes = ", ".join(dict.fromkeys(problem.code for problem in entry.problems))
+    if entry.eligible:
+        return f"ok ({codes})" if codes else "ok"
+    return codes
+
+
+def _explain(found: Iterable[Listed]) -> None:
+    """One line for each reason why a skill cannot be used."""
+    from openclaw.cli.visible import one_line
+
+    lines = [
+        one_line(f"{entry.name}: {problem.message}")
+        for entry in found
+        if not entry.eligible
+        for problem in entry.problems
+        if problem.level == "error" or problem.code in ("requires", "shadowed", "off")
     ]
+    if lines:
+        typer.echo("\nNot used:\n" + "\n".join(f"  {line}" for line in lines))
 
 
-def _state(entry: dict[str, object]) -> str:
-    problems = entry["problems"]
-    codes = [problem["code"] for problem in problems] if isinstance(problems, list) else []
-    return ", ".join(codes) if codes else "ok"
+def _say_what(entry: Listed, skill: Skill) -> None:
+    """On stderr what stands beside the instructions."""
+    from openclaw.cli.common import warn
+
+    lines = [f"{problem.level}: {problem.message} ({problem.code})" for problem in entry.problems]
+    if skill.compatibility:
+        lines.append(f"it is made for: {skill.compatibility}")
+    if skill.allowed_tools:
+        lines.append(f"it may use: {', '.join(skill.allowed_tools)}")
+    if not skill.model_invocable:
+        lines.append("the model does not choose it by itself")
+    warn(lines)
+
+
+def _switch(home: Home, name: str, *, on: bool, as_json: bool) -> None:
+    """Take a skill's name out of skills.off, or put it in. What is so already stays as it is."""
+    import json
+
+    from openclaw.cli.visible import one_line
+    from openclaw.config import load_settings, set_value
+
+    off = load_settings(home).skills.off
+    if not (on and name in off):
+        _named(_found(home), name)
+    changed = (name in off) == on
+    if changed:
+        names = [known for known in off if known != name] if on else [*off, name]
+        set_value(home, "skills.off", json.dumps(names))
+    if as_json:
+        print_json({"name": name, "enabled": on, "changed": changed})
+        return
+    typer.echo(one_line(f"{name} is {'' if changed else 'already '}{'on' if on else 'off'}"))
+
+
+add_commands(app)
+app.command("review")(review)
+app.command("test")(try_skill)

@@ -74,3 +74,8 @@ def _interruptible(happenings: Iterator[Event], listener: Listener) -> Iterator[
         for event in happenings:
             listener(event)
             yield event
+
+
+def by_name(skill: str) -> str:
+    """The prompt when nothing but a skill is asked for."""
+    return f"Do what the skill {skill} says."

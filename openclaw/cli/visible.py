@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 _BIDI = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)
+_TAGS = range(0xE0000, 0xE0080)  # letters that nobody sees and a model reads
 _TABLE = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t\r"},
     ord("\r"): "",
     0x7F: "\u2421",
     **{code: f"<{code:02X}>" for code in range(0x80, 0xA0)},
-    **{code: f"<U+{code:04X}>" for code in _BIDI},
+    **{code: f"<U+{code:04X}>" for code in (*_BIDI, *_TAGS)},
 }
 _ONE_LINE = {**_TABLE, ord("\n"): "\u240a", ord("\r"): "\u240d", ord("\t"): "\u2409"}
 

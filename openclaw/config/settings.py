@@ -54,6 +54,12 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
+class Skills:
+    off: tuple[str, ...] = _key((), "skills that are not used (openclaw skills disable)")
+    user: bool = _key(False, "read skills of ~/.agents/skills too")
+
+
+@dataclass(frozen=True, slots=True)
 class Git:
     auto_commit: bool = _key(True, "commit what a turn changed; without effect before undo exists")
 
@@ -80,6 +86,7 @@ class Settings:
     embedded: Embedded = Embedded()
     web: Web = Web()
     index: Index = Index()
+    skills: Skills = Skills()
     git: Git = Git()
 
 

@@ -25,6 +25,8 @@ IGNORE = """\
 .openclaw-*.tmp
 """
 MARKS = ("workspace", "memory", "skills", "sessions", "openclaw.yaml")
+PROPOSED = "skills/.proposed"
+"""Where skills wait that the agent has written."""
 ON_WINDOWS = os.name == "nt"
 
 

@@ -4,193 +4,259 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-MAX_BYTES = 1024 * 1024
-MAX_FRONTMATTER = 16 * 1024
-MAX_DEPTH = 6
-SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
+from openclaw.errors import OpenclawError
+from openclaw.files.home import Home
+from openclaw.skills.cache import Cache
+from openclaw.skills.frontmatter import parse, split
+from openclaw.skills.gates import OPEN, Gate, flag, read_gate
+from openclaw.skills.problems import Note, SkillError, warning
+from openclaw.skills.problems import Problem as Problem
+from openclaw.skills.source import read_source
+from openclaw.skills.walk import skill_file, skill_files
 
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_FIELD = re.compile(r"(?P<key>[A-Za-z_-]+):[ \t]*(?P<value>.*)$")
+MAX_NAME = 64
+MAX_LABEL = 256
+MAX_DESCRIPTION = 1024
+MAX_COMPATIBILITY = 500
+SHIPPED = Path(__file__).parent / "shipped"
 
-Level = Literal["error", "warning"]
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_TOOLS = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill that can be used. `path` is its SKILL.md, `body` the text without frontmatter."""
+    """A skill that can be read. `path` is its SKILL.md; `source` is home, agents, user or shipped.
+
+    `description` is for the catalogue: `about`, the field as it stands, and `when_to_use`.
+    """
 
     name: str
     description: str
     path: Path
-    body: str
+    source: str = "home"
+    gate: Gate = OPEN
+    model_invocable: bool = True
+    user_invocable: bool = True
+    allowed_tools: tuple[str, ...] = ()
+    compatibility: str = ""
+    about: str = ""
+
+    @property
+    def folder(self) -> Path:
+        return self.path.parent
+
+    def body(self) -> str:
+        """The text below the frontmatter as it is now, its names for the skill's folder replaced.
+
+        Raises OpenclawError when the file can no longer be read.
+        """
+        try:
+            _, body = split(read_source(self.path)[0])
+        except SkillError as bad:
+            raise OpenclawError(
+                f"the skill {self.name} cannot be read: {bad}", f"look at {self.path}"
+            ) from bad
+        folder = shown_path(self.folder)
+        for sign in ("{baseDir}", "${CLAUDE_SKILL_DIR}"):
+            body = body.replace(sign, folder)
+        return body.strip()
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Something wrong with the SKILL.md at `path`. An error means that it is not loaded."""
+class Listed:
+    """A SKILL.md that was found. `skill` is None when it is broken; then the name is that of its
+    folder. `eligible`: it may be used now."""
 
+    name: str
+    description: str
     path: Path
-    level: Level
-    code: str
-    message: str
+    source: str
+    eligible: bool
+    problems: tuple[Problem, ...] = ()
+    skill: Skill | None = None
 
 
-class _SkillError(Exception):
-    """An error that ends the reading of one skill."""
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder of skills."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+    folder: Path
+    source: str
+
+
+def roots(home: Home, *, user: bool = False) -> list[Root]:
+    """Where a home's skills are looked for, the best first; with `user` in ~/.agents/skills too."""
+    found = [Root(home.skills, "home"), Root(home.root / ".agents" / "skills", "agents")]
+    if user:
+        own = Path("~/.agents/skills").expanduser()
+        if os.path.realpath(own) != os.path.realpath(found[1].folder):
+            found.append(Root(own, "user"))
+    if SHIPPED.is_dir():
+        found.append(Root(SHIPPED, "shipped"))
+    return found
+
+
+def no_gates(skill: Skill) -> list[Problem]:
+    """Every skill may be used."""
+    return []
+
+
+def list_skills(
+    roots: Sequence[Root],
+    *,
+    gates: Callable[[Skill], list[Problem]] = no_gates,
+    cache: Path | None = None,
+) -> list[Listed]:
+    """Everything found in the roots, by name: broken, hidden and closed skills too.
+
+    A skill hides those of its name in later roots and behind it in its own, before its gate is
+    looked at. `gates` gives the reasons why a skill may not be used now; `cache` is a file that
+    keeps what was read.
+    """
+    kept = Cache(cache)
+    first: dict[str, Skill] = {}
+    listed = []
+    for root in roots:
+        for path, bad in skill_files(root.folder):
+            entry = _broken(Path(path), root.source, bad) if bad else _read(path, root, kept)
+            if entry.skill:
+                entry = _placed(entry, entry.skill, first, gates)
+            listed.append(entry)
+    kept.save()
+    return sorted(listed, key=lambda entry: (entry.name, not entry.eligible))
+
+
+def read_skill_file(path: Path, source: str = "home") -> tuple[Skill | None, list[Problem]]:
+    """One SKILL.md and what is wrong with it; no skill when that is an error."""
+    try:
+        text, notes = read_source(path)
+        fields, more = parse(split(text)[0])
+        skill, found = _skill(fields, path, source)
+    except SkillError as bad:
+        return None, [Problem(path, "error", bad.code, str(bad))]
+    return skill, [Problem(path, *note) for note in (*notes, *more, *found)]
 
 
 def read_skills(folder: Path) -> tuple[list[Skill], list[Problem]]:
-    """All skills below a folder, by name, and what is wrong with them and with the broken ones.
-
-    Of two skills with one name the first by path counts. A missing folder holds no skills.
-    """
-    skills: dict[str, Skill] = {}
-    problems: list[Problem] = []
-    for path in sorted(_skill_files(folder, 0), key=lambda path: path.as_posix().encode()):
-        try:
-            skill = _read(path, problems)
-        except _SkillError as bad:
-            problems.append(Problem(path, "error", bad.code, str(bad)))
-            continue
-        if skill.name in skills:
-            text = f"hidden by {skills[skill.name].path}, which has the same name"
-            problems.append(Problem(path, "error", "shadowed", text))
-        else:
-            skills[skill.name] = skill
-    return sorted(skills.values(), key=lambda skill: skill.name), problems
+    """The skills of one folder, by name and without their gates, and all problems there: itself
+    when it is a skill, else those below it."""
+    if (file := skill_file(folder)) and file.parent == folder:
+        skill, found = read_skill_file(file)
+        return [skill] if skill else [], found
+    listed = list_skills([Root(folder, "home")])
+    skills = [entry.skill for entry in listed if entry.eligible and entry.skill]
+    return skills, [problem for entry in listed for problem in entry.problems]
 
 
-def _skill_files(folder: Path, depth: int) -> Iterator[Path]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    found = [entry for entry in entries if entry.name.casefold() == "skill.md"]
-    if found:
-        yield Path(min(found, key=lambda entry: entry.name != "SKILL.md").path)
-        return
-    for entry in entries:
-        skipped = entry.name.startswith(".") or entry.name in SKIPPED
-        if depth < MAX_DEPTH and not skipped and entry.is_dir(follow_symlinks=False):
-            yield from _skill_files(Path(entry.path), depth + 1)
+def shown_path(path: Path) -> str:
+    """A path with slashes, as text that every encoding bears."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def _read(path: Path, problems: list[Problem]) -> Skill:
-    text = _text(path, problems)
-    front, body = _split(text)
-    fields = _fields(front, path, problems)
-    description = fields.get("description", "")
-    description = " ".join(description.split()) if isinstance(description, str) else ""
-    if not description:
-        raise _SkillError("description-missing", "the frontmatter has no description")
-    name = fields.get("name", "")
-    name = name.strip() if isinstance(name, str) else ""
-    return Skill(_checked_name(name, path, problems), description, path, body.strip())
+def _read(path: str, root: Root, kept: Cache) -> Listed:
+    known = kept.get(path)
+    if known is None:
+        known = kept.put(path, *read_skill_file(Path(path), root.source))
+    skill, problems = known
+    if skill is None:
+        return Listed(_folder_name(Path(path)), "", Path(path), root.source, False, tuple(problems))
+    if skill.source != root.source:
+        skill = replace(skill, source=root.source)
+    return Listed(skill.name, skill.about, skill.path, skill.source, True, tuple(problems), skill)
 
 
-def _text(path: Path, problems: list[Problem]) -> str:
-    try:
-        info = path.lstat()
-        if stat.S_ISLNK(info.st_mode):
-            raise _SkillError("symlink-escape", "SKILL.md is a link and is not followed")
-        if not stat.S_ISREG(info.st_mode):
-            raise _SkillError("not-a-file", "SKILL.md is not a regular file")
-        if info.st_size > MAX_BYTES:
-            raise _SkillError("file-too-large", "SKILL.md is larger than 1 MiB")
-        data = path.read_bytes()
-    except OSError as error:
-        raise _SkillError("unreadable", f"cannot be read: {error.strerror}") from error
-    if b"\0" in data:
-        raise _SkillError("encoding", "SKILL.md is not UTF-8 text")
-    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    if "\ufffd" in text:
-        problems.append(Problem(path, "warning", "encoding", "some bytes are not UTF-8"))
-    if path.name != "SKILL.md":
-        problems.append(Problem(path, "warning", "filename-case", "the file should be SKILL.md"))
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def _broken(path: Path, source: str, bad: SkillError) -> Listed:
+    problem = Problem(path, "error", bad.code, str(bad))
+    return Listed(_folder_name(path), "", path, source, False, (problem,))
 
 
-def _split(text: str) -> tuple[str, str]:
-    """Frontmatter and body; a `---` inside a value or the body is no fence."""
-    lines = text.lstrip().split("\n")
-    if lines[0].rstrip() != "---":
-        raise _SkillError("frontmatter-missing", "the file does not begin with ---")
-    end = next((at for at in range(1, len(lines)) if lines[at].rstrip() == "---"), None)
-    if end is None:
-        raise _SkillError("frontmatter-unclosed", "the frontmatter has no closing ---")
-    front = "\n".join(lines[1:end])
-    if len(front.encode()) > MAX_FRONTMATTER:
-        raise _SkillError("frontmatter-too-large", "the frontmatter is larger than 16 KiB")
-    return front, "\n".join(lines[end + 1 :])
+def _placed(
+    entry: Listed,
+    skill: Skill,
+    first: dict[str, Skill],
+    gates: Callable[[Skill], list[Problem]],
+) -> Listed:
+    """The entry, not eligible when a better skill has its name or its gate is closed."""
+    better = first.setdefault(skill.name, skill)
+    if better is skill:
+        reasons = gates(skill)
+    else:
+        text = f"hidden by {shown_path(better.path)}, which has the same name"
+        reasons = [Problem(skill.path, "warning", "shadowed", text)]
+    if not reasons:
+        return entry
+    return replace(entry, eligible=False, problems=(*entry.problems, *reasons))
 
 
-def _fields(front: str, path: Path, problems: list[Problem]) -> dict[str, Any]:
-    import yaml
-
-    try:
-        _refuse_bombs(front)
-        fields = yaml.load(front, Loader=yaml.BaseLoader)  # noqa: S506 - scalars stay as written
-    except yaml.YAMLError:
-        fields = None
-    if isinstance(fields, dict):
-        return fields
-    repaired = _margin_fields(front)
-    if not repaired:
-        raise _SkillError("yaml-invalid", "the frontmatter is not YAML")
-    text = "the frontmatter is not valid YAML; its lines were read one by one"
-    problems.append(Problem(path, "warning", "yaml-repaired", text))
-    return repaired
-
-
-def _refuse_bombs(front: str) -> None:
-    """Anchors, aliases and tags are what YAML bombs are made of; no real skill has them."""
-    import yaml
-
-    for event in yaml.parse(front, Loader=yaml.BaseLoader):
-        marked = getattr(event, "anchor", None) or getattr(event, "tag", None)
-        if marked:
-            raise _SkillError("yaml-unsafe", "the frontmatter uses an anchor, an alias or a tag")
-
-
-def _margin_fields(front: str) -> dict[str, Any]:
-    """`key: value` lines at the margin, each with its indented followers."""
-    fields: dict[str, Any] = {}
-    key = ""
-    for line in front.split("\n"):
-        if found := _FIELD.match(line):
-            key = found["key"]
-            fields[key] = found["value"].strip().strip("\"'")
-        elif key and line[:1] in " \t" and line.strip():
-            fields[key] = f"{fields[key]} {line.strip()}".strip()
-    return fields
-
-
-def _checked_name(name: str, path: Path, problems: list[Problem]) -> str:
-    folder = path.parent.name
-
-    def warn(code: str, message: str) -> None:
-        problems.append(Problem(path, "warning", code, message))
-
+def _skill(fields: dict[str, Any], path: Path, source: str) -> tuple[Skill, list[Note]]:
+    about = _text(fields, "description")
+    if not about:
+        raise SkillError("description-missing", "the frontmatter has no description")
+    notes: list[Note] = []
+    name = _text(fields, "name")
+    folder = _folder_name(path)
     if not name:
-        warn("name-missing", "no name; the folder's name is used")
-        return folder
-    if len(name) > 256 or name in (".", "..") or re.search(r"[/\\\x00-\x1f\x7f]", name):
-        warn("name-unsafe", "the name cannot be used; the folder's name is used")
-        return folder
-    if not _NAME.fullmatch(name):
-        warn("name-format", "a name has lowercase letters, digits and single hyphens")
-    if len(name) > 64:
-        warn("name-too-long", "a name has at most 64 characters")
-    if name != folder:
-        warn("name-mismatch", f"the name is not that of its folder {folder}")
-    return name
+        notes.append(warning("name-missing", f"no name; that of its folder is used: {folder}"))
+        name = folder
+    elif _unsafe(name):
+        notes.append(warning("name-unsafe", f"the name cannot be used; its folder's is: {folder}"))
+        name = folder
+    else:
+        notes += _name_notes(name, folder)
+    if len(about) > MAX_DESCRIPTION:
+        text = f"the description has {len(about):,} characters, more than {MAX_DESCRIPTION:,}"
+        notes.append(warning("description-too-long", text))
+    compatibility = _text(fields, "compatibility")
+    if len(compatibility) > MAX_COMPATIBILITY:
+        text = f"compatibility has {len(compatibility):,} characters, more than {MAX_COMPATIBILITY}"
+        notes.append(warning("compatibility-too-long", text))
+    skill = Skill(
+        name=name,
+        description=" ".join(filter(None, (about, _text(fields, "when_to_use")))),
+        path=path,
+        source=source,
+        gate=read_gate(fields.get("metadata")),
+        model_invocable=not flag(fields.get("disable-model-invocation"), default=False),
+        user_invocable=flag(fields.get("user-invocable"), default=True),
+        allowed_tools=tuple(_tools(fields.get("allowed-tools"))),
+        compatibility=compatibility,
+        about=about,
+    )
+    return skill, notes
+
+
+def _text(fields: dict[str, Any], key: str) -> str:
+    value = fields.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _tools(value: Any) -> Iterator[str]:
+    """Names between blanks or commas, or a list of them: `Read`, `Bash(git log:*)`."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str):
+            yield from (name for name in _TOOLS.findall(item) if name != "-")
+
+
+def _unsafe(name: str) -> bool:
+    control = any(unicodedata.category(c) == "Cc" for c in name)
+    return control or "/" in name or "\\" in name or name in (".", "..") or len(name) > MAX_LABEL
+
+
+def _name_notes(name: str, folder: str) -> Iterator[Note]:
+    if not NAME.fullmatch(name):
+        yield warning("name-format", "a name has lowercase letters, digits and single hyphens")
+    if len(name) > MAX_NAME:
+        yield warning("name-too-long", f"the name has more than {MAX_NAME} characters")
+    if unicodedata.normalize("NFC", name) != unicodedata.normalize("NFC", folder):
+        yield warning("name-mismatch", f"the name is not that of its folder {folder}")
+
+
+def _folder_name(path: Path) -> str:
+    return os.fsencode(path.parent.name).decode("utf-8", "replace") or "skill"

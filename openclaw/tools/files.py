@@ -6,11 +6,18 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from openclaw.files.home import Home
+from openclaw.files.home import PROPOSED, Home
 from openclaw.files.text import decode, md5, write_text
 from openclaw.shapes import Ledger, ToolProblem
 from openclaw.tools.editing import replaced
-from openclaw.tools.paths import existing_file, existing_folder, new_file, tidy, visible_files
+from openclaw.tools.paths import (
+    check_own,
+    existing_file,
+    existing_folder,
+    new_file,
+    tidy,
+    visible_files,
+)
 from openclaw.tools.searching import found_text
 from openclaw.tools.toolbox import Tool, tool
 
@@ -20,6 +27,7 @@ LONGEST_LINE = 2_000
 LISTED = 150
 LISTED_IN_FOLDER = 40
 MAX_BYTES = 50_000_000
+WAITS = " It counts once the user accepts it: openclaw skills review"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,8 @@ class FileTools:
         old = self._old_text(target, name)
         if old is None or not old.strip():
             self._write(target, name, old, content)
-            return f"Created {name} ({_count(content)})."
+            waits = WAITS if name.startswith(PROPOSED) else ""
+            return f"Created {name} ({_count(content)}).{waits}"
         if old == content:
             raise ToolProblem(f"{name} already holds exactly this text.")
         known = self.ledger.read.get(name)
@@ -108,6 +117,7 @@ class FileTools:
     def edit_file(self, path: str, find: str, replace: str) -> str:
         """Replace a text in a file; find is copied from the file."""
         target = existing_file(self.home, path)
+        check_own(self.home, target)
         name = self.home.relative(target)
         old = self._old_text(target, name) or ""
         new, line = replaced(old, find, replace)

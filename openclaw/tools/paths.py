@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from openclaw.files.home import Home
+from openclaw.files.home import PROPOSED, Home
 from openclaw.shapes import ToolProblem
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
@@ -23,7 +23,8 @@ def visible_files(home: Home, folder: Path | None = None) -> Iterator[Path]:
     count = 0
     root = Path(os.path.realpath(home.root))
     for top, folders, files in os.walk(folder or root):
-        folders[:] = sorted(name for name in folders if _visible(name))
+        tests = {"evals"} if "SKILL.md" in files else set()  # of a skill, for `skills test` only
+        folders[:] = sorted(name for name in folders if _visible(name) and name not in tests)
         for name in sorted(files):
             if not name.startswith("."):
                 yield Path(top, name)
@@ -86,9 +87,26 @@ def new_file(home: Home, path: str) -> Path:
     if target.is_dir():
         raise ToolProblem(f"{text} is a folder; name a file in it.")
     if "/" in text or target.is_file():
-        return target
+        return _proposed(home, target)
     in_memory = home.inside(f"memory/{text}")
     return in_memory if in_memory.is_file() else home.inside(f"workspace/{text}")
+
+
+def check_own(home: Home, target: Path) -> None:
+    """ToolProblem for a file of a skill: what the agent writes there must not count before the user
+    has seen it."""
+    if _proposed(home, target) != target:
+        raise ToolProblem(
+            f"{home.relative(target)} is only changed by a proposal: give its whole new text to "
+            "write_file. The user then accepts it."
+        )
+
+
+def _proposed(home: Home, target: Path) -> Path:
+    name = home.relative(target)
+    if not name.startswith("skills/") or name.startswith(f"{PROPOSED}/"):
+        return target
+    return home.inside(PROPOSED + name.removeprefix("skills"))
 
 
 def tidy(path: str) -> str:
@@ -102,8 +120,9 @@ def tidy(path: str) -> str:
 def _no_file(home: Home, text: str, candidates: list[Path]) -> ToolProblem:
     relative = {home.relative(file): file.name.casefold() for file in candidates}
     name = text.rpartition("/")[2].casefold()
-    near = difflib.get_close_matches(name, list(relative.values()), n=_OFFERED, cutoff=0.5)
-    shown = [path for path, base in relative.items() if base in near]
+    bases = list(dict.fromkeys(relative.values()))
+    near = difflib.get_close_matches(name, bases, n=_OFFERED, cutoff=0.5)
+    shown = [path for each in near for path, base in relative.items() if base == each]
     if not shown:
         shown = [path for path in relative if path.startswith("workspace/")]
     return ToolProblem(

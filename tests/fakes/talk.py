@@ -34,12 +34,12 @@ class Talk:
     model: ScriptedModel
     session: Session
 
-    def events(self, prompt: str, *lines: Line) -> Iterator[Event]:
+    def events(self, prompt: str, *lines: Line, skill: str = "") -> Iterator[Event]:
         self.model.say(*lines)
-        return self.app.ask(prompt, self.session)
+        return self.app.ask(prompt, self.session, skill=skill)
 
-    def say(self, prompt: str, *lines: Line) -> list[Event]:
-        return list(self.events(prompt, *lines))
+    def say(self, prompt: str, *lines: Line, skill: str = "") -> list[Event]:
+        return list(self.events(prompt, *lines, skill=skill))
 
     @property
     def requests(self) -> list[Request]:

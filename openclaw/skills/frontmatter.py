@@ -1,0 +1,248 @@
+"""The frontmatter of a SKILL.md: cut off, checked for safety, read as written, else repaired.
+
+Scalars are text: `name: 2048` is the name "2048", and a date need not exist. PyYAML is loaded when
+a frontmatter is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from openclaw.skills.problems import Note, SkillError, warning
+
+MAX_BYTES = 16 * 1024
+"""Largest frontmatter. 30,000 nested brackets overflow the stack inside PyYAML's C code, which no
+`except` catches, so the size is looked at before anything is parsed."""
+MAX_DEPTH = 64
+
+_FENCE = re.compile(r"^---[^\S\n]*$", re.MULTILINE)
+_ONE_LINE = re.compile(r"(?P<key>[A-Za-z_][\w.-]*)[ \t]*:[ \t]+(?P<value>.*)")
+_MARGIN = re.compile(r"(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w.-]*)(?P=quote)[ \t]*:(?P<value>.*)")
+_BLOCK_HEADER = re.compile(r"[|>][-+0-9]{0,2}(?:[ \t]+#.*)?")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_RESERVED = frozenset("@`%*&!|>[]{},?-:#")
+
+
+def split(text: str) -> tuple[str, str]:
+    """Frontmatter and body of a text with plain newlines. A `---` inside a value or in the body is
+    no fence. Raises SkillError when there is none, no end, or too much of it."""
+    text = text.lstrip()
+    first = _FENCE.match(text)
+    if not first:
+        raise SkillError("frontmatter-missing", "the file does not begin with ---")
+    last = _FENCE.search(text, first.end())
+    if not last:
+        raise SkillError("frontmatter-unclosed", "the frontmatter has no closing ---")
+    front = text[first.end() + 1 : last.start()]
+    if len(front.encode()) > MAX_BYTES:
+        raise SkillError(
+            "frontmatter-too-large", f"the frontmatter is larger than {MAX_BYTES // 1024} KiB"
+        )
+    return front, text[last.end() + 1 :]
+
+
+def parse(front: str) -> tuple[dict[str, Any], list[Note]]:
+    """The fields (texts, lists and mappings of texts) and what had to be overlooked to get them.
+
+    Raises SkillError for what is not even in part YAML, and for anchors, aliases, merge keys and
+    tags, which are what YAML bombs are made of.
+    """
+    import yaml
+
+    try:
+        fields, doubled = read_yaml(front)
+        if fields == "":  # nothing but comments
+            return {}, []
+        if isinstance(fields, dict):
+            text = f"'{doubled[:40]}' is given twice; the last one counts"
+            return fields, [warning("yaml-repaired", text)] if doubled else []
+        reason = "it is no list of `key: value` lines"
+    except yaml.YAMLError as error:
+        reason = _reason(error)
+    repaired = _repair(front)
+    if not repaired:
+        raise SkillError("yaml-invalid", f"the frontmatter is not YAML: {reason}")
+    return repaired, [warning("yaml-repaired", f"it is not valid YAML ({reason}) and was repaired")]
+
+
+def read_yaml(text: str) -> tuple[Any, str]:
+    """One YAML document whose scalars are texts as written ("" for none), and a key that stands in
+    it twice ("" for none).
+
+    Raises yaml.YAMLError for what is no YAML, SkillError for what is unsafe.
+    """
+    import yaml
+
+    try:
+        return _document(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+    except yaml.YAMLError:
+        if not _SURROGATE.search(text):
+            raise
+    return _document(text, yaml.BaseLoader)  # libyaml refuses emoji written as "\ud83d\udd0d"
+
+
+def _document(text: str, loader: Any) -> tuple[Any, str]:
+    import yaml
+
+    try:
+        return _Reading(text, loader).document()
+    except (ValueError, OverflowError) as error:  # of PyYAML's own scanner
+        raise yaml.YAMLError("an escape is no character") from error
+
+
+class _Reading:
+    """Turns PyYAML's events into values, which costs half of composing nodes, and no stack."""
+
+    def __init__(self, text: str, loader: Any) -> None:
+        import yaml
+
+        self.yaml = yaml
+        self.events: Iterator[Any] = yaml.parse(text, Loader=loader)
+        self.doubled = self.unsafe = ""
+
+    def document(self) -> tuple[Any, str]:
+        yaml = self.yaml
+        value: Any = ""
+        seen = False
+        for event in self.events:
+            if isinstance(event, yaml.NodeEvent):
+                value = self._value(event, 0)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                if seen:
+                    raise yaml.YAMLError("it holds a second document")
+                seen = True
+        if self.unsafe:
+            raise _unsafe(self.unsafe)
+        return value, self.doubled
+
+    def _value(self, event: Any, depth: int) -> Any:
+        yaml = self.yaml
+        if isinstance(event, yaml.AliasEvent):
+            self.unsafe = "an alias"
+            return ""
+        if event.anchor or event.tag:
+            self.unsafe = "an anchor" if event.anchor else "a tag"
+        if isinstance(event, yaml.ScalarEvent):
+            return joined(event.value)
+        if depth == MAX_DEPTH:
+            raise _unsafe(f"more than {MAX_DEPTH} levels")
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._list(depth + 1)
+        return self._mapping(depth + 1)
+
+    def _list(self, depth: int) -> list[Any]:
+        items = []
+        for event in self.events:
+            if isinstance(event, self.yaml.SequenceEndEvent):
+                break
+            items.append(self._value(event, depth))
+        return items
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for event in self.events:
+            if isinstance(event, self.yaml.MappingEndEvent):
+                break
+            key = self._value(event, depth)
+            if key == "<<" and not event.style:
+                self.unsafe = "a merge key"
+            value = self._value(next(self.events), depth)
+            if not isinstance(key, str):
+                raise self.yaml.YAMLError("a key is no text")
+            if key in fields:
+                self.doubled = self.doubled or key
+            fields[key] = value
+        return fields
+
+
+def _unsafe(what: str) -> SkillError:
+    return SkillError("yaml-unsafe", f"the frontmatter uses {what}, which no skill needs")
+
+
+def joined(text: str) -> str:
+    """The text with halves of surrogate pairs joined; a lone one becomes U+FFFD."""
+    if text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _reason(error: Exception) -> str:
+    """PyYAML's complaint on one line."""
+    mark = getattr(error, "problem_mark", None)
+    what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    where = f"line {mark.line + 2}: " if mark else ""  # the fence is line 1
+    return where + " ".join(str(what).split())[:120]
+
+
+def _repair(front: str) -> dict[str, Any]:
+    """The fields of a frontmatter that is no YAML; {} when there is nothing to be read."""
+    import yaml
+
+    try:
+        fields, _ = read_yaml("\n".join(_quoted(front.split("\n"))))
+    except yaml.YAMLError:
+        fields = None
+    if not isinstance(fields, dict):
+        fields = {}
+    if not fields.get("description"):
+        fields = {**_margin_fields(front), **{key: fields[key] for key in fields if fields[key]}}
+    return fields
+
+
+def _quoted(lines: list[str]) -> Iterator[str]:
+    """The lines, those at the margin that break YAML put between quotes: plain values of one line
+    with `: ` in them, with `:` at the end, or with a reserved sign before them."""
+    for number, line in enumerate(lines):
+        found = _ONE_LINE.fullmatch(line)
+        value = found["value"].strip() if found else ""
+        odd = ": " in value or value.endswith(":") or value[:1] in _RESERVED
+        if not found or not odd or value[0] in "\"'" or _goes_on(lines, number) or _is_yaml(line):
+            yield line
+        else:
+            yield f"{found['key']}: '" + value.replace("'", "''") + "'"
+
+
+def _goes_on(lines: list[str], number: int) -> bool:
+    """Whether the next line that is not blank is indented."""
+    after = next((line for line in lines[number + 1 :] if line.strip()), "")
+    return after[:1] in (" ", "\t")
+
+
+def _is_yaml(line: str) -> bool:
+    import yaml
+
+    try:
+        read_yaml(line)
+    except (yaml.YAMLError, SkillError):
+        return False
+    return True
+
+
+def _margin_fields(front: str) -> dict[str, Any]:
+    """`key: value` lines at the margin, each with its indented followers.
+
+    Nothing nested comes out whole, so metadata, and with it the gate, is left out.
+    """
+    parts: dict[str, list[str]] = {}
+    key = ""
+    for line in front.split("\n"):
+        if found := _MARGIN.fullmatch(line):
+            key = found["key"]
+            value = found["value"].strip()
+            parts[key] = [] if _BLOCK_HEADER.fullmatch(value) else [value]
+        elif line[:1] in (" ", "\t"):
+            if key and line.strip():
+                parts[key].append(line.strip())
+        elif line.strip():
+            key = ""
+    parts.pop("metadata", None)
+    return {key: _bare(" ".join(filter(None, values))) for key, values in parts.items()}
+
+
+def _bare(value: str) -> str:
+    """The value without the quotes around it."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value

@@ -1,0 +1,202 @@
+"""Fetches one commit of a git repository. Nothing runs because of it: no hook, no filter."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.skills.intake import put_file, refused
+from openclaw.skills.origin import Origin, without_password
+
+TIMEOUT_SECONDS = 120.0
+POLL_SECONDS = 0.1
+MAX_FETCHED = 300_000_000
+MAX_LISTING = 8_000_000
+MAX_FILES = 20_000
+# Stronger than the repository's own attributes: no filter of the user's settings, no conversion.
+AS_STORED = b"* -filter -text -eol -ident -working-tree-encoding\n"
+OPTIONS = (
+    *("-c", "protocol.allow=never"),
+    *("-c", "protocol.ext.allow=never"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.autocrlf=false"),
+    *("-c", "core.protectHFS=true"),
+    *("-c", "core.protectNTFS=true"),
+    *("-c", "submodule.recurse=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
+)
+
+
+def fetch(origin: Origin, into: Path, seconds: float = TIMEOUT_SECONDS) -> str:
+    """Check one commit out into the new folder; returns its id.
+
+    Only the origin's folder of it when it names one. OpenclawError when git is missing, fails or
+    takes too long; Refused when the repository is too large.
+    """
+    protocol = "file" if Path(origin.place).is_absolute() else "https:ssh"
+    git = _Git(into, _environ(protocol), origin, seconds)
+    git.run("init", "--quiet", "--template=", str(into), inside=False)
+    put_file(into / ".git" / "info" / "attributes", AS_STORED, executable=False)
+    git.run(
+        *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"),
+        *("--no-write-commit-graph", "--", origin.place, origin.ref or "HEAD"),
+    )
+    _check_listing(git, origin.path)
+    git.run("checkout", "--quiet", "FETCH_HEAD", "--", origin.path or ".")
+    return git.output("rev-parse", "FETCH_HEAD").decode().strip()
+
+
+def _environ(protocol: str) -> Mapping[str, str]:
+    """Deaf to the repository that a caller's environment names, and never asking anything."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _USERS_OWN}
+    return {
+        "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
+        **kept,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",
+        "GIT_ALLOW_PROTOCOL": protocol,
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "LC_ALL": "C",
+    }
+
+
+_USERS_OWN = frozenset({
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH",
+    "GIT_PROXY_SSL_CAINFO",
+})  # fmt: skip
+
+
+def _check_listing(git: _Git, path: str) -> None:
+    """The tree's files and sizes, before one is written: a small tree can name millions."""
+    listing = git.output("ls-tree", "-r", "-l", "-z", "FETCH_HEAD", "--", *([path] if path else []))
+    rows = listing.split(b"\0")[:-1]
+    if path and not rows:
+        raise UsageError(f"there is no folder {path} in the repository")
+    sizes = [row.split(b"\t", 1)[0].split()[-1] for row in rows]
+    total = sum(int(size) for size in sizes if size.isdigit())
+    if len(rows) > MAX_FILES or total > MAX_FETCHED:
+        raise too_large()
+
+
+def too_large() -> OpenclawError:
+    error = refused("the repository is too large to be taken whole")
+    error.hint = "name the skill's folder in it: URL#main:path/to/skill"
+    return error
+
+
+class _Git:
+    """git in one folder, watched: how long it takes, how much it writes."""
+
+    def __init__(
+        self, folder: Path, environ: Mapping[str, str], origin: Origin, seconds: float
+    ) -> None:
+        self._folder = folder
+        self._seconds = seconds
+        self._environ = environ
+        self._origin = origin
+        self._end = time.monotonic() + seconds
+
+    def run(self, *words: str, inside: bool = True) -> None:
+        with self._started(words, inside, subprocess.DEVNULL) as (process, errors):
+            while process.poll() is None:
+                self._check_time()
+                if _size(self._folder / ".git" / "objects" / "pack") > MAX_FETCHED:
+                    raise too_large()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_SECONDS)
+            self._check_code(process, errors)
+
+    def output(self, *words: str) -> bytes:
+        """What git prints; more than a few MB of it is refused."""
+        with self._started(words, True, subprocess.PIPE) as (process, errors):
+            if process.stdout is None:
+                raise ValueError("stdout is a pipe")
+            data = process.stdout.read(MAX_LISTING + 1)
+            if len(data) > MAX_LISTING:
+                raise too_large()
+            process.wait(max(1.0, self._end - time.monotonic()))
+            self._check_code(process, errors)
+            return data
+
+    @contextlib.contextmanager
+    def _started(
+        self, words: tuple[str, ...], inside: bool, stdout: int
+    ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
+        import tempfile
+
+        place = ("-C", str(self._folder)) if inside else ()
+        with tempfile.TemporaryFile() as errors:  # a pipe would stay open in a killed git's child
+            try:
+                process = subprocess.Popen(
+                    ["git", *place, *OPTIONS, *words],
+                    env=self._environ,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=errors,
+                    start_new_session=os.name != "nt",
+                )
+            except OSError as error:
+                raise OpenclawError(
+                    f"git cannot be started: {error.strerror}", "install git, or give an archive"
+                ) from error
+            try:
+                yield process, errors
+            finally:
+                _end(process)
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self._end:
+            raise OpenclawError(
+                f"{self._shown()} took longer than {self._seconds:g} s",
+                "try again, or fetch it yourself and install the folder",
+            )
+
+    def _check_code(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
+        if process.returncode:
+            errors.seek(0)
+            said = errors.read(10_000).decode("utf-8", "replace").strip().splitlines()
+            told = (line for line in said if line and not line.startswith(("warning:", "hint:")))
+            reason = next(told, "git failed").replace(self._origin.place, self._shown())
+            raise OpenclawError(
+                f"{self._shown()} cannot be fetched: {reason}",
+                "check the address, the branch after # and your access to it (git asks nothing "
+                "here: a private repository needs a key or stored credentials)",
+            )
+
+    def _shown(self) -> str:
+        return without_password(self._origin.place)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Make sure that git and the programs it started are gone."""
+    if process.stdout:
+        process.stdout.close()
+    if process.poll() is None:
+        with contextlib.suppress(OSError):
+            if os.name == "nt":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            with contextlib.suppress(OSError):
+                total += entry.stat(follow_symlinks=False).st_size
+    return total

@@ -1,0 +1,218 @@
+"""Brings skills into the home: staged beside their place, looked at, then renamed into it.
+
+Nothing of a skill runs here. Whoever dies in the middle leaves a hidden folder that the next one
+clears away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.files.home import Home, name_trouble
+from openclaw.files.text import unwritable
+from openclaw.skills.archive import SUFFIXES, unpack
+from openclaw.skills.copying import copy_folder, digest, fingerprints
+from openclaw.skills.git import fetch
+from openclaw.skills.inspect import Look, is_script, looks
+from openclaw.skills.intake import make_folder, refused
+from openclaw.skills.load import Problem, Root, Skill, list_skills, read_skill_file
+from openclaw.skills.origin import Origin
+from openclaw.skills.provenance import record, sources
+from openclaw.skills.staging import staging
+
+MAX_NAME = 64
+MAX_LISTED = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A skill that waits in a hidden folder. `name` is its folder's name to be, `files` are
+    relative paths with slashes and sizes in bytes, `problems` warnings about its SKILL.md,
+    `provenance` the entry of .sources.yaml, `replaces` whether such a folder is there already."""
+
+    name: str
+    skill: Skill
+    folder: Path
+    files: tuple[tuple[str, int], ...]
+    scripts: tuple[str, ...]
+    looks: tuple[Look, ...]
+    problems: tuple[Problem, ...]
+    provenance: Mapping[str, str]
+    replaces: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(size for _, size in self.files)
+
+
+@contextlib.contextmanager
+def stage(home: Home, origin: Origin, *, choice: str = "", name: str = "") -> Iterator[Staged]:
+    """Fetch a skill and look at it, without installing it; gone again after the with-block.
+
+    `choice` names one of several skills, `name` the folder if not the skill's own name is to
+    decide. The skills folder is locked. Raises UsageError when the source has not exactly one
+    skill, Refused when it breaks a rule, OpenclawError when it cannot be fetched or read.
+    """
+    with staging(home) as folder:
+        yield _staged(home, origin, folder, choice, name)
+
+
+def accept(home: Home, staged: Staged, *, force: bool = False, pinned: bool = False) -> Path:
+    """Put the staged skill into its place and note where it came from; returns its folder.
+
+    UsageError when there is one of this name and not `force`. When it fails, all is as before.
+    """
+    target = home.skills / staged.name
+    check_free(home, staged.name, force=force)
+    fields = dict(staged.provenance) | ({"pinned": "true"} if pinned else {})
+    sources(home.skills)  # Damaged, before anything moves
+    old = staged.folder.parent.parent / "old" / staged.name
+    try:
+        if os.path.lexists(target):
+            make_folder(old.parent)
+            target.rename(old)
+        staged.folder.rename(target)
+        record(home.skills, staged.name, fields)
+    except (OSError, OpenclawError) as error:
+        _undo(target, staged.folder, old)
+        if isinstance(error, OSError):
+            raise unwritable(target, error) from error
+        raise
+    return target
+
+
+def check_free(home: Home, name: str, *, force: bool) -> None:
+    """UsageError when the skill's folder is there already and must not be replaced."""
+    if os.path.lexists(home.skills / name) and not force:
+        raise UsageError(
+            f"there is a skills/{name} already", "replace it with --force, or remove it first"
+        )
+
+
+def strict_name(name: str) -> str:
+    """A name turned to the pattern of the standard, "" when nothing of it is left."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MAX_NAME].strip("-")
+    return f"{slug}-skill" if slug and name_trouble(slug, windows=True) else slug
+
+
+def _undo(target: Path, folder: Path, old: Path) -> None:
+    with contextlib.suppress(OSError):
+        if not folder.exists() and target.exists():
+            target.rename(folder)
+    with contextlib.suppress(OSError):
+        if os.path.lexists(old):
+            old.rename(target)
+
+
+def _staged(home: Home, origin: Origin, temporary: Path, choice: str, name: str) -> Staged:
+    top, provenance = _fetched(origin, temporary)
+    found = _chosen(top / origin.path, choice)
+    _check_real(found.parent, top)
+    original, _ = read_skill_file(found)
+    own = strict_name(original.name) if original else ""
+    folder_name = name or own or strict_name(found.parent.name) or "skill"
+    folder = temporary / "new" / folder_name
+    make_folder(folder)
+    copy_folder(found.parent, folder)
+    skill, problems = _read(folder / found.name)
+    prints = fingerprints(folder)
+    names = sorted(prints)
+    contents = digest(prints)
+    fields = {"sha256": contents} if origin.kind == "folder" else {}
+    fields = {**provenance, **fields, "contents": contents, "installed": str(date.today())}
+    return Staged(
+        name=folder_name,
+        skill=skill,
+        folder=folder,
+        files=tuple((one, (folder / one).stat().st_size) for one in names),
+        scripts=tuple(one for one in names if is_script(folder / one)),
+        looks=tuple(looks(folder, names)),
+        problems=problems,
+        provenance=fields | ({"chosen": choice} if choice else {}),
+        replaces=os.path.lexists(home.skills / folder_name),
+    )
+
+
+def _fetched(origin: Origin, temporary: Path) -> tuple[Path, dict[str, str]]:
+    """The folder in which to look for skills, and the first fields of the provenance."""
+    fields = {"source": str(origin), "kind": origin.kind}
+    stem = Path(origin.place.replace(":", "/")).name
+    for suffix in (*SUFFIXES, ".git"):
+        stem = stem[: -len(suffix)] if stem.lower().endswith(suffix) else stem
+    top = temporary / "from" / (strict_name(stem) or "skill")
+    if origin.kind == "folder":
+        return Path(origin.place), fields
+    make_folder(top)
+    if origin.kind == "archive":
+        fields["sha256"] = _sha256(Path(origin.place))
+        unpack(Path(origin.place), top)
+        return top, fields
+    fields["commit"] = fetch(origin, top)
+    return top, fields
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise OpenclawError(
+            f"cannot read {path}: {error.strerror}", "make it readable, then try again"
+        ) from error
+
+
+def _chosen(top: Path, choice: str) -> Path:
+    """The SKILL.md to install. One skill must lie at the top or in a folder there; another one, or
+    one of several, must be named."""
+    names = {one.path: one.name for one in list_skills([Root(top, "home")])}
+    names = {path: own for path, own in names.items() if path.parent == top} or names
+    if choice:
+        found = [path for path, own in names.items() if choice in (own, path.parent.name)]
+    else:
+        found = list(names)
+    if len(found) == 1 and (choice or len(found[0].relative_to(top).parts) <= 2):
+        return found[0]
+    if not names:
+        raise UsageError("there is no SKILL.md in it", "a skill is a folder with a SKILL.md")
+    places = [f"{own}  ({_place(path, top)})" for path, own in names.items()]
+    more = [f"and {len(places) - MAX_LISTED} more"] if len(places) > MAX_LISTED else []
+    listed = "\n".join(["choose one with --name:", *sorted(places)[:MAX_LISTED], *more])
+    if choice and len(found) > 1:
+        raise UsageError(f"{len(found)} skills in it are called {choice}", listed)
+    if choice:
+        raise UsageError(f"there is no skill {choice} in it", listed)
+    count = "one skill, but not at its top" if len(names) == 1 else f"{len(names)} skills"
+    raise UsageError(f"it holds {count}", listed)
+
+
+def _check_real(folder: Path, top: Path) -> None:
+    """Refused when the way from the top to the folder goes through a link."""
+    expected = Path(os.path.realpath(top)) / folder.relative_to(top)
+    if Path(os.path.realpath(folder)) != expected:
+        raise refused(f"{_place(folder / 'SKILL.md', top)} is a link")
+
+
+def _place(path: Path, top: Path) -> str:
+    return path.parent.relative_to(top).as_posix()
+
+
+def _read(path: Path) -> tuple[Skill, tuple[Problem, ...]]:
+    """The staged skill and the warnings about it; OpenclawError when it cannot be used."""
+    skill, problems = read_skill_file(path)
+    if skill is None:
+        raise OpenclawError(
+            f"its SKILL.md cannot be used: {problems[0].message} ({problems[0].code})",
+            "the skill's author has to repair it; nothing was installed",
+        )
+    return skill, tuple(problems)

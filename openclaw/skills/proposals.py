@@ -1,0 +1,82 @@
+"""Skills that the agent has written: kept apart in skills/.proposed until the user accepts them."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.errors import UsageError
+from openclaw.files.home import PROPOSED, Home
+from openclaw.files.text import read_text
+from openclaw.skills.inspect import Look, looks
+from openclaw.skills.install import accept as install
+from openclaw.skills.install import stage
+from openclaw.skills.load import Problem, read_skill_file
+from openclaw.skills.origin import read_origin
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A skill that waits. `diff` is against the skill of this name, as unified diff lines; `looks`
+    are words in it that deserve a look."""
+
+    name: str
+    folder: Path
+    diff: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    looks: tuple[Look, ...]
+
+
+def proposals(home: Home) -> list[Proposal]:
+    """What waits, by name."""
+    folder = home.root / PROPOSED
+    if not folder.is_dir():
+        return []
+    found = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    return [_proposal(home, path) for path in found]
+
+
+def find(home: Home, name: str) -> Proposal:
+    """The proposal of a name. Raises UsageError when there is none."""
+    for proposal in proposals(home):
+        if proposal.name == name:
+            return proposal
+    raise UsageError(f"no skill {name} was proposed", "see what waits: openclaw skills review")
+
+
+def accept(home: Home, name: str) -> Path:
+    """Make a proposal a skill, in place of the one of its name; returns the skill's folder. Raises
+    as `install.stage` does, with everything as it was."""
+    proposal = find(home, name)
+    with stage(home, read_origin(str(proposal.folder), home.root), name=name) as staged:
+        folder = install(home, staged, force=True)
+    reject(home, name)
+    return folder
+
+
+def reject(home: Home, name: str) -> None:
+    """Delete a proposal."""
+    shutil.rmtree(find(home, name).folder)
+
+
+def _proposal(home: Home, folder: Path) -> Proposal:
+    names = _names(folder)
+    _, problems = read_skill_file(folder / "SKILL.md")
+    diff = [line for name in names for line in _diff(home, folder, name)]
+    found = tuple(looks(folder, names))
+    return Proposal(folder.name, folder, tuple(diff), tuple(problems), found)
+
+
+def _names(folder: Path) -> list[str]:
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(path.relative_to(folder).as_posix() for path in files)
+
+
+def _diff(home: Home, folder: Path, name: str) -> list[str]:
+    current = home.skills / folder.name / name
+    before = read_text(current).splitlines() if current.is_file() else []
+    after = read_text(folder / name).splitlines()
+    label = f"skills/{folder.name}/{name}"
+    return list(difflib.unified_diff(before, after, label, label, lineterm=""))

@@ -1,0 +1,63 @@
+"""Hidden folders among the skills, in which a change is prepared; and what a killed one left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from openclaw.files.home import Home
+from openclaw.files.lock import locked
+from openclaw.skills.intake import make_folder
+
+PREFIX = ".staging-"
+
+
+@contextlib.contextmanager
+def staging(home: Home) -> Iterator[Path]:
+    """A hidden folder beside the skills, gone after the with-block; one process at a time.
+
+    What it holds below old/ goes back to its place when this process dies before the end.
+    """
+    made = not home.skills.exists()
+    with locked(home.private / "locks" / "skills.lock", what="the skills folder"):
+        _clear(home.skills)
+        folder = home.skills / f"{PREFIX}{secrets.token_hex(6)}"
+        try:
+            make_folder(folder)
+            yield folder
+        finally:
+            drop(folder)
+            if made:
+                with contextlib.suppress(OSError):
+                    home.skills.rmdir()
+
+
+def _clear(skills: Path) -> None:
+    for left in sorted(skills.glob(f"{PREFIX}*")):
+        _restore(skills, left / "old")
+        drop(left)
+
+
+def _restore(skills: Path, old: Path) -> None:
+    """Give a skill back that was taken away for a new one, which never came."""
+    with contextlib.suppress(OSError):
+        for folder in [] if old.parent.is_symlink() else sorted(old.iterdir()):
+            if not os.path.lexists(skills / folder.name):
+                folder.rename(skills / folder.name)
+
+
+def drop(folder: Path) -> None:
+    """Delete a folder as far as that is possible; a link goes without what it leads to."""
+    with contextlib.suppress(OSError):
+        if folder.is_symlink() or not folder.is_dir():
+            folder.unlink(missing_ok=True)
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():  # git's objects are read-only, which Windows does not delete
+            for path in [folder, *folder.rglob("*")]:
+                path.chmod(0o700)
+            shutil.rmtree(folder)

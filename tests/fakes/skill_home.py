@@ -1,0 +1,91 @@
+"""A home, a skill to install, and `openclaw skills` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.cli.main import run
+from openclaw.files.home import Home
+from openclaw.skills.provenance import sources
+
+SKILL = "---\nname: {0}\ndescription: Does {0}. Use when asked.\n---\n\n# {0}\n"
+needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+
+
+def put(folder: Path, files: dict[str, str]) -> Path:
+    """Write files below a folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="")
+    return folder
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """All files below a folder with their texts."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_text("utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def in_git(folder: Path, *words: str) -> str:
+    """What git prints that is run in a folder."""
+    own = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]
+    words = ("git", "-C", str(folder), *own, *words)
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def repository(folder: Path) -> Path:
+    """The folder with its files as the first commit of a repository."""
+    in_git(folder, "init", "--quiet")
+    in_git(folder, "add", "--all")
+    in_git(folder, "commit", "--quiet", "--message", "one")
+    return folder
+
+
+def new_home(root: Path) -> Home:
+    """A home without skills."""
+    return Home(put(root, {"workspace/SOUL.md": "# Soul\n"}))
+
+
+def new_weather(folder: Path) -> Path:
+    """The folder of a skill with a script."""
+    files = {"SKILL.md": SKILL.format("weather"), "scripts/run.sh": "#!/bin/sh\necho hi\n"}
+    return put(folder / "weather", files)
+
+
+class Claw:
+    """`openclaw skills` in the home that OPENCLAW_HOME names."""
+
+    def __init__(self, home: Home, read: Callable[[], tuple[str, str]]) -> None:
+        self.home = home
+        self.err = ""
+        self._read = read
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        """Standard output of a command that leaves with this exit code."""
+        left = run(["skills", *words])
+        out, self.err = self._read()
+        assert left == code, self.err
+        return out
+
+    def json(self, *words: str, code: int = 0) -> Any:
+        return json.loads(self(*words, "--json", code=code))
+
+    def skills(self) -> dict[str, str]:
+        """All files below skills/ but the provenance."""
+        found = tree(self.home.skills)
+        found.pop(".sources.yaml", None)
+        return found
+
+    def sources(self) -> dict[str, dict[str, str]]:
+        return sources(self.home.skills)

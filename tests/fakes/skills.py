@@ -1,0 +1,21 @@
+"""Skill folders for tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+GOOD = "---\nname: {0}\ndescription: Does {0}.\n---\n\n# {0}\n\nBody.\n"
+
+
+def put(folder: Path, name: str, text: str | bytes = "", file: str = "SKILL.md") -> Path:
+    """Write a SKILL.md into folder/name, a good one when nothing is given."""
+    path = folder / name / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = text or GOOD.format(path.parent.name)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def front(*lines: str, name: str = "s", description: str = "Does it.") -> str:
+    """A SKILL.md of a name, a description and more lines of frontmatter."""
+    return "\n".join(["---", f"name: {name}", f"description: {description}", *lines, "---", ""])
