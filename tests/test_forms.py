@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from openclaw.agent.forms import line_form
+from openclaw.agent.forms import first_tools, later_tools, line_form
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,36 @@ def test_a_single_line_with_blanks_becomes_a_pattern(skill: str, filled: str, wr
 )
 def test_where_there_is_not_exactly_one_line_nothing_is_prescribed(skill: str) -> None:
     assert line_form(skill) == ""
+
+
+STEPS = """\
+1. Choose a name.
+2. Call `read_file`, or
+   `search_files` first.
+
+       a form, also part of it
+3. Call `calculate`.
+
+`todo` is no step.
+"""
+TOOLS = ("read_file", "search_files", "calculate", "todo", "write_file")
+
+
+def test_the_first_step_that_speaks_of_a_tool_comes_first() -> None:
+    assert first_tools(STEPS, TOOLS) == {"read_file", "search_files"}
+    assert first_tools("Use `todo`.", TOOLS) == {*TOOLS}
+
+
+@pytest.mark.parametrize(
+    ("used", "left"),
+    [
+        ({"read_file"}, {"calculate"}),
+        ({"search_files", "calculate"}, set()),
+        ({"read_file", "write_file"}, {"calculate"}),
+        ({"write_file"}, set()),
+    ],
+)
+def test_the_steps_behind_the_last_one_that_was_done_are_left(
+    used: set[str], left: set[str]
+) -> None:
+    assert later_tools(STEPS, TOOLS, used) == left

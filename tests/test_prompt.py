@@ -248,16 +248,6 @@ def test_an_edited_file_is_told_in_the_tail_once_and_is_in_the_next_sessions_hea
 # -------- what it costs
 
 
-def memory_search(query: str, most: int = 5) -> str:
-    """Search memories and notes by meaning."""
-    return query
-
-
-def memory_get(path: str, from_line: int = 1) -> str:
-    """Read a memory around a line."""
-    return path
-
-
 def run_shell(command: str) -> str:
     """Run a shell command in the workspace."""
     return command
@@ -278,7 +268,7 @@ def find_skill(query: str) -> str:
     return query
 
 
-LATER = (memory_search, memory_get, run_shell, run_python, fetch_url, find_skill)
+LATER = (run_shell, run_python, fetch_url, find_skill)
 
 
 def first_request(folder: Path, protocol: Protocol) -> tuple[int, int]:

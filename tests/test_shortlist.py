@@ -26,6 +26,15 @@ def test_one_common_word_is_too_little_for_a_skill_to_be_taken_but_finds_it() ->
     assert found("the", MANY) == [] and ranked("", MANY) == []
 
 
+def test_a_whole_name_is_enough_but_not_one_word_of_it() -> None:
+    notes = Blurb("keep-notes", "Keeps lessons in memory.")
+    digest = Blurb("digest", "Boils a text down.")
+    assert ranked("What do my notes say about the landlord?", [notes, digest]) == []
+    assert names(ranked("Keep notes of it", [notes, digest])) == ["keep-notes"]
+    assert names(ranked("A digest, please", [notes, digest])) == ["digest"]
+    assert ranked("Look at that!", [Blurb("look-up", "Researches a question.")]) == []
+
+
 def test_examples_count_like_the_description() -> None:
     deploy = Blurb("ship", "Releases software.", ("roll out the new version to staging",))
     assert names(ranked("please roll out to staging", [*MANY, deploy])) == ["ship"]

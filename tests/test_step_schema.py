@@ -337,6 +337,16 @@ def test_a_skill_that_writes_a_file_is_followed_by_the_tools_for_files(root: Pat
     assert case.may_answer and "append_file" in case.tools
 
 
+def test_the_tools_of_a_skill_come_in_the_order_of_its_steps(root: Path) -> None:
+    case = Case(root, "What is the total of the amount column in my expenses table?")
+    case.play("read_skill", name="tidy-table")
+    assert case.tools == {"read_file", "list_files"}
+    case.play("read_file", path="notes/trip.md", from_line=1)
+    assert "calculate" in case.tools
+    case.play("calculate", expression="1 + 2")
+    assert case.tools == set() and case.may_answer
+
+
 # -------- replies that are no whole step
 
 

@@ -82,8 +82,8 @@ def _tried(model: Model, home: Home, settings: Settings, skill: str, prompt: str
     began = time.monotonic()
     try:
         for event in app.ask(prompt, app.sessions.new(None, "")):
-            if isinstance(event, ToolEnd) and event.tool == "read_skill" and event.ok:
-                read.append(event.output.removeprefix("Skill ").partition(":\n")[0])
+            if isinstance(event, ToolEnd):
+                read += _skill_read(event)
             elif isinstance(event, Done):
                 if event.stop_reason == "interrupted":
                     raise KeyboardInterrupt
@@ -92,6 +92,12 @@ def _tried(model: Model, home: Home, settings: Settings, skill: str, prompt: str
         app.recall.close()  # and not the app, whose model is needed again
     seconds = time.monotonic() - began
     return Trial(skill, prompt, True, tuple(dict.fromkeys(read)), (), answer, seconds)
+
+
+def _skill_read(event: ToolEnd) -> list[str]:
+    """The skill that a call has read, named as in the result: models write names freely."""
+    begins = event.ok and event.tool == "read_skill" and event.output.startswith("Skill ")
+    return [event.output.removeprefix("Skill ").partition(":\n")[0]] if begins else []
 
 
 @contextmanager

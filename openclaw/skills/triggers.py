@@ -12,7 +12,7 @@ evals/triggers.yaml in the skill's folder:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -137,7 +137,7 @@ def _prompt(item: Any, where: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _words(words: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(words, Iterable) or not all(isinstance(w, str) and w.strip() for w in words):
+    if not isinstance(words, list) or not all(isinstance(w, str) and w.strip() for w in words):
         raise _damaged(f"{where}: expect is a word or a list of words")
     kept = tuple(word.strip() for word in words)
     if len(kept) > MAX_WORDS:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from openclaw.skills.load import read_skill_file
+
 
 @dataclass(frozen=True)
 class Result:
@@ -142,6 +144,35 @@ LOG = "".join(
     )
     for n in range(300)
 )
+MINUTES = """\
+# Minutes, 18 November
+
+Present: Ada Novak, Bruno Keller, Chiara Bianchi.
+Chiara opened the meeting at nine. The minutes of October were accepted without a change.
+Then the stall at the winter market was talked about for a long while.
+Decision: the stall opens on 5 December and sells soup and bread.
+Bruno showed three posters. The second one was liked best, the first was found too dark.
+Decision: we print 400 posters at Kowalski's for 260 euros.
+The heating of the hall makes a noise again; nobody knew why.
+Ada calls the landlord about it by the end of the month.
+Some asked for better coffee. This was put off.
+The next meeting is on 16 December, again at nine.
+"""
+OFFERS = {
+    "memory/2026-11-03.md": "# 2026-11-03\n\n- Mr Haas said on the telephone that the new roof of "
+    "the shed costs 1,900 euros.\n",
+    "workspace/roof-offer.md": "# Offer of 14 November\n\nRoof of the shed, labour and material: "
+    "2,150 euros.\nThe offer holds until the end of the year.\n",
+}
+EXPENSES = """\
+date,what,amount
+2026-11-02,train,48.60
+2026-11-03,hotel,129.00
+2026-11-03,dinner,31.50
+2026-11-04,taxi,18.90
+2026-11-04,paper,7.25
+2026-11-05,train,52.40
+"""
 DAYS = {
     "memory/2026-11-12.md": "# 2026-11-12\n\n"
     "- Signed the lease for the office, the landlord is Mr Brandt.\n"
@@ -182,6 +213,19 @@ def _two_todos(r: Result) -> bool:
 def _changed_only(r: Result, path: str, old: str, new: str, count: int = 1) -> bool:
     text = r.file(path)
     return text.count(new) == count and old not in text and r.changed == (path,)
+
+
+def _quotes(digest: str, source: str) -> int:
+    """How many lines of a digest quote the source word by word."""
+    found = re.findall(r'"([^"\n]{8,})"', digest)
+    return sum(quote.strip(" .") in source for quote in found)
+
+
+def _proposed(r: Result) -> bool:
+    """Whether one skill waits that a home would take and that has the steps of the request."""
+    files = list(r.home.glob("skills/.proposed/*/SKILL.md"))
+    skills = [read_skill_file(path)[0] for path in files]
+    return len(skills) == 1 and bool(skills[0] and "workspace/garden.md" in skills[0].body())
 
 
 TASKS: tuple[Task, ...] = (
@@ -482,6 +526,53 @@ TASKS: tuple[Task, ...] = (
         ("Log the incident: the printer broke, Anna saw it.",),
         lambda r: bool(re.search(r"LOG .*printer.* / Anna", r.file("workspace/log.md"), re.I)),
         {"skills/incident-log/SKILL.md": LOG_SKILL},
+    ),
+    Task(
+        "skill-notes",
+        "skill",
+        ("The backup failed because the disk was full. Keep that lesson in memory.",),
+        lambda r: (
+            r.tools[:1] == ("read_skill",)
+            and bool(re.search(r"backup.*disk|disk.*backup", r.memories(), re.I))
+        ),
+    ),
+    Task(
+        "skill-digest",
+        "skill",
+        ("Make a digest of the meeting minutes.",),
+        lambda r: (
+            "read_skill" in r.tools
+            and _quotes(r.file("workspace/digest.md"), MINUTES) >= 2
+            and r.file("workspace/minutes.md") == MINUTES
+        ),
+        {"workspace/minutes.md": MINUTES},
+    ),
+    Task(
+        "skill-look-up",
+        "skill",
+        ("Look up what the roof of the shed costs, and compare the sources.",),
+        lambda r: (
+            "read_skill" in r.tools
+            and r.says("1,900", "2,150", "roof-offer.md", "2026-11-03.md")
+            and r.untouched
+        ),
+        OFFERS,
+    ),
+    Task(
+        "skill-table",
+        "skill",
+        ("What is the total of the amount column in my expenses table?",),
+        lambda r: r.tools[:1] == ("read_skill",) and r.says("287.65") and r.untouched,
+        {"workspace/expenses.csv": EXPENSES},
+    ),
+    Task(
+        "skill-write",
+        "skill",
+        (
+            "That worked. Turn these steps into a skill for the garden news: first read the file "
+            "workspace/garden.md, then answer with three short lines that begin with a dash.",
+        ),
+        lambda r: "read_skill" in r.tools and _proposed(r),
     ),
     Task(
         "skill-plan",
