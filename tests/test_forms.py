@@ -22,6 +22,14 @@ def test_a_single_line_with_blanks_becomes_a_pattern(skill: str, filled: str, wr
     assert re.search(pattern, filled) and not re.search(pattern, wrong)
 
 
+def test_a_blank_ends_before_the_sign_that_follows_it_and_does_not_go_on_for_ever() -> None:
+    pattern = line_form("`~~ <boat> // <pier> !!`")
+    assert re.search(pattern, "~~ Swan of 11/2025 // 4 !!") is None
+    assert re.search(pattern, "~~ Swan! // 4/5 !!")
+    assert re.search(pattern, "~~ Swan // 4 !~~ 5 // 4 !!") is None
+    assert re.search(pattern, f"~~ Swan // {'4' * 2000} !!") is None
+
+
 @pytest.mark.parametrize(
     "skill",
     [

@@ -40,6 +40,12 @@ def test_examples_count_like_the_description() -> None:
     assert names(ranked("please roll out to staging", [*MANY, deploy])) == ["ship"]
 
 
+def test_two_words_shared_with_all_examples_together_are_too_little() -> None:
+    log = Blurb("log", "Records.", ("boats arrive at the pier", "guests leave the harbour hotel"))
+    assert ranked("boats by a hotel for twenty guests of mine and their dogs", [log]) == []
+    assert names(ranked("Two boats arrive", [log])) == ["log"]
+
+
 def test_of_many_skills_the_shortlist_stands_beside_the_request() -> None:
     lines = cues("Turn my notes into a plan for the day", (), MANY).lines
     assert lines[0] == "The skill plan-day fits."

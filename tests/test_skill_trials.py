@@ -68,6 +68,18 @@ def test_the_home_stays_as_it_is_and_each_prompt_begins_with_it(it: Talk) -> Non
     assert sum("Created workspace/new.md" in text for text in last) == 2
 
 
+def test_a_skill_is_not_found_by_the_very_prompt_that_tests_it(it: Talk) -> None:
+    folder = it.app.home.skills / "plan-day" / "evals"
+    (folder / "triggers.yaml").write_text("should: [Quick brown foxes jump]\n", "utf-8")
+    triggers = Triggers(("Quick brown foxes jump",), ())
+    it.model.say("They do.")
+    assert [trial.verdict for trial in tried(it, triggers)] == ["miss"]
+    assert "plan-day fits" not in it.model.requests[-1].messages[-1].content
+    skill = next(skill for skill in it.app.skills() if skill.name == "plan-day")
+    assert skill.examples == triggers.should
+    assert [trial.verdict for trial in guesses(it.app.skills(), skill, triggers)] == ["miss"]
+
+
 def test_conversations_are_not_copied(it: Talk) -> None:
     it.say("My cat is called Minka.", "A good name.")
     it.model.say(call("list_files", folder="sessions"), "None.", "Hello.")

@@ -138,3 +138,27 @@ def test_where_nothing_can_be_written_skills_are_read_all_the_same(tmp_path: Pat
     old(put(tmp_path / "skills", "s"))
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert [e.name for e in listed(tmp_path / "skills", tmp_path / "file" / "skills.json")] == ["s"]
+
+
+def test_examples_are_the_first_of_a_skills_trigger_tests_and_count_as_they_are_now(
+    tmp_path: Path, cache: Path
+) -> None:
+    path = old(put(tmp_path / "skills", "s"))
+    tests = path.parent / "evals" / "triggers.yaml"
+
+    def examples() -> tuple[str, ...]:
+        found = listed(tmp_path / "skills", cache)[0].skill
+        return found.examples if found else ()
+
+    assert examples() == () == examples()
+    tests.parent.mkdir()
+    tests.write_text("should: [Sail away, {prompt: Set sail}]\nshould_not: [Stay]\n", "utf-8")
+    old(tests)
+    assert examples() == ("Sail away", "Set sail") == examples()
+    assert kept(cache)[str(path)]["skill"][-1] == ["Sail away", "Set sail"]
+    tests.write_text("should: [Row]\nshould_not: [\n", "utf-8")
+    assert examples() == ()
+    tests.write_text("should: [Row]\n", "utf-8")
+    assert examples() == ("Row",)
+    tests.unlink()
+    assert examples() == ()

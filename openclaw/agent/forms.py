@@ -8,8 +8,10 @@ from collections.abc import Collection
 BLANK = re.compile(r"<[A-Za-z][^<>\n]{0,60}>")
 CODE = re.compile(r"^ {4,}\S.*$|`[^`\n]+`", re.MULTILINE)
 STEP = re.compile(r"^\d+[.)] .*(?:\n(?!\d+[.)] |#|\S).*)*", re.MULTILINE)
-# What may stand in a blank: a JSON string must hold it as it is, and it ends with the line.
-FILLED = r'[^"\\\n<>]+'
+# A blank that may go on for ever does so: a small model that has missed the end of the form writes
+# it again and again in the blank, until its tokens are used up.
+MOST_FILLED = 200
+SIGNS = frozenset("!#%*+/=@_|~")
 
 
 def line_form(skill: str) -> str:
@@ -18,7 +20,8 @@ def line_form(skill: str) -> str:
     found = [piece.strip().strip("`") for piece in CODE.findall(skill) if BLANK.search(piece)]
     if len(found) != 1 or _goes_on(skill, found[0]):
         return ""
-    return f"^{FILLED.join(map(_literal, BLANK.split(found[0])))}$"
+    first, *rest = BLANK.split(found[0])
+    return f"^{_literal(first)}{''.join(_filled(text) + _literal(text) for text in rest)}$"
 
 
 def first_tools(skill: str, tools: Collection[str]) -> frozenset[str]:
@@ -46,6 +49,14 @@ def _goes_on(skill: str, form: str) -> bool:
     at = next(n for n, line in enumerate(lines) if form in line)
     around = lines[max(at - 1, 0) : at] + lines[at + 1 : at + 2]
     return lines[at].startswith("    ") and any(line.startswith("    ") for line in around)
+
+
+def _filled(after: str) -> str:
+    """What may stand in a blank before this text: what a JSON string holds as it is, on one line,
+    without the sign that ends the blank: " !~~" is what comes of " !!" otherwise."""
+    sign = after.strip()[:1]
+    barred = sign if sign in SIGNS else ""
+    return rf'[^"\\\n<>{barred}]{{1,{MOST_FILLED}}}'
 
 
 def _literal(text: str) -> str:

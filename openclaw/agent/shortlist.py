@@ -24,6 +24,8 @@ SHORT = 160
 NAME_WEIGHT = 2
 OVERLAP = 2
 """Words that a request and a skill must share; a whole name that is said counts as one more."""
+LIKENESS = 0.6
+"""The part of an example's words that a request must share with it."""
 # Descriptions are a sentence or two; the usual values, which longer texts than these need tuned.
 K1, B = 1.2, 0.75
 ANY_WORD = re.compile(r"[^\W_]+")
@@ -55,7 +57,8 @@ def ranked(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
     scored = []
     for at, (skill, text) in enumerate(zip(skills, texts, strict=True)):
         shared = wanted & text.keys()
-        if len(shared) + _says_name(request, skill) >= OVERLAP:
+        told = len(wanted & _told(skill)) + _says_name(request, skill)
+        if told >= OVERLAP or _like_an_example(wanted, skill):
             norm = K1 * (1 - B + B * len(text) / mean)
             score = sum(idf[word] * text[word] / (text[word] + norm) for word in shared)
             scored.append((-score, at))
@@ -85,6 +88,22 @@ def _says_name(request: str, skill: Blurb) -> bool:
 
 def _all_words(text: str) -> set[str]:
     return {stem(word.lower()) for word in ANY_WORD.findall(text)}
+
+
+def _like_an_example(wanted: set[str], skill: Blurb) -> bool:
+    """Whether a request is much like one of a skill's examples. All of them together hold so many
+    words that two are soon shared."""
+    for example in skill.examples:
+        words = set(content_words(example))
+        shared = len(words & wanted)
+        if shared >= OVERLAP and shared >= LIKENESS * len(words):
+            return True
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _told(skill: Blurb) -> frozenset[str]:
+    return frozenset(content_words(f"{skill.name} {skill.about}"))
 
 
 @lru_cache(maxsize=4096)

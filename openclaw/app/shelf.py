@@ -31,7 +31,7 @@ class Shelf:
 
     @cached_property
     def blurbs(self) -> list[Blurb]:
-        return [Blurb(skill.name, skill.description) for skill in self.skills]
+        return [Blurb(each.name, each.description, each.examples) for each in self.skills]
 
     @property
     def names(self) -> list[str]:

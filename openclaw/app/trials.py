@@ -18,6 +18,7 @@ from openclaw.config import Settings
 from openclaw.files.home import Home
 from openclaw.models.base import Model
 from openclaw.skills.load import Skill
+from openclaw.skills.triggers import FILE as TESTS
 from openclaw.skills.triggers import Triggers
 
 COPIED = ("workspace", "memory", "skills", ".agents")
@@ -55,7 +56,7 @@ def trials(app: App, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
     no conversations. Prompts are not looked up beforehand: that would index every copy.
     """
     for prompt, should in _prompts(triggers):
-        with _copy(app.home) as home:
+        with _copy(app.home, skill) as home:
             trial = _tried(app.model, home, app.settings, skill.name, prompt)
         answer = trial.answer.casefold()
         missing = [w for w in triggers.expected.get(prompt, ()) if w.casefold() not in answer]
@@ -64,7 +65,11 @@ def trials(app: App, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
 
 def guesses(skills: Sequence[Skill], skill: Skill, triggers: Triggers) -> Iterator[Trial]:
     """The same without a model: the skill that code alone would pick, if any."""
-    blurbs = [Blurb(each.name, each.description) for each in skills if each.model_invocable]
+    blurbs = [
+        Blurb(each.name, each.description, () if each.name == skill.name else each.examples)
+        for each in skills
+        if each.model_invocable
+    ]
     for prompt, should in _prompts(triggers):
         picked = cues(prompt, (), blurbs).skill
         yield Trial(skill.name, prompt, should, (picked,) if picked else ())
@@ -101,7 +106,8 @@ def _skill_read(event: ToolEnd) -> list[str]:
 
 
 @contextmanager
-def _copy(home: Home) -> Iterator[Home]:
+def _copy(home: Home, skill: Skill) -> Iterator[Home]:
+    """A copy without the tests of the skill: as examples, they would let it pass its own test."""
     with tempfile.TemporaryDirectory(prefix="openclaw-try-", ignore_cleanup_errors=True) as top:
         root = Path(top).resolve() / "home"
         for name in COPIED:
@@ -109,6 +115,8 @@ def _copy(home: Home) -> Iterator[Home]:
                 shutil.copytree(home.root / name, root / name, symlinks=True, ignore=_special)
         if home.settings.is_file():
             shutil.copyfile(home.settings, root / home.settings.name)
+        if skill.folder.is_relative_to(home.root):
+            (root / skill.folder.relative_to(home.root) / TESTS).unlink(missing_ok=True)
         yield Home(root)
 
 

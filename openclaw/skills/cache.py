@@ -18,11 +18,12 @@ from openclaw.errors import OpenclawError
 from openclaw.files.text import write_text
 from openclaw.skills.gates import OPEN, Gate, Hint
 from openclaw.skills.problems import Problem
+from openclaw.skills.triggers import FILE as TRIGGERS
 
 if TYPE_CHECKING:
     from openclaw.skills.load import Skill
 
-VERSION = f"1 {__version__}"
+VERSION = f"2 {__version__}"
 """The number changes with what is read of a skill, or how."""
 
 Read = tuple["Skill | None", list[Problem]]
@@ -85,8 +86,17 @@ def _entries(file: Path) -> dict[str, Any]:
     return skills if isinstance(skills, dict) else {}
 
 
-def _stamp(path: str) -> list[int] | None:
-    """What changes when the file does; None for a link, whose target could change unseen."""
+def _stamp(path: str) -> list[list[int]] | None:
+    """What changes when the file or the skill's examples do; None for a link, whose target could
+    change unseen."""
+    own = _one_stamp(path)
+    if own is None:
+        return None
+    tests = _one_stamp(f"{os.path.dirname(path)}/{TRIGGERS}")  # noqa: PTH120 - asked for 1,000
+    return [own, tests] if tests else [own]
+
+
+def _one_stamp(path: str) -> list[int] | None:
     try:
         info = os.lstat(path)
     except OSError:
@@ -96,12 +106,15 @@ def _stamp(path: str) -> list[int] | None:
     return [info.st_mtime_ns, info.st_size, info.st_ctime_ns, info.st_ino]
 
 
-def _settled(stamp: list[int]) -> bool:
+def _settled(stamps: list[list[int]]) -> bool:
     """Whether another change would get another time: clocks of file systems tick every 10 ms, and
     every 2 s where times are whole seconds (FAT)."""
-    newest = max(stamp[0], stamp[2])
-    tick = 0.05 if stamp[0] % 1_000_000_000 else 2.0
-    return not -tick < time.time() - newest / 1e9 < tick
+    now = time.time()
+    for mtime, _, ctime, _ in stamps:
+        tick = 0.05 if mtime % 1_000_000_000 else 2.0
+        if -tick < now - max(mtime, ctime) / 1e9 < tick:
+            return False
+    return True
 
 
 def _packed(skill: Skill | None, problems: list[Problem]) -> dict[str, Any]:
@@ -121,6 +134,7 @@ def _packed(skill: Skill | None, problems: list[Problem]) -> dict[str, Any]:
         list(skill.allowed_tools),
         skill.compatibility,
         None if skill.about == skill.description else skill.about,
+        list(skill.examples),
     ]
     return entry
 
@@ -136,7 +150,8 @@ def _unpacked(path: Path, entry: dict[str, Any]) -> Read:
     problems = [Problem(path, *problem) for problem in entry.get("problems", ())]
     if "skill" not in entry:
         return None, problems
-    name, description, source, gate, model, user, tools, compatibility, about = entry["skill"]
+    name, description, source, gate, model, user, tools, *texts = entry["skill"]
+    compatibility, about, examples = texts
     skill = Skill(
         name,
         description,
@@ -148,6 +163,7 @@ def _unpacked(path: Path, entry: dict[str, Any]) -> Read:
         tuple(tools),
         compatibility,
         about or description,
+        tuple(examples),
     )
     return skill, problems
 

@@ -18,6 +18,7 @@ from openclaw.skills.gates import OPEN, Gate, flag, read_gate
 from openclaw.skills.problems import Note, SkillError, warning
 from openclaw.skills.problems import Problem as Problem
 from openclaw.skills.source import read_source
+from openclaw.skills.triggers import examples
 from openclaw.skills.walk import skill_file, skill_files
 
 MAX_NAME = 64
@@ -35,6 +36,7 @@ class Skill:
     """A skill that can be read. `path` is its SKILL.md; `source` is home, agents, user or shipped.
 
     `description` is for the catalogue: `about`, the field as it stands, and `when_to_use`.
+    `examples` are requests that it is for, those of its trigger tests.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Skill:
     allowed_tools: tuple[str, ...] = ()
     compatibility: str = ""
     about: str = ""
+    examples: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -163,7 +166,10 @@ def shown_path(path: Path) -> str:
 def _read(path: str, root: Root, kept: Cache) -> Listed:
     known = kept.get(path)
     if known is None:
-        known = kept.put(path, *read_skill_file(Path(path), root.source))
+        found, problems = read_skill_file(Path(path), root.source)
+        if found:
+            found = replace(found, examples=examples(found.folder))
+        known = kept.put(path, found, problems)
     skill, problems = known
     if skill is None:
         return Listed(_folder_name(Path(path)), "", Path(path), root.source, False, tuple(problems))

@@ -24,6 +24,8 @@ MAX_BYTES = 64 * 1024
 MAX_PROMPTS = 50
 MAX_PROMPT = 2_000
 MAX_WORDS = 20
+MAX_EXAMPLES = 10
+MAX_EXAMPLE = 200
 KEYS = frozenset({"should", "should_not"})
 FORM = "should: and should_not: are lists of prompts, each a text, or prompt: and expect: together"
 
@@ -54,6 +56,18 @@ def read_triggers(folder: Path) -> Triggers:
     if both:
         raise _damaged(f"this prompt is under should and under should_not: {both[0][:80]!r}")
     return Triggers(should, should_not, expected)
+
+
+def examples(folder: Path) -> tuple[str, ...]:
+    """Requests that the skill in this folder is for, so that it is found by them too: the first of
+    its trigger tests. None when it has no tests that can be read."""
+    if not (folder / FILE).is_file():
+        return ()
+    try:
+        prompts = read_triggers(folder).should
+    except UsageError:
+        return ()
+    return tuple(prompt[:MAX_EXAMPLE] for prompt in prompts[:MAX_EXAMPLES])
 
 
 def _fields(path: Path) -> dict[str, Any]:
