@@ -104,10 +104,12 @@ class Ledger:
     """What the tools of one turn did, filled by the tools, read by the receipt.
 
     `read` holds the MD5 each file had when this session last read or wrote it, by home-relative
-    path, so that an overwrite of an unread or since changed file can be refused.
+    path, so that an overwrite of an unread or since changed file can be refused. `allowed` is the
+    `allowed-tools` of the skill that is followed; empty when it leaves all tools.
     """
 
     before: dict[str, str | None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
     searches: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    allowed: tuple[str, ...] = ()

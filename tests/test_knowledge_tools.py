@@ -39,6 +39,9 @@ class Shelf:
     def body(self, name: str) -> str:
         return f"# How to {name}"
 
+    def allowed(self, name: str) -> tuple[str, ...]:
+        return ()
+
     def files(self, name: str) -> Sequence[str]:
         return ()
 

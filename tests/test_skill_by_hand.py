@@ -60,3 +60,24 @@ def test_one_that_may_not_be_asked_for_says_so(tmp_path: Path, flag: str) -> Non
     it = home_with_skill(talk(tmp_path / "home"), flag)
     with pytest.raises(UsageError, match="there is no skill"):
         it.say("hello", skill="incident" if flag.startswith("user") else "none")
+
+
+def test_the_tools_that_it_allows_are_all_that_is_left(tmp_path: Path) -> None:
+    it = home_with_skill(talk(tmp_path / "home"), "allowed-tools: Read, Edit")
+    write = call("write_file", path="workspace/other.md", text="x")
+    done = call("append_file", path="workspace/log.md", text="LOG fire / Anna")
+    it.say("Anna saw a fire", write, done, answer("Logged."), skill="incident")
+    uses = [use for entry in it.session.messages for use in entry.tool_calls]
+    assert [(use.tool, use.ok) for use in uses] == [("write_file", False), ("append_file", True)]
+    assert uses[0].output == "The skill that you follow leaves only these tools: Read, Edit."
+    assert not (it.root / "workspace" / "other.md").exists()
+    it.say("Write it down", write, answer("Done."))  # the next turn has all tools again
+    assert (it.root / "workspace" / "other.md").exists()
+
+
+def test_a_skill_that_the_model_reads_narrows_the_tools_too(tmp_path: Path) -> None:
+    it = home_with_skill(talk(tmp_path / "home"), "allowed-tools: Grep")
+    read = call("read_skill", name="incident")
+    write = call("write_file", path="workspace/other.md", text="x")
+    it.say("Note the incident that Anna saw", read, write, answer("No."))
+    assert not (it.root / "workspace" / "other.md").exists()

@@ -27,7 +27,8 @@ def put(root: Path, name: str, about: str = "Does a thing.", **files: str) -> No
 
 def box(root: Path, request: str = "") -> Toolbox:
     shelf = Shelf(read_skills(root)[0], request)
-    return Toolbox(SkillTools(shelf).tools(), Policy("edit"), Ledger())
+    ledger = Ledger()
+    return Toolbox(SkillTools(shelf, ledger).tools(), Policy("edit"), ledger)
 
 
 def run(toolbox: Toolbox, tool: str, **arguments: str) -> Outcome:

@@ -18,7 +18,7 @@ from openclaw.app.context import ContextReport, report
 from openclaw.app.heads import Heads
 from openclaw.app.opening import open_model
 from openclaw.app.recall import Recall, has_more, long_files, worth_looking_up
-from openclaw.app.shelf import Shelf, instructions
+from openclaw.app.shelf import Shelf, instructions, wanted
 from openclaw.config import Settings
 from openclaw.files.home import Home
 from openclaw.files.text import read_text
@@ -166,8 +166,10 @@ class App:
         shelf = self._shelf(text)
         toolbox = self.toolbox(ledger, shelf, f"session {session.id} turn {turn_number}")
         seen = self._cues(text, shelf)
-        followed = instructions(self.skills(), skill, text) if skill else ""
-        if followed:  # the user has said what to do; words of the prompt do not say it again
+        asked = wanted(self.skills(), skill) if skill else None
+        followed = instructions(asked, text) if asked else ""
+        if asked:  # the user has said what to do; words of the prompt do not say it again
+            ledger.allowed = asked.allowed_tools
             seen = Cues(known_lists=seen.known_lists)
             material = "\n\n".join(filter(None, (followed, material)))
         if self._looks_up(text, seen):

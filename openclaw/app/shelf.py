@@ -49,6 +49,10 @@ class Shelf:
     def body(self, name: str) -> str:
         return self._skill(name).body()
 
+    def allowed(self, name: str) -> tuple[str, ...]:
+        """The skill's `allowed-tools`, empty when it leaves all."""
+        return self._skill(name).allowed_tools
+
     def files(self, name: str) -> list[str]:
         """The skill's other files, as paths below its folder."""
         found = _files(self._skill(name).folder)
@@ -75,14 +79,20 @@ class Shelf:
         return next(skill for skill in self.skills if skill.name == name)
 
 
-def instructions(skills: Sequence[Skill], name: str, words: str) -> str:
-    """What a skill that the user asks for says to do, `$ARGUMENTS` filled with the user's words.
-    Raises UsageError when there is none of this name that a user may ask for."""
+def wanted(skills: Sequence[Skill], name: str) -> Skill:
+    """The skill that a user asks for by name. Raises UsageError when there is none of this name
+    that a user may ask for."""
     skill = next((each for each in skills if each.name == name and each.user_invocable), None)
     if skill is None:
         raise UsageError(f"there is no skill {name}", "see them all: openclaw skills list")
+    return skill
+
+
+def instructions(skill: Skill, words: str) -> str:
+    """What a skill says to do, as the user's order, `$ARGUMENTS` filled with the user's words."""
     body = skill.body().replace("$ARGUMENTS", words)
-    return f"Do what this skill says, in exactly the form that it gives.\nSkill {name}:\n{body}"
+    order = "Do what this skill says, in exactly the form that it gives."
+    return f"{order}\nSkill {skill.name}:\n{body}"
 
 
 def _files(folder: Path, prefix: str = "", depth: int = 1) -> list[str]:

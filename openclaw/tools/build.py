@@ -31,7 +31,7 @@ def build_tools(
         *FileTools(home, ledger).tools(),
         *(RecallTools(searcher).tools() if searcher else ()),
         *KnowledgeTools(home, ledger, todos, notes).tools(),
-        *SkillTools(skills).tools(),
+        *SkillTools(skills, ledger).tools(),
         tool(calculate),
         *WebTools(ledger, region, results, search).tools(),
     ]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from openclaw.shapes import ToolProblem
+from openclaw.shapes import Ledger, ToolProblem
 from openclaw.tools.toolbox import Form, Tool, tool
 
 MOST_FILES = 20
@@ -25,6 +25,7 @@ class SkillShelf(Protocol):
     @property
     def offered(self) -> Sequence[str]: ...
     def body(self, name: str, /) -> str: ...
+    def allowed(self, name: str, /) -> tuple[str, ...]: ...
     def files(self, name: str, /) -> Sequence[str]: ...
     def read(self, name: str, file: str, /) -> str: ...
     def find(self, words: str, /) -> Sequence[tuple[str, str]]: ...
@@ -32,7 +33,10 @@ class SkillShelf(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SkillTools:
+    """The tools; the ledger is told which tools the skill that was read last leaves."""
+
     shelf: SkillShelf
+    ledger: Ledger
 
     def tools(self) -> list[Tool]:
         """`read_skill`, with an argument for a file only where a skill has one; `find_skill` only
@@ -50,6 +54,7 @@ class SkillTools:
         """Read the instructions of a skill before a task it fits."""
         found = self._named(name)
         text = f"Skill {found}:\n{self.shelf.body(found)}"
+        self.ledger.allowed = self.shelf.allowed(found)
         files = self.shelf.files(found)
         if not files:
             return text

@@ -12,6 +12,7 @@ from typing import Any
 from openclaw.errors import OpenclawError
 from openclaw.shapes import Effect, Ledger, ToolCall, ToolProblem
 from openclaw.tools.arguments import fit, parameters_of, signature_text
+from openclaw.tools.narrowing import allows
 from openclaw.tools.policy import Policy
 
 MAX_CHARS = 12_000
@@ -122,10 +123,12 @@ class Toolbox:
         """One JSON schema per form whose effect is among `effects`: an object with "tool" const
         first, then the arguments in order, all required, nothing else allowed; legal values as
         enum. A form with an argument that has no legal value now is left out, and so is one that
-        the policy would refuse anyway: a step spent on a refusal is lost."""
+        the policy or the skill that is followed would refuse: a step spent on it is lost."""
         effects = frozenset(e for e in effects if not self._policy.refuses(e))
         shapes = []
         for tool in self._tools.values():
+            if not allows(self._ledger.allowed, tool.name):
+                continue
             legal = tool.legal()
             for form in tool.forms:
                 shape = _shape(tool, form, legal) if form.effect in effects else None
@@ -156,6 +159,9 @@ class Toolbox:
         if tool is None:
             raise ToolProblem(self._unknown(call.name))
         arguments = fit(tool.name, tool.parameters, call.arguments)
+        if not allows(self._ledger.allowed, tool.name, arguments):
+            names = ", ".join(self._ledger.allowed)
+            raise ToolProblem(f"The skill that you follow leaves only these tools: {names}.")
         self._permit(tool, arguments)
         try:
             return tool.run(**arguments)
