@@ -350,6 +350,7 @@ def test_common_words_make_no_skill_fit(request_: str) -> None:
 
 def test_a_named_file_or_list_goes_before_a_skill() -> None:
     assert seen("Plan my day from trip.md").skill == ""
+    assert seen("Do plan-day from trip.md").skill == "plan-day"
     assert seen("Add 'plan the day' to my errands list").skill == ""
 
 
@@ -387,5 +388,6 @@ def test_any_text_has_cues(request_: str) -> None:
     found = seen(request_)
     assert set(found.named) <= set(FILES)
     assert not (found.asks and (found.orders or found.done or found.fact))
-    assert not (found.skill and (found.named or found.todos))
+    assert not (found.skill and found.todos)
+    assert not (found.skill and found.named) or found.skill in request_.lower()
     assert seen(request_) == found

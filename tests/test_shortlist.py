@@ -32,7 +32,10 @@ def test_a_whole_name_is_enough_but_not_one_word_of_it() -> None:
     assert ranked("What do my notes say about the landlord?", [notes, digest]) == []
     assert names(ranked("Keep notes of it", [notes, digest])) == ["keep-notes"]
     assert names(ranked("A digest, please", [notes, digest])) == ["digest"]
-    assert ranked("Look at that!", [Blurb("look-up", "Researches a question.")]) == []
+    look = Blurb("look-up", "Researches a question.")
+    assert names(ranked("Look it up", [look])) == ["look-up"]
+    for request in ("Look at that!", "Look, I got up late", "Up there, look"):
+        assert ranked(request, [look]) == []
 
 
 def test_examples_count_like_the_description() -> None:

@@ -140,7 +140,9 @@ def cues(
         asked_lists = _new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     fact = "" if asks else _fact(request)
-    fitting = [] if named or about_todos or fact else ranked(request, skills)
+    fitting = [] if about_todos or fact else ranked(request, skills)
+    if named:  # a file is read for its own sake, unless a skill is called by its very name
+        fitting = [each for each in fitting if each.name in said]
     skill = fitting[0].name if fitting else ""
     language = _language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]

@@ -23,12 +23,13 @@ SHORT = 160
 """Characters of a description in the shortlist."""
 NAME_WEIGHT = 2
 OVERLAP = 2
-"""Words that a request and a skill must share; a whole name that is said counts as one more."""
+"""Words that a request and a skill must share; each word of a name that is said is one more."""
 LIKENESS = 0.6
 """The part of an example's words that a request must share with it."""
 # Descriptions are a sentence or two; the usual values, which longer texts than these need tuned.
 K1, B = 1.2, 0.75
 ANY_WORD = re.compile(r"[^\W_]+")
+PAUSE = re.compile(r"[^\w\s'\u2019-]+")
 
 
 class Blurb(NamedTuple):
@@ -49,7 +50,7 @@ class Blurb(NamedTuple):
 def ranked(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
     """The skills that share enough words with a request, best first."""
     wanted = set(content_words(request))
-    if not wanted or not skills:
+    if not skills:
         return []
     texts = [_counts(skill) for skill in skills]
     mean = sum(map(len, texts)) / len(texts) or 1.0
@@ -80,14 +81,27 @@ def plain(text: str) -> str:
     return " ".join("".join(c for c in seen if unicodedata.category(c)[0] != "C").split())
 
 
-def _says_name(request: str, skill: Blurb) -> bool:
-    """Whether each word of a skill's name is in the request. One of several would be too little:
-    "what do my notes say" is nothing for keep-notes."""
-    return _all_words(skill.name) <= _all_words(request)
+def _says_name(request: str, skill: Blurb) -> int:
+    """How many words a skill's name has when the request says it, "write a new skill" for
+    write-skill; else 0. One of several would be too little: "what do my notes say" is nothing for
+    keep-notes."""
+    words = _all_words(skill.name)
+    if not words:
+        return 0
+    said = [_all_words(part) for part in PAUSE.split(request)]
+    return len(words) if any(_in_a_row(words, part) for part in said) else 0
 
 
-def _all_words(text: str) -> set[str]:
-    return {stem(word.lower()) for word in ANY_WORD.findall(text)}
+def _in_a_row(words: Sequence[str], said: Sequence[str]) -> bool:
+    """Whether the words come in this order, with no more than two others between each pair."""
+    at = [n for n, word in enumerate(said) if word == words[0]]
+    for wanted in words[1:]:
+        at = [n for n, word in enumerate(said) if word == wanted and any(0 < n - m < 4 for m in at)]
+    return bool(at)
+
+
+def _all_words(text: str) -> list[str]:
+    return [stem(word.lower()) for word in ANY_WORD.findall(text)]
 
 
 def _like_an_example(wanted: set[str], skill: Blurb) -> bool:
