@@ -6,27 +6,20 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-_BIDI = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)
-_TAGS = range(0xE0000, 0xE0080)  # letters that nobody sees and a model reads
-_TABLE = {
-    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t\r"},
-    ord("\r"): "",
-    0x7F: "\u2421",
-    **{code: f"<{code:02X}>" for code in range(0x80, 0xA0)},
-    **{code: f"<U+{code:04X}>" for code in (*_BIDI, *_TAGS)},
-}
-_ONE_LINE = {**_TABLE, ord("\n"): "\u240a", ord("\r"): "\u240d", ord("\t"): "\u2409"}
+from openclaw.safety.hidden import visible, visible_piece
+
+_LINES = str.maketrans("\n\r\t", "\u240a\u240d\u2409")
 
 
 def harmless(text: str) -> str:
-    """The text with control and direction characters replaced by signs that show them. Newlines
+    """The text, which may be a piece of a longer one, with signs for what is hidden in it. Newlines
     and tabs stay; carriage returns, which could write over a line, are dropped."""
-    return text.translate(_TABLE)
+    return visible_piece(text)
 
 
 def one_line(text: str, width: int = 0) -> str:
     """The text on one line, every control character visible, cut to `width` characters if given."""
-    flat = text.translate(_ONE_LINE)
+    flat = visible_piece(text.translate(_LINES))
     return flat if not width or len(flat) <= width else flat[: width - 1] + "\u2026"
 
 
@@ -42,10 +35,10 @@ def main_argument(arguments: Mapping[str, Any], width: int = 60) -> str:
 
 
 def whole_call(tool: str, arguments: Mapping[str, Any]) -> str:
-    """The call with every argument in full, one below the other."""
+    """The call with every argument in full, one below the other, nothing hidden."""
     lines = [one_line(tool)]
     for name, value in arguments.items():
-        shown = harmless(_value(value)).split("\n")
+        shown = visible(_value(value)).split("\n")
         lines += [f"  {one_line(name)}: {shown[0]}", *(f"    {line}" for line in shown[1:])]
     return "\n".join(lines)
 

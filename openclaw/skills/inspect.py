@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from openclaw.safety.hidden import hidden
+
 MAX_FILE = 1024 * 1024
 MAX_ALL = 12 * 1024 * 1024
 MAX_LINE = 10_000
@@ -73,11 +75,6 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     ("network", r"\b(?:urllib|requests\.\w{1,9}|httpx|aiohttp|urlopen|XMLHttpRequest|websocket)\b"),
     ("network", r"\bfetch\s{0,9}\(|\binvoke-(?:webrequest|restmethod)\b|/dev/tcp/"),
 )
-HIDDEN = re.compile(
-    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb"
-    "\U000e0000-\U000e007f\U000e0100-\U000e01ef\x00-\x08\x0b\x0e-\x1f\x7f\u0080-\u009f]"
-    "|(?<!^)\ufeff"
-)
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _COMPILED = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in PATTERNS)
 
@@ -143,10 +140,10 @@ def _in_text(name: str, text: str) -> Iterator[Look]:
         if len(line) > MAX_LINE:
             yield Look(name, number, "very long line", f"{len(line):,} characters")
             line = line[:MAX_LINE]
-        if hidden := HIDDEN.findall(line):
-            codes = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(hidden))[:5])
-            yield Look(name, number, "hidden characters", f"{len(hidden)}: {codes}")
-            line = HIDDEN.sub("", line)
+        if found := hidden(line):
+            codes = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(found))[:5])
+            yield Look(name, number, "hidden characters", f"{len(found)}: {codes}")
+            line = line.translate(dict.fromkeys(map(ord, found)))
         told = set()
         for kind, pattern in _COMPILED:
             if kind not in told and (match := pattern.search(line)):

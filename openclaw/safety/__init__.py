@@ -1,0 +1,1 @@
+"""Pure rules on text, addresses and paths, and the vault. Beside config, above files."""
