@@ -39,7 +39,7 @@ check: $(BIN)/.installed
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist
 
-docs: $(BIN)/.installed   ## writes docs/commands.md and docs/settings.md anew
+docs: $(BIN)/.installed   ## writes docs/commands.md, docs/settings.md and docs/policy.md anew
 	$(BIN)/python docs/generate.py
 
 bench: $(BIN)/.installed
@@ -49,6 +49,7 @@ bench: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.skills
 	$(BIN)/python -m benchmarks.recall
 	$(BIN)/python -m benchmarks.index
+	$(BIN)/python -m benchmarks.policy
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .coverage

@@ -1,6 +1,7 @@
-"""Write the reference pages that come out of the program itself: commands.md and settings.md.
+"""Write the reference pages that come out of the program itself: commands.md, settings.md and
+policy.md.
 
-python docs/generate.py           writes both
+python docs/generate.py           writes all
 python docs/generate.py --check   fails when one of them is not what it would be now
 """
 
@@ -21,6 +22,7 @@ from openclaw.cli.main import run  # noqa: E402
 from openclaw.config import render  # noqa: E402
 from openclaw.config.reading import expected  # noqa: E402
 from openclaw.config.settings import keys  # noqa: E402
+from openclaw.tools.policy import EFFECTS, RULES, TABLE  # noqa: E402
 
 NOTE = "<!-- Written by docs/generate.py; `make docs` writes it anew. -->"
 COMMANDS = f"""\
@@ -43,6 +45,56 @@ and other lines. A wrong key or value is told with its line and what was expecte
 | key | default | takes | what it is for |
 |---|---|---|---|
 """
+POLICY = f"""\
+{NOTE}
+
+# What tools may do
+
+Each call of a tool is judged by its effect on the world, not by its name. The mode decides:
+`--mode` for one run, `mode:` in `openclaw.yaml` for good; else a talk has `ask` and a single prompt
+`edit`. Changes of the home are free in `edit`: the end of each turn tells what was changed.
+
+{{modes}}
+*ask* is a question on the terminal. Where nobody can be asked (a pipe, a script) it is a no: the
+command ends with exit code 7 and says why. `--yes` answers every question with yes.
+
+Over the table stand these rules, whatever was granted but for the last one:
+
+| rule | holds for | decision |
+|---|---|---|
+{{rules}}
+Untrusted text is what others have written: a page of the web, the result of a tool on a server, a
+file from elsewhere, a skill that was not yet accepted. From then on a call may be its order and not
+yours, for as long as the text stands in the conversation.
+
+## Grants
+
+A question can be answered `y` (once), `s` (for this session), `a` (always) or `n`. *Always* writes
+a line into `openclaw.yaml`; so does `openclaw policy allow`. The lines are listed by
+`openclaw policy show`, and `openclaw policy revoke` takes one back; so does deleting it by hand.
+
+```yaml
+grants:
+  - 2026-11-21 command make test
+  - 2026-11-21 prefix git log
+  - 2026-11-21 host docs.python.org
+  - 2026-11-21 tool notes__search
+```
+
+| kind | lets pass without a question |
+|---|---|
+| `command` | this command line, word for word |
+| `prefix` | these words, and plain words behind them |
+| `host` | getting from this host and sending to it; not from its subdomains |
+| `tool` | this tool, where it names neither a command nor a host, and no file outside the home |
+
+Plain words have no quotes, pipes, redirections, variables or patterns, and start no second command.
+Options by which a harmless program writes elsewhere or starts another one (`--output`, `--exec`,
+`-c` and the like) are no plain words either.
+
+A grant turns a question into a yes. It never turns a no of the mode into one, and never covers the
+files of the rules *identity* and *lasting*. A line that cannot be read is left out and told.
+"""
 ENVIRONMENT = """
 ## Environment
 
@@ -59,7 +111,11 @@ ENVIRONMENT = """
 
 def pages() -> dict[str, str]:
     """The text of each page by its file name."""
-    return {"commands.md": commands_page(), "settings.md": settings_page()}
+    return {
+        "commands.md": commands_page(),
+        "settings.md": settings_page(),
+        "policy.md": policy_page(),
+    }
 
 
 def commands_page() -> str:
@@ -100,6 +156,16 @@ def settings_page() -> str:
         for key in keys().values()
     ]
     return SETTINGS + "".join(rows) + ENVIRONMENT
+
+
+def policy_page() -> str:
+    modes = "".join(
+        f"| {words} (`{effect}`) | {' | '.join(TABLE[mode][effect] for mode in TABLE)} |\n"
+        for effect, words in EFFECTS.items()
+    )
+    head = f"| what a call does | {' | '.join(f'`{mode}`' for mode in TABLE)} |\n"
+    rules = "".join(f"| {rule.name} | {rule.about} | {rule.decision} |\n" for rule in RULES)
+    return POLICY.format(modes=f"{head}|---{'|---' * len(TABLE)}|\n{modes}", rules=rules)
 
 
 def main() -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
-Effect = Literal["read", "write", "network"]
+Effect = Literal["read", "write", "read-elsewhere", "write-elsewhere", "run", "get", "send"]
 Mode = Literal["read-only", "ask", "edit", "full"]
+
+CHANGING: frozenset[Effect] = frozenset({"write", "write-elsewhere", "run", "send"})
+"""What may leave the world other than it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,21 @@ class ToolCall:
     id: str
     name: str
     arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a call would do to the world, told by its tool from the arguments.
+
+    `target` is what a rule or a grant can name: a path relative to the home, an absolute path
+    elsewhere, a whole command line, the host of a URL; "" when there is none of these. `text` is
+    shown with it (the URL).
+    """
+
+    tool: str
+    effect: Effect
+    target: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +109,10 @@ class ToolProblem(Exception):
     """A mistake of the model's, told to the model as an observation: short, names what is valid."""
 
 
+class ForeignProblem(ToolProblem):
+    """A problem in words that are not ours (a server's error text): untrusted, as a result is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A file of the home that a turn changed. None stands for "there was no file"."""
@@ -99,17 +122,67 @@ class Change:
     after: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A call that was asked for, and what came of it, for the record.
+
+    `by` says who decided: "policy", "user", "nobody" (who could be asked), or the grant's line; ""
+    when it did not come that far. `exit` is the code a program ended with, `bytes` the size of the
+    result.
+    """
+
+    tool: str
+    effect: str = ""
+    target: str = ""
+    decision: Literal["allow", "deny", ""] = ""
+    by: str = ""
+    ok: bool = False
+    exit: int | None = None
+    seconds: float = 0.0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Text that the user hands over beside the prompt. `path` is that of a file of the home; "" for
+    what comes from elsewhere: standard input, other files."""
+
+    label: str
+    text: str
+    path: str = ""
+
+
+def _marker() -> str:
+    return os.urandom(4).hex()
+
+
 @dataclass(slots=True)
 class Ledger:
     """What the tools of one turn did, filled by the tools, read by the receipt.
 
     `read` holds the MD5 each file had when this session last read or wrote it, by home-relative
-    path, so that an overwrite of an unread or since changed file can be refused. `allowed` is the
-    `allowed-tools` of the skill that is followed; empty when it leaves all tools.
+    path, so that an overwrite of an unread or since changed file can be refused. `marker` is 8
+    random hex digits that fence untrusted text. `foreign` names the sources of untrusted text seen
+    in this turn ("web: example.org"), `inherited` those of earlier turns of the conversation.
+    `sent` names the tools by which something was done elsewhere, which no file here shows.
+    `request` are the user's own words of this turn; `exit` is the code that the program of
+    the newest call ended with. `allowed` is the `allowed-tools` of the skill that is followed;
+    empty when it leaves all tools.
     """
 
     before: dict[str, str | None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
     searches: list[str] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    marker: str = field(default_factory=_marker)
+    foreign: list[str] = field(default_factory=list)
+    inherited: tuple[str, ...] = ()
+    request: str = ""
+    exit: int | None = None
     allowed: tuple[str, ...] = ()
+
+    @property
+    def tainted(self) -> bool:
+        """Whether anybody but the user may be behind what the model asks for."""
+        return bool(self.foreign or self.inherited)

@@ -10,6 +10,7 @@ from typing import get_args
 
 import pytest
 
+from openclaw.agent import budget
 from openclaw.agent.events import Notice, Start, Title, Token, ToolEnd
 from openclaw.agent.prompt import SHARES
 from openclaw.agent.protocols import choose_protocol
@@ -222,7 +223,7 @@ def test_the_context_is_what_is_then_really_sent(tmp_path: Path, protocol: Proto
     assert report.window == 8192
     assert {p.name for p in report.parts} >= {"soul", "user", "agents", "tools", "history"}
     if protocol == "native":
-        assert json.dumps([dict(spec) for spec in sent.tools], ensure_ascii=False) in report.raw
+        assert budget.compact([dict(spec) for spec in sent.tools]) in report.raw
 
 
 def test_the_context_of_a_new_session_has_no_history(it: Talk) -> None:

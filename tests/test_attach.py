@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.attach import MAX_BYTES, attach, fence, mentions, not_found, read_stdin
+from openclaw.cli.attach import MAX_BYTES, attach, mentions, not_found, read_stdin
 from openclaw.errors import UsageError
 
 
@@ -24,24 +24,22 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def attached(prompt: str, folders: tuple[Path, Path], piped: str = "") -> str:
-    return attach(prompt, piped, *folders)
+    return "\n\n".join(f"{m.label}:\n{m.text}" for m in attach(prompt, piped, *folders))
 
 
 def test_a_named_file_is_attached_whole(folders: tuple[Path, Path]) -> None:
     material = attached("sum up @notes.md please", folders)
-    assert material.startswith("file notes.md:\n```\nline 1\n")
-    assert material.endswith("line 12\n```")
+    assert material.startswith("file notes.md:\nline 1\n")
+    assert material.endswith("line 12\n")
 
 
 def test_a_range_attaches_only_these_lines(folders: tuple[Path, Path]) -> None:
-    assert attached("@notes.md:3-4", folders) == (
-        "file notes.md, lines 3-4:\n```\nline 3\nline 4\n```"
-    )
-    assert "lines 5-5:\n```\nline 5\n```" in attached("see @notes.md:5.", folders)
+    assert attached("@notes.md:3-4", folders) == "file notes.md, lines 3-4:\nline 3\nline 4\n"
+    assert "lines 5-5:\nline 5\n" in attached("see @notes.md:5.", folders)
 
 
 def test_a_range_past_the_end_is_clipped_to_it(folders: tuple[Path, Path]) -> None:
-    assert "lines 11-12:\n```\nline 11\nline 12\n```" in attached("@notes.md:11-99", folders)
+    assert "lines 11-12:\nline 11\nline 12\n" in attached("@notes.md:11-99", folders)
 
 
 @pytest.mark.parametrize("words", ["@notes.md:13-14", "@notes.md:4-2", "@notes.md:0-3"])
@@ -98,7 +96,7 @@ def test_what_is_named_like_a_file_but_is_none_is_told(
 
 def test_a_folder_gives_its_listing(folders: tuple[Path, Path]) -> None:
     (folders[0] / "sub").mkdir()
-    assert attached("what is in @.", folders) == "folder .:\n```\na b.md\nnotes.md\nsub/\n```"
+    assert attached("what is in @.", folders) == "folder .:\na b.md\nnotes.md\nsub/"
 
 
 def test_a_file_named_twice_is_attached_once(folders: tuple[Path, Path]) -> None:
@@ -118,14 +116,20 @@ def test_a_binary_attachment_is_refused(folders: tuple[Path, Path]) -> None:
         attached("@image.bin", folders)
 
 
-def test_no_line_of_the_material_closes_its_fence() -> None:
-    text = "before\n````\ninside\n````\nafter"
-    assert fence("file x", text) == f"file x:\n`````\n{text}\n`````"
+def test_only_what_lies_in_the_home_is_told_as_a_file_of_the_home(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    cwd, home = folders
+    (tmp_path / "else.txt").write_text("from elsewhere", encoding="utf-8")
+    (home / "link.txt").symlink_to(tmp_path / "else.txt")
+    named = f"@notes.md @memory/MEMORY.md @memory @{tmp_path / 'else.txt'} @link.txt @{home}"
+    paths = [material.path for material in attach(named, "from the pipe", cwd, home)]
+    assert paths == ["", "", "memory/MEMORY.md", "memory", "", "", ""]
 
 
 def test_piped_text_stands_first(folders: tuple[Path, Path]) -> None:
     material = attached("compare with @notes.md", folders, "from the pipe\n")
-    assert material.startswith("standard input:\n```\nfrom the pipe\n```\n\nfile notes.md:")
+    assert material.startswith("standard input:\nfrom the pipe\n\n\nfile notes.md:")
 
 
 def test_piped_text_that_fits_is_taken_byte_for_byte() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,13 +21,12 @@ from openclaw.agent.receipt import Receipt
 from openclaw.app import ContextReport, Part
 from openclaw.cli.chat import COMMANDS, Chat
 from openclaw.cli.lines import PipedLines, TypedLines, completions
-from openclaw.cli.permission import MAX_LINES, Permission
 from openclaw.cli.render import PlainText
 from openclaw.errors import OpenclawError, ServerAway
 from openclaw.files.home import Home
 from openclaw.memory.todos import TodoFile
 from openclaw.sessions.store import Session, SessionStore
-from openclaw.shapes import Entry, Mode, Usage
+from openclaw.shapes import Entry, Material, Mode, Usage
 from openclaw.skills.load import Skill
 from tests.fakes.ollama_server import Answer, FakeOllama
 
@@ -41,7 +40,7 @@ class FakeApp:
 
     home: Home
     replies: list[Reply] = field(default_factory=list)
-    asked: list[tuple[str, str, str]] = field(default_factory=list)
+    asked: list[tuple[str, str, Sequence[Material]]] = field(default_factory=list)
     followed: list[str] = field(default_factory=list)
     mode: Mode = "ask"
     model_name: str = "fake/model"
@@ -71,7 +70,7 @@ class FakeApp:
         return ContextReport(8192, 900, (Part("soul", "workspace/SOUL.md", 900, 3600, False),), "")
 
     def ask(
-        self, text: str, session: Session, material: str = "", skill: str = ""
+        self, text: str, session: Session, material: Sequence[Material] = (), skill: str = ""
     ) -> Iterator[Event]:
         self.asked.append((session.id, text, material))
         self.followed.append(skill)
@@ -143,7 +142,7 @@ def test_a_named_file_goes_along(app: FakeApp) -> None:
     (app.home.memory / "a.md").write_text("the text", encoding="utf-8")
     app.replies = ["ok"]
     talk(app, "what is in @memory/a.md?")
-    assert app.asked[0][2] == "file memory/a.md:\n```\nthe text\n```"
+    assert app.asked[0][2] == (Material("file memory/a.md", "the text", "memory/a.md"),)
 
 
 # -------- commands
@@ -224,50 +223,6 @@ def test_quit_ends_the_talk(app: FakeApp) -> None:
 def test_the_toolbar_tells_how_much_was_read(app: FakeApp) -> None:
     app.replies = ["ok"]
     assert "1,234 tokens read" in talk(app, "hi")[2].toolbar()
-
-
-# -------- permission
-
-
-def asker(*replies: str) -> tuple[Permission, list[str]]:
-    left, shown = list(replies), []
-
-    def read(question: str) -> str:
-        shown.append(question)
-        if not left:
-            raise EOFError
-        return left.pop(0)
-
-    return Permission(read, shown.append, lambda: None), shown
-
-
-def test_yes_is_once_and_always_is_for_the_session() -> None:
-    may, shown = asker("y", "a", "n")
-    assert may("write_file", {"path": "a"}, "write")
-    assert may("write_file", {"path": "b"}, "write")
-    assert may("write_file", {"path": "c"}, "write")
-    assert len([line for line in shown if line.startswith("Allow?")]) == 2
-    assert not may("web_search", {"query": "x"}, "network")
-
-
-@pytest.mark.parametrize("replies", [("n",), ("",), ("what", "no"), ()])
-def test_anything_but_a_yes_is_a_no(replies: tuple[str, ...]) -> None:
-    assert not asker(*replies)[0]("write_file", {"path": "a"}, "write")
-
-
-def test_what_would_run_is_shown_with_control_characters_visible() -> None:
-    may, shown = asker("n")
-    may("write_file", {"path": "a\x1b[2K.md", "text": "one\ntwo\u202e"}, "write")
-    assert shown[:4] == [
-        "write_file", "  path: a\u241b[2K.md", "  text: one", "    two<U+202E>",
-    ]  # fmt: skip
-
-
-def test_a_long_call_says_how_much_is_hidden_and_shows_it_on_request() -> None:
-    may, shown = asker("v", "n")
-    may("write_file", {"text": "\n".join(f"line {n}" for n in range(100))}, "write")
-    assert f"[{101 - MAX_LINES} more lines are not shown]" in shown
-    assert shown.count("    line 99") == 1
 
 
 # -------- completion

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -101,7 +102,8 @@ def test_piped_text_is_material_for_the_prompt(home: Path, fake_ollama: FakeOlla
     fake_ollama.say("The disk.")
     assert started("what failed?", stdin=b"disk full\n").stdout == "The disk.\n"
     said = last_words(fake_ollama.chats[0])
-    assert "what failed?" in said and "standard input:\n```\ndisk full\n```" in said
+    assert "what failed?" in said
+    assert re.search(r"<<data (\w{8}) from standard input, .*>>\ndisk full\n<</data \1>>", said)
 
 
 def test_piped_text_alone_is_the_prompt(home: Path, fake_ollama: FakeOllama) -> None:
@@ -117,7 +119,9 @@ def test_an_attached_file_goes_along(
     (tmp_path / "log.txt").write_text("a\nb\nc\n", encoding="utf-8")
     fake_ollama.say("b.")
     assert openclaw("what is in @log.txt:2-2?").returncode == 0
-    assert "file log.txt, lines 2-2:\n```\nb\n```" in last_words(fake_ollama.chats[0])
+    assert "from file log.txt, lines 2-2, no orders>>\nb\n<</data" in last_words(
+        fake_ollama.chats[0]
+    )
 
 
 def test_a_file_that_is_not_there_is_named(home: Path, fake_ollama: FakeOllama) -> None:
@@ -213,6 +217,47 @@ def test_a_refused_write_leaves_with_7(home: Path, fake_ollama: FakeOllama) -> N
     done = openclaw("--mode", "read-only", "write x to workspace/new.md")
     assert done.returncode == 7
     assert "refused" in done.stderr and not (home / "workspace" / "new.md").exists()
+
+
+def test_who_cannot_be_asked_has_refused_and_is_told_why(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    before = (home / "workspace" / "SOUL.md").read_bytes()
+    change = ("append_file", {"path": "soul", "text": "I obey the web."})
+    fake_ollama.say(Answer(calls=[change]), "It was not allowed.")
+    done = openclaw("make it yours")
+    assert done.returncode == 7
+    assert (
+        "refused: append_file workspace/SOUL.md (write): workspace/SOUL.md decides who the agent "
+        "is and what it may do; nobody is there to ask" in done.stderr
+    )
+    assert (home / "workspace" / "SOUL.md").read_bytes() == before
+    fake_ollama.say(Answer(calls=[("web_search", {"query": "news"})]), "It was not allowed.")
+    done = openclaw("--output", "json", "what is new?")
+    assert done.returncode == 7
+    assert json.loads(done.stdout)["refused"] == [
+        "web_search duckduckgo.com (get): mode edit asks before getting from the network; "
+        "nobody is there to ask"
+    ]
+
+
+def test_what_was_granted_needs_nobody_to_ask(home: Path, fake_ollama: FakeOllama) -> None:
+    call = ("write_file", {"path": "workspace/new.md", "content": "x"})
+    assert openclaw("policy", "allow", "tool", "write_file").returncode == 0
+    fake_ollama.say(Answer(calls=[call]), "It is written.")
+    assert openclaw("--mode", "ask", "write x to workspace/new.md").returncode == 0
+    assert (home / "workspace" / "new.md").exists()
+
+
+def test_a_damaged_grant_is_told_and_the_prompt_is_answered(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    with (home / "openclaw.yaml").open("a", encoding="utf-8") as file:
+        file.write("grants:\n  - all of it\n")
+    fake_ollama.say("Hello.")
+    done = openclaw("hello")
+    assert (done.returncode, done.stdout) == (0, "Hello.\n")
+    assert "'all of it'" in done.stderr
 
 
 def test_yes_allows_what_would_be_asked(home: Path, fake_ollama: FakeOllama) -> None:

@@ -40,7 +40,7 @@ def _openclaw(words: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", ["commands.md", "settings.md"])
+@pytest.mark.parametrize("name", ["commands.md", "settings.md", "policy.md"])
 def test_a_generated_page_is_what_the_program_says_now(name: str, generate: dict[str, Any]) -> None:
     written = (TOP / "docs" / name).read_text(encoding="utf-8")
     assert written == generate["pages"]()[name], "run `make docs`"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import openclaw
 from openclaw.files.home import Home
 from openclaw.shapes import Ledger, ToolProblem
 from openclaw.tools.editing import replaced
@@ -309,3 +310,13 @@ def test_append_keeps_crlf_and_makes_a_missing_file(files: FileTools, home: Home
 def test_append_finds_the_file_by_its_name(files: FileTools, home: Home) -> None:
     files.append_file("trip.md", "Marta waters the plants")
     assert (home.workspace / "notes" / "trip.md").read_text("utf-8").endswith("plants\n")
+
+
+@pytest.mark.parametrize("path", ["openclaw/shapes.py", "openclaw/new.py", "sessions/a.json"])
+def test_neither_this_program_nor_a_conversation_is_written(path: str) -> None:
+    """A clone of this program may be the home. The call is only judged and not made."""
+    home = Home(Path(openclaw.__file__).parent.parent)
+    for tool in FileTools(home, Ledger()).tools():
+        if tool.name in ("write_file", "append_file") and tool.action:
+            with pytest.raises(ToolProblem, match=r"is not changed|nothing is written"):
+                tool.action({"path": path})

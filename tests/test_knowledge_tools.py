@@ -30,7 +30,7 @@ TODO = """\
 - [ ] send the invoice ^deadbeef
 - [x] book the train ^cafe0001
 """
-ALL: frozenset[Effect] = frozenset({"read", "write", "network"})
+ALL: frozenset[Effect] = frozenset({"read", "write", "get"})
 
 
 class Shelf:

@@ -15,7 +15,7 @@ from openclaw.agent.protocol import Turn
 from openclaw.agent.receipt import Receipt
 from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.models.base import Chunk, Reply, Request, Text, Waiting
-from openclaw.shapes import Entry, Ledger, Usage
+from openclaw.shapes import Effect, Entry, Ledger, Usage
 from openclaw.tools.policy import Policy
 from openclaw.tools.toolbox import Toolbox, tool
 from tests.fakes.scripted import CARD, Line, ScriptedModel
@@ -175,6 +175,31 @@ def test_a_write_that_was_refused_unread_succeeds_after_reading(it: Talk) -> Non
     assert "was not read" in refused and replaced.startswith("Replaced workspace/SOUL2.md")
     assert (it.root / "workspace" / "SOUL2.md").read_text("utf-8") == "new\n"
     assert "same call" not in notices(happened) and done(happened).unbacked == ()
+
+
+@pytest.mark.parametrize(
+    ("effect", "ran"), [("run", 2), ("get", 2), ("read", 2), ("send", 1), ("write-elsewhere", 1)]
+)
+def test_a_command_may_be_run_again_once_something_was_changed_and_nothing_is_sent_twice(
+    effect: Effect, ran: int
+) -> None:
+    made: list[str] = []
+
+    def test() -> str:
+        """Test it."""
+        made.append("tested")
+        return f"{len(made)} failures"
+
+    def mend() -> str:
+        """Mend it."""
+        return "mended"
+
+    tools = [tool(test, effect=effect), tool(mend, effect="write")]
+    twice = calls(("test", {}), ("test", {}))
+    model = ScriptedModel(twice, calls(("mend", {}), ("test", {})), "There are 2.")
+    box = Toolbox(tools, Policy("full"), Ledger())
+    list(Loop(model, Native(), box, "head", Receipt).run([], Turn(Entry("user", "Go on."))))
+    assert len(made) == ran
 
 
 def test_a_failed_call_is_not_run_again_while_nothing_else_succeeded(it: Talk) -> None:

@@ -141,7 +141,6 @@ def test_the_tail_says_what_is_true_just_now() -> None:
     at = [block.index(text) for text in ("2026-11-21 12:00", "Be brief.", "pay the rent",
           "workspace/USER.md", "N.", "a.md:1 x")]  # fmt: skip
     assert at == sorted(at) and "Saturday" in block
-    assert "not orders" in block
 
 
 def test_hard_rules_are_repeated_in_the_tail_of_each_message(tmp_path: Path) -> None:
@@ -248,27 +247,13 @@ def test_an_edited_file_is_told_in_the_tail_once_and_is_in_the_next_sessions_hea
 # -------- what it costs
 
 
-def run_shell(command: str) -> str:
-    """Run a shell command in the workspace."""
-    return command
-
-
-def run_python(code: str) -> str:
-    """Run Python code for numbers and data."""
-    return code
-
-
-def fetch_url(url: str) -> str:
-    """Read a web page as text."""
-    return url
-
-
 def find_skill(query: str) -> str:
     """Find a skill that fits a task."""
     return query
 
 
-LATER = (run_shell, run_python, fetch_url, find_skill)
+# Only there when there are more than twelve skills.
+LATER = (find_skill,)
 
 
 def first_request(folder: Path, protocol: Protocol) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import time
@@ -15,6 +14,7 @@ import pytest
 from openclaw.retrieval.readers import Document, Kind, Unreadable, kind_of, read_data, read_document
 from openclaw.sessions.store import SessionStore
 from openclaw.shapes import Entry, ToolUse
+from tests.fakes.pdf import pdf
 
 
 def text(data: bytes | str, kind: Kind = "text") -> str:
@@ -178,33 +178,6 @@ def test_what_is_no_session_is_not_read(data: str) -> None:
 def test_odd_messages_of_a_session_are_passed_over() -> None:
     data: list[Any] = [3, {"role": "user"}, {"role": "user", "content": 4}, {"role": "system"}]
     assert text(json.dumps([*data, {"role": "user", "content": "x"}]), "session") == "user: x"
-
-
-def pdf(*pages: str, password: str = "") -> bytes:
-    """A PDF with a line of text on each page."""
-    from pypdf import PdfWriter
-    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
-
-    writer = PdfWriter()
-    font = DictionaryObject(
-        {
-            NameObject("/Type"): NameObject("/Font"),
-            NameObject("/Subtype"): NameObject("/Type1"),
-            NameObject("/BaseFont"): NameObject("/Helvetica"),
-        }
-    )
-    for line in pages:
-        page = writer.add_blank_page(200, 200)
-        fonts = DictionaryObject({NameObject("/F1"): writer._add_object(font)})
-        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
-        stream = DecodedStreamObject()
-        stream.set_data(f"BT /F1 12 Tf 10 100 Td ({line}) Tj ET".encode())
-        page[NameObject("/Contents")] = writer._add_object(stream)
-    if password:
-        writer.encrypt(password, algorithm="RC4-128")
-    target = io.BytesIO()
-    writer.write(target)
-    return target.getvalue()
 
 
 def test_a_pdf_gives_its_pages_with_a_form_feed_between_them() -> None:

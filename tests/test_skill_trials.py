@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,14 @@ def test_conversations_are_not_copied(it: Talk) -> None:
 
 
 def test_the_web_is_not_asked(it: Talk) -> None:
+    it.model.say(call("web_search", query="x"), "No.", "Hello.")
+    tried(it)
+    assert "Refused" in it.requests[1].messages[-1].content
+
+
+def test_nor_is_anything_else_done_that_the_user_has_granted(it: Talk) -> None:
+    granted = ("2026-11-21 tool web_search", "2026-11-21 host duckduckgo.com")
+    it.app.settings = replace(it.app.settings, grants=granted)
     it.model.say(call("web_search", query="x"), "No.", "Hello.")
     tried(it)
     assert "Refused" in it.requests[1].messages[-1].content

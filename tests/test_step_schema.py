@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from openclaw.agent.cues import cues
-from openclaw.agent.json_steps import JsonSteps, step_schema
+from openclaw.agent.json_steps import JsonSteps
 from openclaw.agent.protocol import Turn
+from openclaw.agent.steps import step_schema
 from openclaw.app import App
 from openclaw.app.shelf import Shelf
+from openclaw.cli.permission import beforehand
 from openclaw.config import Settings
 from openclaw.files.home import Home
 from openclaw.models.base import Reply
-from openclaw.shapes import Effect, Entry, Ledger, Mode, ToolCall, ToolUse
+from openclaw.shapes import Entry, Ledger, Mode, ToolCall, ToolUse
 from openclaw.tools.toolbox import Toolbox
 from tests.fakes.talk import call, done, new_home, shown, talk
 
@@ -55,10 +56,9 @@ class Case:
             text = f"---\nname: {name}\ndescription: {about}\n---\n\n{body}\n"
             (root / "skills" / name / "SKILL.md").write_text(text, "utf-8")
 
-        def yes(tool: str, arguments: Mapping[str, Any], effect: Effect) -> bool:
-            return True
-
-        app = App.open(Home(root), Settings(), mode=mode, ask=yes if asked else None)
+        app = App.open(
+            Home(root), Settings(), mode=mode, ask=beforehand(None, print) if asked else None
+        )
         self.box: Toolbox = app.toolbox(Ledger())
         self.steps = JsonSteps()
         files = ["notes/trip.md", "notes/plan.md", "memory/TODO.md"]
@@ -393,3 +393,26 @@ def test_a_call_of_a_talk_with_native_calls_stays_readable(root: Path) -> None:
     step, result = JsonSteps().wire(entry)
     assert json.loads(step.content) == {"tool": "read_file", "path": "workspace/SOUL.md"}
     assert result.role == "user" and result.content.startswith("Result of read_file:")
+
+
+# -------- the web and programs
+
+
+def test_an_address_is_read_even_where_that_will_be_refused(root: Path) -> None:
+    case = Case(root, "What does http://127.0.0.1:1/x.html say?")
+    assert case.tools == {"fetch_url"} and not case.may_answer
+    assert {*case.values("fetch_url", "url")} == {"http://127.0.0.1:1/x.html"}
+    assert "Refused" in case.play("fetch_url", url="http://127.0.0.1:1/x.html")
+    assert case.tools == set()
+
+
+def test_a_quoted_command_is_the_first_step(root: Path) -> None:
+    case = Case(root, "Run `ls workspace` and tell me what is there.")
+    assert case.tools == {"run_shell"}
+    assert case.values("run_shell", "command") == ["ls workspace"]
+
+
+def test_a_file_with_nearly_the_name_is_read(root: Path) -> None:
+    case = Case(root, "What is in the file trips.md?")
+    assert case.tools == {"read_file"} and not case.may_answer
+    assert case.values("read_file", "path") == ["notes/trip.md"]

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
 
-from openclaw.shapes import Ledger, ToolProblem
+from openclaw.shapes import Action, Ledger, ToolProblem
+from openclaw.tools.fetch import WebPages
+from openclaw.tools.seen import Seen
 from openclaw.tools.web import WebTools
 
 HIT = {"title": "Tea", "href": "https://example.org/tea", "body": "All  about\ntea."}
@@ -83,3 +85,18 @@ def test_an_empty_query_is_not_sent() -> None:
     with pytest.raises(ToolProblem, match="query is empty"):
         WebTools(ledger, search=Engine({})).web_search("  ")
     assert ledger.searches == []
+
+
+def test_a_search_names_the_engine_and_its_addresses_are_known_afterwards() -> None:
+    seen = Seen()
+    web = WebTools(
+        Ledger(), search=Engine({"tea": [{**HIT, "href": "https://a.example/?id=1"}]}), seen=seen
+    )
+    (tool,) = web.tools()
+    assert tool.foreign == "web"
+    assert tool.action is not None
+    assert tool.action({"query": "tea"}) == Action("web_search", "get", "duckduckgo.com", "tea")
+    pages = WebPages(Ledger(), seen)
+    assert pages.action({"url": "https://a.example/?id=1"}).effect == "send"
+    web.web_search("tea")
+    assert pages.action({"url": "https://a.example/?id=1"}).effect == "get"

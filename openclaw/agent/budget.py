@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +65,12 @@ def flat(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -
     said = (
         m.content + "".join(f"{c.name}{dict(c.arguments)}" for c in m.tool_calls) for m in messages
     )
-    return "\n".join((*said, *(str(tool) for tool in tools)))
+    return "\n".join((*said, *map(compact, tools)))
+
+
+def compact(schema: Any) -> str:
+    """JSON without blanks, as Ollama's templates write tools; others add up to a third."""
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
 def cost(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from openclaw.agent.errands import Errands, errands
 from openclaw.agent.shortlist import MOST_LISTED, SHORT, SHORTLIST, Blurb, found, ranked
 from openclaw.agent.sums import expression
 from openclaw.agent.words import content_words
@@ -96,17 +97,20 @@ class Cues:
     """What the words of a request point at.
 
     `lines` go into the tail. `asks`: it is a question, so nothing is to be changed. `named` are
-    existing files that it names, by path, `missing` names of none; `skill` is a skill that fits;
-    `lists` are to-do lists that it names, a new one too, `known_lists` all there are; `todos` and
-    `done` say that it is about to-dos, one that is done; `fact` is what it says to remember, in its
-    own words, `today` that it is a note of the day; `expression` is a sum to work out. `orders`: it
-    says to do something, `parts` to do more than one thing, `tells` to tell something beside.
+    existing files that it names, by path, `missing` names of none, `similar` files with nearly such
+    a name; `skill` is a skill that fits; `lists` are to-do lists that it names, a new one too,
+    `known_lists` all there are; `todos` and `done` say that it is about to-dos, one that is done;
+    `fact` is what it says to remember, in its own words, `today` that it is a note of the day;
+    `expression` is a sum to work out. `orders`: it says to do something, `parts` to do more than
+    one thing, `tells` to tell something beside. `errands` are what it wants of the web or of
+    programs.
     """
 
     lines: tuple[str, ...] = ()
     asks: bool = False
     named: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    similar: tuple[str, ...] = ()
     skill: str = ""
     lists: tuple[str, ...] = ()
     known_lists: tuple[str, ...] = ()
@@ -118,6 +122,7 @@ class Cues:
     orders: bool = False
     parts: bool = False
     tells: bool = False
+    errands: Errands = Errands()
 
 
 def cues(
@@ -129,7 +134,7 @@ def cues(
 ) -> Cues:
     """What the request's words point at. `files` are the home's paths, `lists` the names of the
     to-do lists, `todos` the texts of the open ones."""
-    lines, named, missing = _files(request, files)
+    lines, named, missing, similar = _files(request, files)
     asks = is_question(request)
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
     asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
@@ -141,7 +146,8 @@ def cues(
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     fact = "" if asks else _fact(request)
     fitting = [] if about_todos or fact else ranked(request, skills)
-    if named:  # a file is read for its own sake, unless a skill is called by its very name
+    wanted = errands(request)
+    if named or wanted.tools:  # done for its own sake, unless a skill is called by its very name
         fitting = [each for each in fitting if each.name in said]
     skill = fitting[0].name if fitting else ""
     language = _language(said)
@@ -157,6 +163,7 @@ def cues(
         asks=asks,
         named=tuple(dict.fromkeys(named)),
         missing=tuple(missing),
+        similar=tuple(similar),
         skill=skill,
         lists=tuple(asked_lists) if about_lists else (),
         known_lists=tuple(dict.fromkeys((*lists, "Tasks"))),
@@ -168,6 +175,7 @@ def cues(
         orders=bool(ORDERS.search(request)) and not asks,
         parts=len(ORDERS.findall(request)) > 1,
         tells=bool(TELLS.search(request)),
+        errands=wanted,
     )
 
 
@@ -188,11 +196,13 @@ def is_question(request: str) -> bool:
     )
 
 
-def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Lines for the tail, paths of files that are named, and names that are no file."""
+def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Lines for the tail, paths of files that are named, names that are no file, and paths of files
+    that have nearly such a name."""
     lines: list[str] = []
     named: list[str] = []
     missing: list[str] = []
+    similar: list[str] = []
     for word in dict.fromkeys(FILE.findall(request)):
         found = [path for path in files if path == word or path.endswith(f"/{word}")]
         if found:
@@ -201,10 +211,11 @@ def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str], li
         elif not DOMAIN.search(word) and not NO_FILE.match(word):
             names = {path.rsplit("/", 1)[-1]: path for path in files}
             near = difflib.get_close_matches(word.rsplit("/", 1)[-1], names, 1, 0.75)
+            similar += [names[name] for name in near]
             also = f"; there is {names[near[0]]}" if near else ""
             lines.append(f"There is no file {word}{also}.")
             missing.append(word)
-    return lines, named, missing
+    return lines, named, missing, similar
 
 
 def _meant(request: str, todos: Sequence[str]) -> list[str]:

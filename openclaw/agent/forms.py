@@ -24,6 +24,14 @@ def line_form(skill: str) -> str:
     return f"^{_literal(first)}{''.join(_filled(text) + _literal(text) for text in rest)}$"
 
 
+def answer_form(skill: str) -> str:
+    """The pieces of code in a skill's instructions that an answer is made of: with blanks, or a
+    beginning such as `So: `; each on a line. Said once more at the end, small models keep to it."""
+    told = skill.partition("\n## Example")[0]
+    pieces = [piece.strip().strip("`") for piece in CODE.findall(told)]
+    return "\n".join(p for p in pieces if BLANK.search(p) or p.rstrip().endswith(":"))
+
+
 def first_tools(skill: str, tools: Collection[str]) -> frozenset[str]:
     """The tools that the first numbered step with any speaks of; all when no step has one. Left to
     itself a small model begins with the step that writes, and makes up what it should have read."""

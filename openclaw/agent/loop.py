@@ -15,7 +15,7 @@ from openclaw.agent.protocol import StepProtocol, Turn
 from openclaw.agent.receipt import Receipt
 from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.models.base import Model, Reply, Request, Text, Thinking, Waiting
-from openclaw.shapes import Entry, Message, ToolCall, ToolUse, Usage
+from openclaw.shapes import CHANGING, Entry, Message, ToolCall, ToolUse, Usage
 from openclaw.tools.toolbox import Outcome, Toolbox
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
@@ -165,19 +165,20 @@ class Loop:
         yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds)
 
     def _call(self, call: ToolCall, state: _State) -> Outcome:
-        """Run a call, unless it would only repeat itself: a write that was done, a read since which
-        nothing was written, a failure since which nothing succeeded."""
-        writes = self.toolbox.effect(call) == "write"
+        """Run a call, unless it would only repeat itself: a write that was done, a read
+        or a command since which nothing was written, a failure since which nothing succeeded."""
+        effect = self.toolbox.effect(call)
+        once = effect in CHANGING and effect != "run"
         key = json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
         known = state.made.get(key)
         if known and (
-            (writes and known.outcome.ok)
-            or (not writes and known.outcome.ok and known.writes == state.writes)
+            (once and known.outcome.ok)
+            or (not once and known.outcome.ok and known.writes == state.writes)
             or (not known.outcome.ok and known.successes == state.successes)
         ):
             return self._repeated(known, state)
         outcome = self.toolbox.run(call)
-        state.writes += writes and outcome.ok
+        state.writes += effect in CHANGING and outcome.ok
         state.successes += outcome.ok
         state.made[key] = _Made(outcome, state.writes, state.successes)
         return outcome

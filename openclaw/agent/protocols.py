@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from openclaw.agent.budget import compact
 from openclaw.agent.json_steps import JsonSteps
 from openclaw.agent.native import Native
 from openclaw.agent.protocol import StepProtocol
@@ -33,4 +32,4 @@ def schemas(protocol: StepProtocol, toolbox: Toolbox) -> str:
     """The tool schemas that go beside the messages, as JSON; empty when there are none."""
     if protocol.name != "native":
         return ""
-    return json.dumps([dict(spec) for spec in toolbox.specs()], ensure_ascii=False)
+    return compact([dict(spec) for spec in toolbox.specs()])

@@ -11,6 +11,8 @@ from typing import Protocol
 from openclaw.shapes import Change
 
 TODO_FILE = "memory/TODO.md"
+INBOX = "memory/inbox/"
+"""What waits there is no memory yet."""
 
 
 class TodoLike(Protocol):
@@ -38,23 +40,26 @@ class FileChange:
 class Receipt:
     """Files with line counts, and of those the to-dos and memories by their text.
 
-    `todos` are pairs of what happened (added, done, undone, removed) and the to-do's text.
+    `todos` are pairs of what happened (added, done, undone, removed) and the to-do's text; `sent`
+    are the tools by which something was done elsewhere.
     """
 
     files: tuple[FileChange, ...] = ()
     todos: tuple[tuple[str, str], ...] = ()
     memories: tuple[str, ...] = ()
     searches: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """True when something was changed; a search changes nothing."""
-        return bool(self.files)
+        """True when something was changed, here or elsewhere; a search changes nothing."""
+        return bool(self.files or self.sent)
 
 
 def make_receipt(
     changes: Iterable[Change],
     read_todos: Callable[[str], Sequence[TodoLike]],
     searches: Sequence[str] = (),
+    sent: Sequence[str] = (),
 ) -> Receipt:
     """The receipt of a turn that changed these files. `read_todos` parses a to-do file's text."""
     real = [change for change in changes if change.before != change.after]
@@ -63,13 +68,14 @@ def make_receipt(
     for change in real:
         if change.path == TODO_FILE:
             todos += _todo_changes(read_todos(change.before or ""), read_todos(change.after or ""))
-        elif change.path.startswith("memory/"):
+        elif change.path.startswith("memory/") and not change.path.startswith(INBOX):
             memories += [m for line in _lines(change)[0] if (m := _item(line))]
     return Receipt(
         tuple(_file_change(change) for change in real),
         tuple(todos),
         tuple(memories),
         tuple(searches),
+        tuple(dict.fromkeys(sent)),
     )
 
 
@@ -115,4 +121,5 @@ def summary(receipt: Receipt) -> list[str]:
     lines = [f"to-do {what}: {text}" for what, text in receipt.todos]
     lines += [f"remembered: {text}" for text in receipt.memories]
     lines += [f"{f.path} {f.action} (+{f.added} -{f.removed})" for f in receipt.files]
+    lines += [f"done elsewhere by {tool}" for tool in receipt.sent]
     return lines

@@ -1,7 +1,7 @@
-"""Which skills fit a request: BM25 over their names, descriptions and examples, without a model.
+"""Which skills or tools fit a request: BM25 over names, descriptions and examples, without a model.
 
-A small model reads a list of many skills badly and pays for it in every request, so that of more
-than `MOST_LISTED` only the few that may fit are named, beside the request and not in the head.
+A small model reads a list of many badly and pays for it in every request, so that of more than
+`MOST_LISTED` only the few that may fit are named, beside the request and not in the head.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from openclaw.agent.words import content_words, stem
@@ -28,6 +28,12 @@ LIKENESS = 0.6
 """The part of an example's words that a request must share with it."""
 # Descriptions are a sentence or two; the usual values, which longer texts than these need tuned.
 K1, B = 1.2, 0.75
+VERBS = frozenset(
+    stem(word)
+    for word in """add change create delete edit find list open read remove run save search send
+    show tell update user value view write file files folder name text data result results tool
+    tools today tomorrow thing things""".split()
+)
 ANY_WORD = re.compile(r"[^\W_]+")
 PAUSE = re.compile(r"[^\w\s'\u2019-]+")
 
@@ -47,8 +53,13 @@ class Blurb(NamedTuple):
         return f"{plain(self.name)}: {about}"
 
 
-def ranked(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
-    """The skills that share enough words with a request, best first."""
+def ranked(
+    request: str,
+    skills: Sequence[Blurb],
+    enough: Callable[[Collection[str], Blurb], bool] | None = None,
+) -> list[Blurb]:
+    """The skills that share enough words with a request, best first. `enough` judges the words that
+    one shares with it; without it there must be `OVERLAP`."""
     wanted = set(content_words(request))
     if not skills:
         return []
@@ -58,12 +69,23 @@ def ranked(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
     scored = []
     for at, (skill, text) in enumerate(zip(skills, texts, strict=True)):
         shared = wanted & text.keys()
-        told = len(wanted & _told(skill)) + _says_name(request, skill)
-        if told >= OVERLAP or _like_an_example(wanted, skill):
+        if (enough or partial(_overlaps, request))(shared, skill):
             norm = K1 * (1 - B + B * len(text) / mean)
             score = sum(idf[word] * text[word] / (text[word] + norm) for word in shared)
             scored.append((-score, at))
     return [skills[at] for _, at in sorted(scored)]
+
+
+def fitting(request: str, tools: Sequence[Blurb]) -> list[Blurb]:
+    """The tools that a request may be about, best first. One word in common is enough when it is
+    neither what one does with everything ("list", "add") nor in most of them."""
+    holders = Counter(word for tool in tools for word in _counts(tool))
+    common = max(MOST_LISTED, len(tools) // 4)
+    return ranked(
+        request,
+        tools,
+        lambda shared, tool: any(w not in VERBS and holders[w] <= common for w in shared),
+    )
 
 
 def found(words: str, skills: Sequence[Blurb]) -> list[Blurb]:
@@ -72,6 +94,11 @@ def found(words: str, skills: Sequence[Blurb]) -> list[Blurb]:
     near = [skill for skill in skills if wanted & _counts(skill).keys()]
     best = ranked(words, near)
     return [*best, *(skill for skill in near if skill not in best)]
+
+
+def _overlaps(request: str, shared: Collection[str], skill: Blurb) -> bool:
+    told = len(_told(skill).intersection(shared)) + _says_name(request, skill)
+    return told >= OVERLAP or _like_an_example(shared, skill)
 
 
 def plain(text: str) -> str:
@@ -104,12 +131,12 @@ def _all_words(text: str) -> list[str]:
     return [stem(word.lower()) for word in ANY_WORD.findall(text)]
 
 
-def _like_an_example(wanted: set[str], skill: Blurb) -> bool:
+def _like_an_example(wanted: Collection[str], skill: Blurb) -> bool:
     """Whether a request is much like one of a skill's examples. All of them together hold so many
     words that two are soon shared."""
     for example in skill.examples:
         words = set(content_words(example))
-        shared = len(words & wanted)
+        shared = len(words.intersection(wanted))
         if shared >= OVERLAP and shared >= LIKENESS * len(words):
             return True
     return False

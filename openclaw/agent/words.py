@@ -13,6 +13,15 @@ COMMON = frozenset(
     will with write writes you your""".split()
 )
 
+ANY_WORD = re.compile(r"[^\W_]+")
+SMALL = frozenset(
+    """a am an as at be been being by d do due going had he i if in is it ll m me my myself no of on
+    or re s she so t to too up us ve via we
+    called calls keep kept known like likes mine name named names prefer prefers said say says she
+    stay tell tells told want wanted wants
+    did does done ever here himself herself itself themselves yourself via""".split()
+)
+
 
 def content_words(text: str) -> list[str]:
     """The words of a text that say what it is about, without their commonest endings."""
@@ -26,3 +35,18 @@ def stem(word: str) -> str:
         if word.endswith(end) and len(word) - len(end) >= 4:
             return word[: -len(end)]
     return word
+
+
+def telling_words(text: str) -> frozenset[str]:
+    """All words and numbers of a text but the small ones, stemmed: what it would take to have said
+    the same. Other forms of saying that something is so ("is called", "likes") tell nothing."""
+    words = (word.casefold() for word in ANY_WORD.findall(text))
+    return frozenset(stem(word) for word in words if word not in SMALL and word not in COMMON)
+
+
+def missing_words(text: str, said: str) -> set[str]:
+    """The telling words of a text that are not among what was said."""
+    known, folded = telling_words(said), said.casefold()
+    words = telling_words(text) - known
+    # Scripts without blanks between the words have no words to compare.
+    return {word for word in words if word.isascii() or word not in folded}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,12 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.errors import UsageError
+from openclaw.errors import OpenclawError, UsageError
 
 if TYPE_CHECKING:
     from openclaw.app import App, Ask
+    from openclaw.cli.permission import Keep
     from openclaw.cli.render import Listener
     from openclaw.files.home import Home
+    from openclaw.shapes import Material
+    from openclaw.tools.grants import Grant
 
 STDIN_PATIENCE_SECONDS = 3.0
 
@@ -96,7 +100,8 @@ def ask(
 
     material = _material(prompt, piped if words else "", current_home(ctx), quiet=quiet)
     listener = choose_listener(output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet)
-    app = _open(ctx, model, mode, no_memory, max_steps, _asker(yes, listener))
+    app = _open(ctx, model, mode, no_memory, max_steps)
+    app.ask_user = _asker(yes, listener, app)
     which = (continue_, session)
     raise typer.Exit(_answer(app, (prompt, material, skill), which, listener))
 
@@ -114,16 +119,17 @@ def chat(
     """Talk in the terminal: streaming answers, history, completion, /commands."""
     from openclaw.cli.chat import Chat
     from openclaw.cli.lines import choose_lines
-    from openclaw.cli.permission import Permission, always
+    from openclaw.cli.permission import Permission, beforehand
     from openclaw.cli.render import choose_listener
     from openclaw.cli.turn import open_session
 
     listener = choose_listener("text", sys.stdout, sys.stderr, os.environ)
-    app = _open(ctx, model, mode, no_memory, max_steps, None)
+    app = _open(ctx, model, mode, no_memory, max_steps)
     if not mode and not app.settings.mode:
         app.mode = "ask"
     lines = choose_lines(app, sys.stdin, sys.stdout)
-    app.ask_user = always if yes else Permission(lines.reply, _say_out, listener.pause)
+    asking = Permission(lines.reply, _say_out, listener.pause, _keeper(app, _say_out))
+    app.ask_user = beforehand(asking, _say_out) if yes else asking
     start = open_session(app.sessions, continue_, session, app.model_name)
     try:
         code = Chat(app, start, lines, listener, _say_out).run()
@@ -138,7 +144,6 @@ def _open(
     mode: Modes | None,
     no_memory: bool,
     max_steps: int | None,
-    asker: Ask | None,
 ) -> App:
     from openclaw.app import App
     from openclaw.cli.common import current_home
@@ -153,13 +158,15 @@ def _open(
         settings,
         model=model,
         mode=mode.value if mode else None,
-        ask=asker,
         use_memory=not no_memory,
     )
 
 
 def _answer(
-    app: App, asked: tuple[str, str, str], which: tuple[bool, str | None], listener: Listener
+    app: App,
+    asked: tuple[str, Sequence[Material], str],
+    which: tuple[bool, str | None],
+    listener: Listener,
 ) -> int:
     """Ask a prompt with its material and the name of a skill, and show what comes of it."""
     from openclaw.agent.events import Notice
@@ -175,7 +182,7 @@ def _answer(
         app.close()
 
 
-def _material(prompt: str, piped: str, home: Home, *, quiet: bool) -> str:
+def _material(prompt: str, piped: str, home: Home, *, quiet: bool) -> Sequence[Material]:
     """What goes along with the prompt. A file that is named and not there is told on stderr."""
     from openclaw.cli.attach import attach, not_found
     from openclaw.cli.common import warn
@@ -187,15 +194,27 @@ def _material(prompt: str, piped: str, home: Home, *, quiet: bool) -> str:
     return material
 
 
-def _asker(yes: bool, listener: Listener) -> Ask | None:
+def _asker(yes: bool, listener: Listener, app: App) -> Ask | None:
     """Who is asked before a tool runs: nobody when there is no terminal to answer from."""
-    from openclaw.cli.permission import Permission, always
+    from openclaw.cli.permission import Permission, beforehand
 
-    if yes:
-        return always
-    if not (_is_terminal() and sys.stderr.isatty()):
-        return None
-    return Permission(_reply, _say_err, listener.pause)
+    asking = None
+    if _is_terminal() and sys.stderr.isatty():
+        asking = Permission(_reply, _say_err, listener.pause, _keeper(app, _say_err))
+    return beforehand(asking, _say_err) if yes else asking
+
+
+def _keeper(app: App, say: Callable[[str], None]) -> Keep:
+    """Keeps grants; where openclaw.yaml cannot be written, for this session."""
+
+    def keep(grant: Grant, lasting: bool) -> None:
+        try:
+            app.grant(grant, lasting=lasting)
+        except OpenclawError as error:
+            say(f"It is granted for this session only: {error}")
+            app.grant(grant, lasting=False)
+
+    return keep
 
 
 def _reply(question: str) -> str:

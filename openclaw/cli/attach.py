@@ -1,17 +1,20 @@
 """What the user hands over beside the prompt: standard input and `@path` attachments.
 
-The result is fenced text that the model reads as material. A file outside the home may be attached,
-because the user named it.
+The result is material, which the hall fences as data. A file outside the home may be attached,
+because the user named it; it is somebody else's text all the same.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from openclaw.errors import UsageError
+from openclaw.safety.denied import denied
+from openclaw.shapes import Material
 
 MAX_BYTES = 200_000
 MAX_NAMES = 200
@@ -41,13 +44,22 @@ def read_stdin(stream: BinaryIO) -> str:
     return _text(head, tail, size, "standard input")
 
 
-def attach(prompt: str, piped: str, cwd: Path, home: Path) -> str:
-    """The material that goes with a prompt: `piped` and every file the prompt names, fenced.
-    "" when there is none. Raises UsageError for a file that cannot be read or a wrong range."""
-    parts = [fence("standard input", piped)] if piped.strip() else []
+def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ...]:
+    """The material that goes with a prompt: `piped` and every file the prompt names. Raises
+    UsageError for a file that cannot be read or a wrong range."""
+    parts = [Material("standard input", piped)] if piped.strip() else []
     for mention in dict.fromkeys(mentions(prompt, cwd, home)):
-        parts.append(fence(*_read(mention)))
-    return "\n\n".join(parts)
+        parts.append(Material(*_read(mention), path_in(home, mention.path)))
+    return tuple(parts)
+
+
+def path_in(home: Path, path: Path) -> str:
+    """The path of a file or folder of the home, links followed; "" for what is elsewhere, and for
+    the home itself, which holds what others wrote too."""
+    root, real = Path(os.path.realpath(home)), Path(os.path.realpath(path))
+    if real == root or not real.is_relative_to(root):
+        return ""
+    return real.relative_to(root).as_posix()
 
 
 def mentions(prompt: str, cwd: Path, home: Path) -> list[Mention]:
@@ -73,13 +85,6 @@ def not_found(prompt: str, cwd: Path, home: Path) -> list[str]:
     and sent as the plain words that they are."""
     words = [match["bare"].rstrip(_CLOSING) for match in _MENTION.finditer(prompt) if match["bare"]]
     return [w for w in words if _FILE_LIKE.search(w) and not _lookup(w, (cwd, home))]
-
-
-def fence(name: str, text: str) -> str:
-    """The text between fences that no line of it can close, under its name."""
-    runs = [len(run) for run in re.findall(r"`{3,}", text)]
-    ticks = "`" * (max(runs, default=2) + 1)
-    return f"{name}:\n{ticks}\n{text.rstrip()}\n{ticks}"
 
 
 def _lookup(words: str, folders: tuple[Path, ...]) -> Mention | None:
@@ -116,6 +121,9 @@ def _existing(folder: Path, name: str) -> Path | None:
 def _read(mention: Mention) -> tuple[str, str]:
     """Heading and text of one attachment."""
     path = mention.path
+    if reason := denied(path):
+        hint = "the agent must not see it; copy what it needs into another file"
+        raise UsageError(f"'{mention.name}' is not attached: {reason}", hint)
     try:
         if path.is_dir():
             return f"folder {mention.name}", _listing(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,7 +12,7 @@ from openclaw.cli.render import Listener
 from openclaw.cli.turn import by_name, code_of, play
 from openclaw.cli.visible import harmless, one_line
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.shapes import Mode
+from openclaw.shapes import Material, Mode
 
 if TYPE_CHECKING:
     from openclaw.app import ContextReport
@@ -52,7 +52,7 @@ class ChatApp(Protocol):
     @property
     def todos(self) -> TodoFile: ...
     def ask(
-        self, text: str, session: Session, material: str = "", skill: str = ""
+        self, text: str, session: Session, material: Sequence[Material] = (), skill: str = ""
     ) -> Iterator[Event]: ...
     def context(self, session: Session | None, text: str = "") -> ContextReport: ...
     def greeting(self) -> list[str]: ...

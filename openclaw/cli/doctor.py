@@ -27,6 +27,8 @@ State = Literal["ok", "warning", "fault"]
 REQUIRED = ("SOUL.md", "AGENTS.md", "USER.md")
 FREE_BYTES = 2_000_000_000
 GIT_SECONDS = 10
+MOST_MEMORIES = 400
+MOST_CHARS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def examine(find: Callable[[], Home], model: str | None = None) -> Iterator[Chec
         home = find()
     except OpenclawError as error:
         yield _fault("home", error)
-        yield from (check_tokenizer(), check_engine(), check_space())
+        yield from (check_tokenizer(), check_engine(), check_sandbox(), check_space())
         return
     yield check_home(home)
     yield from check_files(home)
@@ -76,8 +78,8 @@ def examine(find: Callable[[], Home], model: str | None = None) -> Iterator[Chec
     if settings:
         yield check_model(home, settings, model)
         yield check_embedding(settings)
-    yield from (check_tokenizer(), check_index(home), check_git(home))
-    yield from (check_engine(), check_space())
+    yield from (check_tokenizer(), check_index(home), check_git(home), check_memory(home))
+    yield from (check_engine(), check_sandbox(), check_space())
 
 
 def check_home(home: Home) -> Check:
@@ -193,11 +195,42 @@ def check_git(home: Home) -> Check:
     return Check("git", "ok", f"the home is a repository, {_git_version()}")
 
 
+def check_memory(home: Home) -> Check:
+    """Whether a secret stands in a memory, where every conversation reads it and git keeps it."""
+    from openclaw.files.text import read_text
+    from openclaw.safety.secrets import find
+
+    found = []
+    for path in sorted(home.memory.glob("*.md"))[-MOST_MEMORIES:]:
+        try:
+            text = read_text(path)[:MOST_CHARS]
+        except OSError:
+            continue
+        for secret in find(text):
+            line = text.count("\n", 0, secret.start) + 1
+            found.append(f"memory/{path.name}:{line} ({secret.kind})")
+    if not found:
+        return Check("secrets", "ok", "none in plain text in memory/")
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    advice = "take them out, and have them replaced where they are used: git may have kept them"
+    return Check("secrets", "warning", f"in plain text: {', '.join(found[:3])}{more}", advice)
+
+
 def check_engine() -> Check:
     if importlib.util.find_spec("xllamacpp"):
         return Check("engine", "ok", "llama.cpp (xllamacpp) is installed")
     found = "the embedded engine is not installed; only a model server can answer"
     return Check("engine", "warning", found, "pip install 'openclaw[embedded]'")
+
+
+def check_sandbox() -> Check:
+    """Whether commands run confined; without that, each is asked about that does not only read."""
+    from openclaw.tools.sandbox import available
+
+    if (why := available()) is None:
+        return Check("sandbox", "ok", "commands run in bubblewrap")
+    advice = "install bubblewrap" if sys.platform == "linux" else ""
+    return Check("sandbox", "ok", f"commands run without a sandbox: {why}", advice)
 
 
 def check_space() -> Check:

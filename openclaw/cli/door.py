@@ -27,11 +27,14 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "init": ("openclaw.cli.init", "init", "Make a home, or add what is missing to one."),
     "doctor": ("openclaw.cli.doctor", "doctor", "Check home, model, tokenizer, index and git."),
     "config": ("openclaw.cli.config", "app", "Show and change settings."),
+    "policy": ("openclaw.cli.policy", "app", "Show what tools may do, and grant it."),
     "models": ("openclaw.cli.models", "app", "List, fetch and choose models."),
     "context": ("openclaw.cli.context", "context", "Show what would be sent, and what it costs."),
     "sessions": ("openclaw.cli.sessions", "app", "List, search and manage conversations."),
+    "log": ("openclaw.cli.log", "log", "Show what tools did."),
     "todo": ("openclaw.cli.todo", "app", "List and change to-dos."),
     "memory": ("openclaw.cli.memory", "app", "List, add and forget what is remembered."),
+    "mcp": ("openclaw.cli.mcp", "app", "List and try MCP servers."),
     "skills": ("openclaw.cli.skills", "app", "List, check, install and switch skills."),
 }
 HELP = ["-h", "--help"]

@@ -142,8 +142,15 @@ def _paths(start: str, folders: Sequence[Path]) -> list[str]:
 
 
 def _history(path: Path | None) -> History:
-    """The history in a file that only this user can read; in memory when there can be none."""
+    """The history in a file that only this user can read, without the secrets that were typed; in
+    memory when there can be none."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    from openclaw.safety.audit import without_secrets
+
+    class CleanHistory(FileHistory):
+        def store_string(self, string: str) -> None:
+            super().store_string(without_secrets(string))
 
     if path is None:
         return InMemoryHistory()
@@ -153,7 +160,7 @@ def _history(path: Path | None) -> History:
     except OSError as error:
         sys.stderr.write(f"no history is kept: {error}\n")
         return InMemoryHistory()
-    return FileHistory(str(path))
+    return CleanHistory(str(path))
 
 
 def _completer(complete: Callable[[str], Iterator[tuple[str, int]]]) -> Any:

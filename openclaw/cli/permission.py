@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from openclaw.cli.visible import whole_call
-from openclaw.shapes import Effect
+from openclaw.cli.visible import one_line, whole_call
+from openclaw.tools.grants import Grant, lasting
+from openclaw.tools.policy import Ask, Question
 
 MAX_LINES = 60
+YES = {"y": "once", "yes": "once", "s": "session", "session": "session", "a": "always"}
+Keep = Callable[[Grant, bool], None]
 
 
 class Permission:
-    """Asks a person before a tool runs; "a" allows the tool until the program ends.
+    """Asks a person before a tool runs.
 
     `read` shows a question and returns the reply; `say` prints a line; `pause` clears the screen of
-    what is drawn only for the moment. No reply (end of input) means no.
+    what is drawn only for the moment; `keep` notes what is granted, for good when the second value
+    is true. No reply (end of input) means no.
     """
 
     def __init__(
@@ -23,32 +26,39 @@ class Permission:
         read: Callable[[str], str],
         say: Callable[[str], None],
         pause: Callable[[], None],
+        keep: Keep,
     ) -> None:
-        self._read, self._say, self._pause = read, say, pause
-        self._allowed: set[tuple[str, Effect]] = set()
+        self._read, self._say, self._pause, self._keep = read, say, pause, keep
 
-    def __call__(self, tool: str, arguments: Mapping[str, Any], effect: Effect) -> bool:
-        if (tool, effect) in self._allowed:
-            return True
+    def __call__(self, question: Question) -> str:
         self._pause()
-        lines = whole_call(tool, arguments).splitlines()
+        lines = shown(question)
         self._show(lines[:MAX_LINES], len(lines) - MAX_LINES)
-        return self._decide((tool, effect), lines)
-
-    def _decide(self, wish: tuple[str, Effect], lines: list[str]) -> bool:
-        more = ", v = view all of it" if len(lines) > MAX_LINES else ""
+        self._show(_why(question), 0)
+        choices = {"session": question.offers, "always": tuple(filter(lasting, question.offers))}
         while True:
-            reply = self._reply(f"Allow? y = once, a = for this session, n = no{more} [n] ")
-            if reply in ("a", "always"):
-                self._allowed.add(wish)
-            if reply in ("y", "yes", "a", "always"):
-                return True
+            reply = self._reply(_choices(choices, len(lines) > MAX_LINES))
             if reply == "v":
                 self._show(lines, 0)
             elif reply in ("", "n", "no"):
-                return False
+                return ""
+            elif (how := YES.get(reply, reply)) == "once":
+                return how
+            elif choices.get(how) and (grant := self._which(choices[how], how)):
+                self._keep(grant, how == "always")
+                return how
 
-    def _show(self, lines: list[str], hidden: int) -> None:
+    def _which(self, grants: Sequence[Grant], how: str) -> Grant | None:
+        """The grant that is meant when there are several; None to ask anew."""
+        if len(grants) == 1:
+            return grants[0]
+        for number, grant in enumerate(grants, 1):
+            self._say(f"  {number} = {one_line(_named(grant))}")
+        numbers = [str(number) for number in range(1, len(grants) + 1)]
+        reply = self._reply(f"Which one {how}? {', '.join(numbers)} [none] ")
+        return grants[int(reply) - 1] if reply in numbers else None
+
+    def _show(self, lines: Sequence[str], hidden: int) -> None:
         for line in lines:
             self._say(line)
         if hidden > 0:
@@ -61,6 +71,48 @@ class Permission:
             return ""
 
 
-def always(tool: str, arguments: Mapping[str, Any], effect: Effect) -> bool:
-    """The reply of `--yes`."""
-    return True
+def shown(question: Question) -> list[str]:
+    """What would run, in full: the tool, its arguments, and what they come down to."""
+    action = question.action
+    lines = whole_call(action.tool, question.arguments).splitlines()
+    said = "\n".join(str(value) for value in question.arguments.values())
+    text = "" if action.text in question.reason else action.text
+    meant = dict.fromkeys(each for each in (action.target, text) if each not in said)
+    return lines + [f"  = {one_line(each)}" for each in meant]
+
+
+def _why(question: Question) -> list[str]:
+    lines = [f"Asked because {one_line(question.reason)}."]
+    if question.sources:
+        lines.append(f"Untrusted text came from {one_line(', '.join(question.sources))}.")
+    return lines
+
+
+def _choices(choices: dict[str, tuple[Grant, ...]], more: bool) -> str:
+    words = ["y = once"]
+    for how, said in (("session", "s = this session"), ("always", "a = always")):
+        if grants := choices[how]:
+            narrow = f" ({one_line(_named(grants[0]), 60)})" if len(grants) == 1 else ""
+            words.append(said + narrow)
+    words += ["v = view all of it"] if more else []
+    return f"Allow? {', '.join(words)}, n = no [n] "
+
+
+def _named(grant: Grant) -> str:
+    rest = " and plain words behind it" if grant.kind == "prefix" else ""
+    return f"{grant.kind} {grant.value}{rest}"
+
+
+def beforehand(otherwise: Ask | None, say: Callable[[str], None]) -> Ask:
+    """The replies of `--yes`. It was said before the text of others was read, and is no yes to what
+    they may be behind: then `otherwise` is asked, or nobody."""
+
+    def reply(question: Question) -> str:
+        if not question.sources:
+            return "--yes"
+        if otherwise is not None:
+            return otherwise(question)
+        say(f"--yes does not count for {question.action.tool}: {question.reason}")
+        return ""
+
+    return reply

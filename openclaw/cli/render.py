@@ -64,6 +64,7 @@ def receipt_line(receipt: Receipt) -> str:
     files = [f"{f.path} {f.action} +{f.added} -{f.removed}" for f in receipt.files]
     todos = [f"to-do {what}: {text}" for what, text in receipt.todos]
     notes = [f"remembered: {text}" for text in receipt.memories]
+    notes += [f"done elsewhere by {tool}" for tool in receipt.sent]
     return one_line("; ".join([*files, *todos, *notes]))
 
 

@@ -2,10 +2,12 @@
 
 from openclaw.config.reading import load_settings, origins
 from openclaw.config.settings import Settings, find_key
-from openclaw.config.writing import render, set_value, starter_text
+from openclaw.config.writing import add_line, drop_line, render, set_value, starter_text
 
 __all__ = [
     "Settings",
+    "add_line",
+    "drop_line",
     "find_key",
     "load_settings",
     "origins",

@@ -6,6 +6,7 @@ PyYAML is only loaded for a file that sets something.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_origin
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 FILE = "openclaw.yaml"
 DURATION = re.compile(r"0|(-?\d+(\.\d+)?(ms|s|m|h))+")
+ALSO = {"mcpServers": "mcp"}
+"""Keys as other programs spell them."""
 NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -101,6 +104,7 @@ def _read_mapping(
     seen = set()
     for key_node, value in node.value:
         name, line = prefix + str(key_node.value), key_node.start_mark.line + 1
+        name = ALSO.get(name, name)
         if name in seen:
             _refuse(line, f"'{name}' is given twice")
         seen.add(name)
@@ -122,6 +126,8 @@ def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
     kinds = get_args(key.type) if get_origin(key.type) in (Union, UnionType) else (key.type,)
     if node.tag.endswith(":null") and type(None) in kinds:
         return None
+    if key.form == "grants":
+        return _lines(node, key)
     try:
         value = loader.construct_object(node, deep=True)
     except (yaml.YAMLError, ValueError, TypeError) as error:
@@ -142,11 +148,28 @@ def _fit(value: Any, node: yaml.Node, kind: Any) -> Any:
             return None
         texts = [_fit(item, part, str) for item, part in zip(value, node.value, strict=True)]
         return None if None in texts else tuple(texts)
+    if get_origin(kind) is Mapping:
+        return value if isinstance(value, dict) else None
     if kind is str:  # as it is written: `no`, `30` and `2026-11-21` are texts where one is wanted
         return node.value if isinstance(node.value, str) and value is not None else None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value if type(value) is kind else None
+
+
+def _lines(node: yaml.Node, key: Key) -> tuple[str, ...]:
+    """The texts of a list of which no item may keep the file from being read: one that is not a
+    text says so in its place."""
+    if node.tag.endswith(":null"):
+        return ()
+    if not node.tag.endswith(":seq"):
+        raise MismatchError(expected(key))
+    return tuple(
+        item.value
+        if isinstance(item.value, str)
+        else f"(line {item.start_mark.line + 1}: no text; put it into quotes)"
+        for item in node.value
+    )
 
 
 def _narrow(value: Any, key: Key) -> bool:
@@ -164,7 +187,8 @@ def expected(key: Key) -> str:
     kinds = get_args(key.type) if get_origin(key.type) in (Union, UnionType) else (key.type,)
     words: list[str] = []
     for kind in kinds:
-        words += get_args(kind) if get_origin(kind) is Literal else [NAMES.get(kind, "null")]
+        named = "keys and values" if get_origin(kind) is Mapping else NAMES.get(kind, "null")
+        words += get_args(kind) if get_origin(kind) is Literal else [named]
     text = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
     return text if key.least is None else f"{text} of at least {key.least:g}"
 
@@ -180,3 +204,16 @@ def _refuse(line: int, problem: str) -> NoReturn:
         f"{FILE} line {line}: {problem}",
         "mend that line; openclaw config path names the file, openclaw config shows all keys",
     )
+
+
+def line_of(text: str, path: Sequence[str]) -> int:
+    """The line of a settings file on which these keys lead to, or as far as they lead."""
+    _, node = compose(text)
+    line = 1
+    for name in path:
+        pairs = node.value if node is not None and node.tag.endswith(":map") else ()
+        found = next((p for p in pairs if name in (p[0].value, ALSO.get(p[0].value))), None)
+        if found is None:
+            return line
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line

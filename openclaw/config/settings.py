@@ -5,7 +5,7 @@ Plain dataclasses and not pydantic, whose import alone would cost more than `ope
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, get_type_hints
@@ -40,6 +40,18 @@ class Embedded:
 class Web:
     region: str = _key("wt-wt", "region of web searches, e.g. de-de; wt-wt: none")
     results: int = _key(3, "results of one web search", least=1)
+    allow_hosts: tuple[str, ...] = _key(
+        (), "inner hosts that fetch_url may reach, e.g. localhost:8080 (exact, with the port)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    timeout: float = _key(30.0, "seconds after which a command is ended", least=1)
+    env: tuple[str, ...] = _key((), "environment variables that commands get, e.g. HTTPS_PROXY")
+    network: bool = _key(
+        False, "commands in the sandbox may use the network, until untrusted text was read"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +93,15 @@ class Settings:
     recall: Literal["auto", "tool", "off"] = _key(
         "auto", "look up each prompt in memory; tool: only when the model asks"
     )
+    mcp: Mapping[str, Any] | None = _key(
+        None, "MCP servers, each NAME: {command: ...} or NAME: {url: ...} (docs/mcp.md)"
+    )
+    grants: tuple[str, ...] = _key((), "what needs no question (openclaw policy)", form="grants")
     ollama: Ollama = Ollama()
     openai: OpenAI = OpenAI()
     embedded: Embedded = Embedded()
     web: Web = Web()
+    shell: Shell = Shell()
     index: Index = Index()
     skills: Skills = Skills()
     git: Git = Git()

@@ -21,6 +21,8 @@ from openclaw.files.home import Home
 from openclaw.files.text import write_text
 
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*(:[\w./-]+)*|[0-9]+(ms|s|m|h)")
+# A day and words that no YAML reader takes for anything else, so `- 2026-11-21 host example.org`.
+BARE = re.compile(r"\d{4}-\d\d-\d\d [a-z]+ [\w./=@%+,-]+(?: [\w./=@%+,-]+)*")
 HEADING = """\
 ## Settings of this openclaw home. Every key is optional: what stands behind a # is the default.
 ## To change one, remove the # (and that of its section), or: openclaw config set KEY VALUE
@@ -50,20 +52,96 @@ def set_value(home: Home, name: str, text: str) -> Any:
     key = find_key(name)
     value = parse_value(key, text)
     old = settings_text(home)
-    wanted = {known: given for known, (given, _) in read_values(old).items()} | {name: value}
-    new = _changed(old, name, render(value))
+    wanted = _wanted(old) | {name: value}
+    _write(home, name, _changed(old, name, render(value)), wanted)
+    return value
+
+
+def add_line(home: Home, name: str, line: str) -> None:
+    """Add a text to the list of a key in openclaw.yaml, on a line of its own; all else stays.
+
+    Raises UsageError for a file too unusual to be changed by a program.
+    """
+    old, lines = _list_of(home, name)
+    _write(home, name, _with_line(old, name, lines, line), _wanted(old) | {name: (*lines, line)})
+
+
+def drop_line(home: Home, name: str, number: int) -> str:
+    """Remove the text with this number, from 0, from the list of a key; returns it.
+
+    Raises UsageError when there is none, or for a file too unusual to be changed by a program.
+    """
+    old, lines = _list_of(home, name)
+    if not 0 <= number < len(lines):
+        raise UsageError(f"{name} has no entry {number + 1}", f"it has {len(lines)}")
+    left = lines[:number] + lines[number + 1 :]
+    _write(home, name, _without_line(old, name, number, left), _wanted(old) | {name: left})
+    return lines[number]
+
+
+def _list_of(home: Home, name: str) -> tuple[str, tuple[str, ...]]:
+    """The text of the settings file, and what the list of this key holds in it."""
+    key, text = find_key(name), settings_text(home)
+    return text, tuple(read_values(text).get(name, (key.default, 0))[0])
+
+
+def _wanted(text: str) -> dict[str, Any]:
+    return {known: given for known, (given, _) in read_values(text).items()}
+
+
+def _write(home: Home, name: str, text: str, wanted: dict[str, Any]) -> None:
+    """Write the settings, unless another program would not read what is wanted out of them."""
     try:
-        got = {known: given for known, (given, _) in read_values(new).items()}
+        got = _wanted(text)
     except UsageError:
         got = {}
     if got != wanted:
         raise UsageError(
             f"{FILE} is written in a way that '{name}' cannot be changed in by a command",
-            f"edit {home.settings} by hand: {name.replace('.', ': {')}: {render(value)}"
+            f"edit {home.settings} by hand: {name.replace('.', ': {')}: {render(wanted[name])}"
             + ("}" if "." in name else ""),
         )
-    write_text(home.settings, new)
-    return value
+    write_text(home.settings, text)
+
+
+def _with_line(text: str, name: str, lines: tuple[str, ...], line: str) -> str:
+    """The file with one more item in the list of a top key: below the others, or as a new list."""
+    pair = _pairs(compose(text)[1]).get(name)
+    if pair and pair[1].tag.endswith(":seq") and pair[1].flow_style and lines:
+        return _changed(text, name, render((*lines, line)))
+    rows = text.splitlines()
+    if pair and lines:
+        last = pair[1].value[-1]
+        indent = " " * pair[1].start_mark.column
+        rows.insert(last.end_mark.line + 1, f"{indent}- {_item(line)}")
+    else:
+        if pair:
+            _replace(rows, *pair, "")
+            at = pair[0].start_mark.line
+            rows[at] = rows[at].replace(": ", ":", 1).rstrip()
+        else:
+            at = _place(rows, name)
+            rows.insert(at, f"{name}:")
+        rows.insert(at + 1, f"  - {_item(line)}")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return newline.join(rows) + newline
+
+
+def _without_line(text: str, name: str, number: int, left: tuple[str, ...]) -> str:
+    """The file without one item of the list of a top key."""
+    value = _pairs(compose(text)[1])[name][1]
+    if value.flow_style or not left:
+        return _changed(text, name, render(left))
+    rows = text.splitlines()
+    item = value.value[number]
+    del rows[item.start_mark.line : item.end_mark.line + 1]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return newline.join(rows) + newline
+
+
+def _item(line: str) -> str:
+    """A text as an item of a list, bare where YAML and a reader take it as it stands."""
+    return line if BARE.fullmatch(line) else render(line)
 
 
 def parse_value(key: Key, text: str) -> Any:

@@ -19,6 +19,7 @@ CLOSED = frozenset({".openclaw", ".git"})
 SHORT_NAME = re.compile(r"(git|opencl|(gi|op)[0-9a-f]{4})~[0-9]+")
 RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])")
 DRIVE = re.compile(r"[A-Za-z]:")
+DRIVE_OR_ADDRESS = re.compile(r"[A-Za-z]:|[A-Za-z][\w+.-]*:/")
 IGNORE = """\
 # Derived and private: indexes, caches, locks, logs; and what a killed process was writing
 .openclaw/
@@ -219,9 +220,10 @@ def _check_spelling(text: str, path: str, root: str) -> None:
     if any(unicodedata.category(c) == "Cc" for c in text):
         raise ToolProblem(f"not a usable path: {path!r} holds a control character")
     base = root.replace("\\", "/").rstrip("/") + "/"
+    named = text == "~" or text.startswith(("//", "~/"))
     if text.startswith(base):
         text = text.removeprefix(base)
-    elif text == "~" or text.startswith(("//", "~/")) or (DRIVE.match(text) and not ON_WINDOWS):
+    elif named or (DRIVE_OR_ADDRESS.match(text) and not ON_WINDOWS):
         raise _outside(path)
     elif ON_WINDOWS and DRIVE.match(text):
         text = text[2:]

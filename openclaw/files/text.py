@@ -17,9 +17,11 @@ BOM = b"\xef\xbb\xbf"
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.4)
 
 
-def read_text(path: Path) -> str:
-    """The file as text: a BOM is dropped, undecodable bytes become U+FFFD, newlines stay."""
-    return decode(path.read_bytes())
+def read_text(path: Path, most: int = -1) -> str:
+    """The file as text: a BOM is dropped, undecodable bytes become U+FFFD, newlines stay. With
+    `most` only so many bytes from its beginning."""
+    with path.open("rb") as file:
+        return decode(file.read(most))
 
 
 def decode(data: bytes) -> str:
@@ -70,6 +72,19 @@ def write_if_same(path: Path, before: bytes | None, data: bytes) -> bool:
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from error
     return True
+
+
+def write_private(path: Path, text: str) -> None:
+    """Put `text` into the file in one step, readable by this user only from the first byte on.
+
+    A symlink in its place is replaced, not followed. On Windows the file has the rights of its
+    folder. Raises OpenclawError when it cannot be written, and then nothing is changed.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, encode(text), private=True)
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
 
 
 def unwritable(path: Path, error: Exception) -> OpenclawError:
@@ -144,16 +159,17 @@ def _undecodable(data: bytes) -> bool:
     return False
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, data: bytes, *, private: bool = False) -> None:
     """Write beside the target, flush to the disk, rename over it, flush the folder."""
     temp = target.parent / f".openclaw-{secrets.token_hex(6)}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        with os.fdopen(os.open(temp, flags, 0o666), "wb") as file:
+        with os.fdopen(os.open(temp, flags, 0o600 if private else 0o666), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        _keep_mode_and_owner(target, temp)
+        if not private:
+            _keep_mode_and_owner(target, temp)
         _rename(temp, target)
     finally:
         with contextlib.suppress(OSError):

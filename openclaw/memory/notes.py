@@ -118,13 +118,17 @@ class Notes:
 
     # ---- the inbox: candidates that are no memory before the user says yes
 
+    def inbox(self) -> Path:
+        """The file that today's candidates go to."""
+        return self.folder / INBOX / f"{self._today().isoformat()}.md"
+
     def propose(self, text: str, source: str, *, meta: Meta | None = None) -> Note:
         """Put a candidate into the inbox. Raises ToolProblem as `remember`; `Known` also for what
         waits there already."""
         fact = one_line(text)
         day = self._today().isoformat()
         full = self._filled(fact, replace(meta or Meta(), source=source))
-        path = self.folder / INBOX / f"{day}.md"
+        path = self.inbox()
         with locked(self._lock, LOCK_SECONDS):
             for known in (*self.candidates(), *self.list()):
                 if same(known.text, fact):

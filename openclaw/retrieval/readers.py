@@ -73,9 +73,12 @@ def too_large(max_bytes: int) -> Unreadable:
 def read_data(data: bytes, kind: Kind) -> Document:
     """The document of a file's bytes. Raises Unreadable."""
     if kind == "pdf":
-        from openclaw.retrieval.pdf import pdf_text
+        from openclaw.files.pdf import NoText, pdf_text
 
-        return Document(pdf_text(data), kind)
+        try:
+            return Document(pdf_text(data), kind)
+        except NoText as error:
+            raise Unreadable(str(error)) from error
     text = _text(data)
     if kind == "html":
         from openclaw.retrieval.webpage import html_text

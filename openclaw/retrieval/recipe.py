@@ -9,8 +9,8 @@ from openclaw import __version__
 from openclaw.files.text import md5
 
 MODULES = (
-    "chunks", "conversation", "markdown", "packing", "pdf", "plain", "readers", "terms", "tokens",
-    "units", "webpage",
+    "../files/pdf", "chunks", "conversation", "markdown", "packing", "plain", "readers", "terms",
+    "tokens", "units", "webpage",
 )  # fmt: skip
 
 

@@ -1,9 +1,9 @@
 """Which files are indexed: the home's memory and workspace, the paths of `index.paths`, sessions.
 
 Left out: hidden files and folders, what .gitignore files name, symlinks that lead out of the home,
-folders of packages and byte code, and memory/inbox. The home's own stores (daily notes, MEMORY.md,
-TODO.md, sessions) are read whatever a .gitignore says, as the source repository, used as a home,
-keeps them out of its history.
+folders of packages and byte code, memory/inbox, and what holds credentials by its name. The home's
+own stores (daily notes, MEMORY.md, TODO.md, sessions) are read whatever a .gitignore says, as the
+source repository, used as a home, keeps them out of its history.
 """
 
 # A walk over thousands of files takes three times as long with Path objects.
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from openclaw.files.home import Home
 from openclaw.retrieval.ignore import NAME, Chain, Memo, enter
+from openclaw.safety.denied import denied_name
 
 ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
 OWN_STORES = re.compile(r"memory/(\d{4}-\d\d-\d\d[^/]*\.md|MEMORY\.md|TODO\.md)|sessions(/.*)?")
@@ -139,7 +140,7 @@ class Scan:
         return not ignored
 
     def _wanted(self, path: str, chain: Chain) -> bool:
-        if path in self._seen:
+        if path in self._seen or denied_name(path):
             return False
         if not chain.rules or (chain.trusted and path in self.known):
             return True
@@ -178,7 +179,7 @@ class Scan:
         """A file or folder of `index.paths`: relative to the home, absolute, or with ~."""
         real = os.path.realpath(os.path.join(self._root, os.path.expanduser(entry)))
         path = self._path_of(real)
-        trouble = _closed(path, self._root)
+        trouble = _closed(path, self._root) or denied_name(path)
         if trouble:
             self._problem(entry, f"{trouble} (index.paths)")
         elif os.path.isfile(real):
@@ -209,6 +210,8 @@ class Scan:
         inside = real.startswith(bound.rstrip(os.sep) + os.sep)
         target = self._path_of(real)
         if not inside or _is_hidden(real[len(bound) :]) or target in self._seen:
+            return
+        if denied_name(target):
             return
         if os.path.isdir(real):
             if self._enters(path, chain) and not target.startswith("sessions"):

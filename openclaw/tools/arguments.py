@@ -191,6 +191,8 @@ def _fitted(key: str, value: Any, schema: Mapping[str, Any], usage: str) -> Any:
             return _number(value, schema["type"], wrong)
         case "boolean":
             return _boolean(value, wrong)
+        case "object":
+            return _object(value, wrong)
     text = _string(value, wrong)
     return _choice(text, schema["enum"], wrong) if "enum" in schema else text
 
@@ -198,9 +200,8 @@ def _fitted(key: str, value: Any, schema: Mapping[str, Any], usage: str) -> Any:
 def _kind(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(schema["enum"])
-    return {"array": "a list of texts", "integer": "a whole number", "string": "a text"}.get(
-        schema["type"], f"a {schema['type']}"
-    )
+    words = {"array": "a list of texts", "integer": "a whole number", "string": "a text"}
+    return (words | {"object": "an object"}).get(schema["type"], f"a {schema['type']}")
 
 
 def _string(value: Any, wrong: ToolProblem) -> str:
@@ -231,6 +232,13 @@ def _inner(part: Any) -> Any:
     if isinstance(part, Mapping):
         return next((value for value in part.values() if isinstance(value, str)), part)
     return part
+
+
+def _object(value: Any, wrong: ToolProblem) -> dict[str, Any]:
+    parsed = _json(value) if isinstance(value, str) else value
+    if not isinstance(parsed, Mapping):
+        raise wrong
+    return dict(parsed)
 
 
 def _number(value: Any, kind: str, wrong: ToolProblem) -> int | float:

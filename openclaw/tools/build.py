@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from openclaw.files.home import Home
+from openclaw.safety.vault import Vault
 from openclaw.shapes import Ledger
 from openclaw.tools.calculate import calculate
+from openclaw.tools.fetch import WebPages
 from openclaw.tools.files import FileTools
 from openclaw.tools.knowledge import KnowledgeTools, NoteStore, TodoStore
 from openclaw.tools.recall import RecallTools, Searcher
+from openclaw.tools.runner import Runner
+from openclaw.tools.seen import Seen
+from openclaw.tools.shell import ShellTools
 from openclaw.tools.skills import SkillShelf, SkillTools
 from openclaw.tools.toolbox import Tool, tool
 from openclaw.tools.web import Search, WebTools, ddgs_search
@@ -24,14 +31,23 @@ def build_tools(
     search: Search = ddgs_search,
     region: str = "wt-wt",
     results: int = 3,
+    seen: Seen | None = None,
+    allow_hosts: Sequence[str] = (),
+    origin: Callable[[str], str] = lambda text: "",
+    vault: Vault | None = None,
+    runner: Runner | None = None,
 ) -> list[Tool]:
     """The tools over one home; what they do is written into the ledger. Without a searcher there
-    are no tools that search memory."""
+    are no tools that search memory, without a runner none that run commands. `seen` is what the
+    conversation has seen of the web."""
+    seen = seen or Seen()
     return [
-        *FileTools(home, ledger).tools(),
+        *FileTools(home, ledger, vault).tools(),
         *(RecallTools(searcher).tools() if searcher else ()),
-        *KnowledgeTools(home, ledger, todos, notes).tools(),
+        *KnowledgeTools(home, ledger, todos, notes, origin).tools(),
         *SkillTools(skills, ledger).tools(),
         tool(calculate),
-        *WebTools(ledger, region, results, search).tools(),
+        *WebTools(ledger, region, results, search, seen).tools(),
+        *WebPages(ledger, seen, allow_hosts).tools(),
+        *(ShellTools(runner, vault).tools() if runner else ()),
     ]

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from openclaw.files.home import PROPOSED, Home
 from openclaw.files.text import decode, md5, write_text
-from openclaw.shapes import Ledger, ToolProblem
+from openclaw.safety.secrets import key_begin
+from openclaw.safety.vault import Vault
+from openclaw.shapes import Action, Effect, Ledger, ToolProblem
 from openclaw.tools.editing import replaced
 from openclaw.tools.paths import (
+    DeniedFile,
+    check_kept,
     check_own,
     existing_file,
     existing_folder,
@@ -19,7 +25,7 @@ from openclaw.tools.paths import (
     visible_files,
 )
 from openclaw.tools.searching import found_text
-from openclaw.tools.toolbox import Tool, tool
+from openclaw.tools.toolbox import Act, Tool, tool
 
 PAGE_LINES = 200
 PAGE_CHARS = 6_000
@@ -33,20 +39,47 @@ WAITS = " It counts once the user accepts it: openclaw skills review"
 @dataclass(frozen=True, slots=True)
 class FileTools:
     """The six file tools over one home. They raise ToolProblem for what the model can mend and
-    OpenclawError for what the user must (disk full, read-only)."""
+    OpenclawError for what the user must (disk full, read-only). With a vault the name of a secret
+    is written as the secret, where it was."""
 
     home: Home
     ledger: Ledger
+    vault: Vault | None = None
 
     def tools(self) -> list[Tool]:
         return [
-            tool(self.list_files),
-            tool(self.read_file),
-            tool(self.search_files),
-            tool(self.write_file, effect="write"),
-            tool(self.edit_file, effect="write"),
-            tool(self.append_file, effect="write"),
+            tool(self.list_files, masks="own"),
+            tool(self.read_file, action=self._act("read_file", "read", existing_file), masks="own"),
+            tool(self.search_files, masks="own"),
+            *(
+                tool(
+                    function,
+                    effect="write",
+                    action=self._act(function.__name__, "write", find),
+                    masks="own",
+                )
+                for function, find in (
+                    (self.write_file, new_file),
+                    (self.edit_file, existing_file),
+                    (self.append_file, _appended),
+                )
+            ),
         ]
+
+    def _act(self, name: str, effect: Effect, find: Callable[[Home, str], Path]) -> Act:
+        """What a call does, told by the file that it really means: a bare `soul`, or a link, is
+        SOUL.md to the policy too."""
+
+        def act(arguments: Mapping[str, Any]) -> Action:
+            try:
+                target = find(self.home, str(arguments["path"]))
+            except DeniedFile as problem:  # the policy says no, so that it goes on record
+                target = problem.path
+            if effect == "write":
+                check_kept(self.home, target)
+            return Action(name, effect, self.home.relative(target))
+
+        return act
 
     def list_files(self, folder: str = "") -> str:
         """List the files."""
@@ -82,6 +115,7 @@ class FileTools:
         start = max(from_line, 1)
         if start > len(lines):
             raise ToolProblem(f"{name} has only {len(lines)} lines.")
+        start = key_begin(lines, start - 1) + 1
         page = _page(lines[start - 1 :])
         end = start + len(page) - 1
         if end == len(lines) and "\ufffd" not in text:
@@ -96,8 +130,8 @@ class FileTools:
         """Create a file."""
         target = new_file(self.home, path)
         name = self.home.relative(target)
-        content = _ended(content)
         old = self._old_text(target, name)
+        content = self._with_secrets(_ended(content), old, name)
         if old is None or not old.strip():
             self._write(target, name, old, content)
             waits = WAITS if name.startswith(PROPOSED) else ""
@@ -120,15 +154,21 @@ class FileTools:
         check_own(self.home, target)
         name = self.home.relative(target)
         old = self._old_text(target, name) or ""
+        if self.vault:
+            find = self.vault.there(find, old)
+        replace = self._with_secrets(replace, old, name, whole=False)
         new, line = replaced(old, find, replace)
+        if self.vault:
+            self.vault.check_kept(old, new, name)
         self._write(target, name, old, new)
         return f"Changed {name}, line {line}:\n{_difference(old, new)}"
 
     def append_file(self, path: str, text: str) -> str:
         """Add text at the end of a file."""
-        target = self._appended(path)
+        target = _appended(self.home, path)
         name = self.home.relative(target)
         old = self._old_text(target, name)
+        text = self._with_secrets(text, old, name, whole=False)
         newline = "\r\n" if "\r\n" in (old or "") else "\n"
         start = (old or "") + (newline if old and not old.endswith(("\n", "\r")) else "")
         new = start + _ended(text.lstrip("\n") if old else text).replace("\n", newline)
@@ -138,13 +178,13 @@ class FileTools:
         added = _difference(old or "", new)
         return f"{'Appended to' if old is not None else 'Created'} {name}:\n{added}"
 
-    def _appended(self, path: str) -> Path:
-        if "/" in tidy(path):
-            return new_file(self.home, path)
-        try:
-            return existing_file(self.home, path)
-        except ToolProblem:
-            return new_file(self.home, path)
+    def _with_secrets(self, text: str, old: str | None, name: str, *, whole: bool = True) -> str:
+        """The text as it may be written, see `Vault.written`; memories keep names only."""
+        if self.vault is None:
+            return text
+        if name.startswith("memory/"):
+            return self.vault.noted(text, old or "")
+        return self.vault.written(text, old or "", name, whole=whole)
 
     def _bytes(self, target: Path, name: str) -> bytes:
         if target.stat().st_size > MAX_BYTES:
@@ -174,6 +214,15 @@ class FileTools:
         write_text(target, new)
         if whole:
             self.ledger.read[name] = md5(target)
+
+
+def _appended(home: Home, path: str) -> Path:
+    if "/" in tidy(path):
+        return new_file(home, path)
+    try:
+        return existing_file(home, path)
+    except ToolProblem:
+        return new_file(home, path)
 
 
 def _page(lines: list[str]) -> list[str]:

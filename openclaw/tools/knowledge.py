@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
+from openclaw import shapes
 from openclaw.files.home import Home
 from openclaw.files.text import read_text
+from openclaw.safety.fence import defused, plain_source
 from openclaw.shapes import Ledger, ToolProblem
 from openclaw.tools.toolbox import Form, Tool, tool
 
@@ -68,6 +70,15 @@ class NoteItem(Protocol):
     def text(self) -> str: ...
 
 
+class Candidate(Protocol):
+    """What waits in the inbox for the user's yes."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def line(self) -> int: ...
+
+
 class Kept(Protocol):
     """A memory as it was written, and the ones that it took the place of."""
 
@@ -78,18 +89,24 @@ class Kept(Protocol):
 
 
 class NoteStore(Protocol):
-    """The memory folder. `remember` raises ToolProblem for what is known already."""
+    """The memory folder. `remember` and `propose` raise ToolProblem for what is known already."""
 
     def target(self, where: Where, /) -> Path: ...
     def remember(self, text: str, where: Where, /) -> Kept: ...
+    def inbox(self) -> Path: ...
+    def propose(self, text: str, source: str, /) -> Candidate: ...
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeTools:
+    """To-dos and memories. `origin` says where the words of a memory come from, "" when they are
+    the user's own: all others wait for the user's yes."""
+
     home: Home
     ledger: Ledger
     todos: TodoStore
     notes: NoteStore
+    origin: Callable[[str], str] = lambda text: ""
 
     def tools(self) -> list[Tool]:
         return [
@@ -105,6 +122,7 @@ class KnowledgeTools:
                     Form("write", {"action": "remove_list"}, ("list",)),
                 ),
                 legal=self._legal_todos,
+                action=self._act,
             ),
             tool(self.remember, forms=(Form("write", arguments=("fact", "where")),)),
         ]
@@ -129,8 +147,14 @@ class KnowledgeTools:
             raise ToolProblem(f"{action} needs item. To-dos:\n{self._listed('')}")
         return self._change(action, texts, list)
 
+    def _act(self, arguments: Mapping[str, Any]) -> shapes.Action:
+        effect: shapes.Effect = "read" if arguments["action"] == "list" else "write"
+        return shapes.Action("todo", effect, self.home.relative(self.todos.path))
+
     def remember(self, fact: str, where: Where = "lasting") -> str:
         """Keep a fact in memory."""
+        if source := self.origin(fact):
+            return self._proposed(fact, source)
         places = (self.notes.target("lasting"), self.notes.target("today"))
         old = {path: _text(path) for path in places}
         kept = self.notes.remember(fact, where)
@@ -139,6 +163,17 @@ class KnowledgeTools:
         told = f"Remembered in {self.home.relative(kept.note.path)}, line {kept.note.line}."
         corrected = "; ".join(item.text for item in kept.superseded)
         return f"{told} It replaces, struck through: {corrected}" if corrected else told
+
+    def _proposed(self, fact: str, source: str) -> str:
+        path = self.notes.inbox()
+        old = _text(path)
+        candidate = self.notes.propose(defused(fact), plain_source(source))
+        name = self.home.relative(candidate.path)
+        self.ledger.before.setdefault(name, old)
+        return (
+            f"Put into the inbox ({name}), not into memory: its words come from {source}. "
+            "The user decides: openclaw memory review."
+        )
 
     def _legal_todos(self) -> Mapping[str, Sequence[str]]:
         items = self.todos.items()

@@ -2,45 +2,94 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from openclaw.files.home import PROPOSED, Home
+from openclaw.safety.denied import denied_name
+from openclaw.safety.hidden import strip
 from openclaw.shapes import ToolProblem
+from openclaw.tools.policy import plain_parts
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 MAX_FILES = 20_000
+SPILL = ".openclaw/spill"
+"""Where long outputs of commands are kept; of what is closed, the only part that may be read."""
+_SPILLED = re.compile(rf"{re.escape(SPILL)}(/[0-9a-f-]+\.txt)?")
 _OFFERED = 4
+
+
+class DeniedFile(ToolProblem):
+    """The file holds credentials; `path` is the file."""
+
+    def __init__(self, name: str, reason: str, path: Path) -> None:
+        super().__init__(f"{name} is closed: {reason}. Do not try again; tell the user.")
+        self.path = path
 
 
 def visible_files(home: Home, folder: Path | None = None) -> Iterator[Path]:
     """The files below a folder of the home (default: all of it), in the order of their names.
 
-    Hidden ones, links to folders and program folders are left out; at most 20,000.
+    Hidden ones, links that lead to folders or out of the home, program folders, what holds
+    credentials, and what is no file (a pipe, on which a reader would wait for ever) are left out;
+    at most 20,000.
     """
-    count = 0
-    root = Path(os.path.realpath(home.root))
-    for top, folders, files in os.walk(folder or root):
-        tests = {"evals"} if "SKILL.md" in files else set()  # of a skill, for `skills test` only
-        folders[:] = sorted(name for name in folders if _visible(name) and name not in tests)
-        for name in sorted(files):
-            if not name.startswith("."):
-                yield Path(top, name)
-                count += 1
-                if count >= MAX_FILES:
-                    return
+    root = os.path.realpath(home.root)
+    count, waiting = 0, [str(folder or root)]
+    while waiting:
+        top = waiting.pop()
+        with contextlib.suppress(OSError):
+            entries = sorted(os.scandir(top), key=lambda entry: entry.name)
+            tests = any(entry.name == "SKILL.md" for entry in entries)
+            for entry in entries:
+                if _is_readable(entry, root):
+                    yield Path(entry.path)
+                    count += 1
+                    if count >= MAX_FILES:
+                        return
+            waiting += [entry.path for entry in reversed(entries) if _is_open(entry, tests=tests)]
+
+
+def _is_readable(entry: os.DirEntry[str], root: str) -> bool:
+    if entry.name.startswith(".") or denied_name(entry.name) or not _is_plain(entry.name):
+        return False
+    if entry.is_symlink():
+        real = os.path.realpath(entry.path)
+        inside = Path(real).is_relative_to(root) and Path(real).is_file()
+        return inside and not denied_name(os.path.relpath(real, root))
+    return entry.is_file()
+
+
+def _is_open(entry: os.DirEntry[str], *, tests: bool) -> bool:
+    """Whether a folder is gone into; not the tests of a skill, which are for `skills test` only."""
+    if not _visible(entry.name) or (tests and entry.name == "evals"):
+        return False
+    return entry.is_dir(follow_symlinks=False)
 
 
 def _visible(name: str) -> bool:
-    return not name.startswith(".") and name not in SKIPPED
+    return not name.startswith(".") and name not in SKIPPED and _is_plain(name)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name is one line of what everybody sees: others could pass for something else in a
+    listing, and no tool opens them."""
+    if name.isascii():
+        return name.isprintable()
+    return "\n" not in name and strip(name) == name
 
 
 def existing_file(home: Home, path: str) -> Path:
     """The file that a model means: by its path, in workspace/, or by its name alone when only one
     file has it. Raises ToolProblem with the nearest names."""
     text = tidy(path)
+    if (spilled := _spilled(home, text)) and spilled.is_file():
+        return spilled
     refused = None
     for candidate in (text, f"workspace/{text}", text.lstrip("/")):
         try:
@@ -49,7 +98,7 @@ def existing_file(home: Home, path: str) -> Path:
             refused = refused or problem
             continue
         if target.is_file():
-            return target
+            return _open_one(home, text, target)
         if target.is_dir() and candidate == text:
             raise ToolProblem(f"{text} is a folder. Name one of its files:\n{_names(home, target)}")
     if refused:
@@ -68,10 +117,12 @@ def existing_folder(home: Home, folder: str) -> Path:
     text = tidy(folder).rstrip("/")
     if text in ("", "."):
         return Path(os.path.realpath(home.root))
+    if (spilled := _spilled(home, text)) and spilled.is_dir():
+        return spilled
     for candidate in (text, f"workspace/{text}"):
         target = home.inside(candidate)
         if target.is_dir():
-            return target
+            return _open_one(home, text, target)
     if home.inside(text).is_file():
         raise ToolProblem(f"{text} is a file; use read_file.")
     raise ToolProblem(f"There is no folder {text}. Folders: {', '.join(_folders(home))}.")
@@ -83,13 +134,45 @@ def new_file(home: Home, path: str) -> Path:
     text = tidy(path)
     if text.endswith("/") or not text:
         raise ToolProblem("path must name a file, for example workspace/notes.md.")
-    target = home.inside(text)
+    target = _open_one(home, text, home.inside(text))
     if target.is_dir():
         raise ToolProblem(f"{text} is a folder; name a file in it.")
     if "/" in text or target.is_file():
         return _proposed(home, target)
     in_memory = home.inside(f"memory/{text}")
     return in_memory if in_memory.is_file() else home.inside(f"workspace/{text}")
+
+
+def _open_one(home: Home, text: str, target: Path) -> Path:
+    """The file or folder; DeniedFile when it, or the name that led to it, is on the list. Where the
+    home itself lies does not count: the user has put it there."""
+    reason = denied_name(home.relative(target)) or denied_name(text)
+    if reason:
+        raise DeniedFile(text, reason, target)
+    return target
+
+
+def _spilled(home: Home, text: str) -> Path | None:
+    """The output of a command or their folder, when this is how it is named and no link."""
+    path = Path(os.path.realpath(home.root), text)
+    named = _SPILLED.fullmatch(text) is not None
+    return path if named and os.path.realpath(path) == str(path) else None
+
+
+def program_folders() -> list[Path]:
+    """This program and its Python, which lie in the home when a clone of it is the home."""
+    package = Path(__file__).parent.parent
+    return [Path(os.path.realpath(path)) for path in (package, sys.prefix)]
+
+
+def check_kept(home: Home, target: Path) -> None:
+    """ToolProblem for a file that only this program writes, and for those that it consists of."""
+    if plain_parts(home.relative(target))[:1] == ("sessions",):
+        raise ToolProblem("sessions/ holds the conversations; nothing is written there.")
+    root = Path(os.path.realpath(home.root))
+    inner = [folder for folder in program_folders() if root in folder.parents]
+    if any(target.is_relative_to(folder) for folder in inner):
+        raise ToolProblem(f"{home.relative(target)} is a part of this program; it is not changed.")
 
 
 def check_own(home: Home, target: Path) -> None:

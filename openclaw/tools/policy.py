@@ -1,48 +1,249 @@
-"""What a tool may do in which mode. Pure: it decides, others ask and run."""
+"""What a call may do to the world. Pure: it decides, others ask and run.
+
+A table says what each mode does with each effect; a few rules stand over it; a grant of the user's
+turns "ask" into "allow" where a rule leaves room for it. docs/policy.md is printed from here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from openclaw.shapes import Effect, Mode
+from openclaw.safety.denied import denied_name
+from openclaw.shapes import Action, Effect, Mode
+from openclaw.tools.grants import Grant, offers
 
 Decision = Literal["allow", "ask", "deny"]
-Ask = Callable[[str, Mapping[str, Any], Effect], bool]
 
-_TABLE: dict[Mode, dict[Effect, Decision]] = {
-    "read-only": {"read": "allow", "write": "deny", "network": "ask"},
-    "ask": {"read": "allow", "write": "ask", "network": "ask"},
-    "edit": {"read": "allow", "write": "allow", "network": "ask"},
-    "full": {"read": "allow", "write": "allow", "network": "allow"},
+TABLE: dict[Mode, dict[Effect, Decision]] = {
+    "read-only": {
+        "read": "allow", "write": "deny", "read-elsewhere": "ask", "write-elsewhere": "deny",
+        "run": "deny", "get": "ask", "send": "deny",
+    },
+    "ask": {
+        "read": "allow", "write": "ask", "read-elsewhere": "ask", "write-elsewhere": "ask",
+        "run": "ask", "get": "ask", "send": "ask",
+    },
+    "edit": {
+        "read": "allow", "write": "allow", "read-elsewhere": "ask", "write-elsewhere": "ask",
+        "run": "ask", "get": "ask", "send": "ask",
+    },
+    "full": {
+        "read": "allow", "write": "allow", "read-elsewhere": "allow", "write-elsewhere": "allow",
+        "run": "allow", "get": "allow", "send": "allow",
+    },
+}  # fmt: skip
+
+EFFECTS: dict[Effect, str] = {
+    "read": "reading the home",
+    "write": "changing the home",
+    "read-elsewhere": "reading outside the home",
+    "write-elsewhere": "writing outside the home",
+    "run": "running a command",
+    "get": "getting from the network",
+    "send": "sending to the network",
 }
+_DOES: dict[Decision, str] = {"allow": "allows", "ask": "asks before", "deny": "forbids"}
 
-# Files that decide who the agent is and what it may do.
-_GUARDED = frozenset({"openclaw.yaml", "soul.md", "agents.md"})
+IDENTITY = frozenset(
+    ("soul.md", "agents.md", "identity.md", "tools.md", "heartbeat.md", "openclaw.yaml")
+)
+"""Names of the files that decide who the agent is and what it may do, in lower case."""
+_LASTING_NAMES = frozenset(("user.md", "memory.md"))
+_FOLDERS = frozenset(("skills", "memory"))
+_INBOX = "memory/inbox/"
+# What Windows may call one of these files behind its back.
+_SHORT_NAME = re.compile(r"(?:opencl|heartb|identi|(?:op|he|id)[0-9a-f]{4})~[0-9]+\.\w{0,3}")
+
+_OUTWARD: frozenset[Effect] = frozenset({"send", "get", "run", "write-elsewhere"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule over the table. `about` says for the docs what it holds for, `reason` tells the user
+    and the model why."""
+
+    name: str
+    about: str
+    decision: Decision
+    reason: str
+    grantable: bool = False
+
+
+CREDENTIALS = Rule(
+    "credentials",
+    "any file that holds credentials (`.env`, `~/.ssh`, browser profiles, keys of other programs)",
+    "deny",
+    "it may hold credentials",
+)
+IDENTITY_FILES = Rule(
+    "identity",
+    "writing SOUL.md, AGENTS.md, IDENTITY.md, TOOLS.md, HEARTBEAT.md or openclaw.yaml, except in "
+    "mode full while nothing untrusted was read",
+    "ask",
+    "{name} decides who the agent is and what it may do",
+)
+LASTING_FILES = Rule(
+    "lasting",
+    "writing USER.md, anything below skills/ or anything below memory/ but its inbox, after "
+    "untrusted text was read",
+    "ask",
+    "{name} lasts beyond this conversation, and untrusted text was read in it",
+)
+OUTWARD = Rule(
+    "outward",
+    "running, sending, getting and writing outside the home, after untrusted text was read, where "
+    "no grant names it",
+    "ask",
+    "{effect} after untrusted text was read",
+    grantable=True,
+)
+RULES = (CREDENTIALS, IDENTITY_FILES, LASTING_FILES, OUTWARD)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision and why; `grant` is the line that allowed it, if one did. `rule` is the name of
+    the rule that decided, "" for the table."""
+
+    decision: Decision
+    reason: str
+    grant: str = ""
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user is asked. `offers` are the grants that a lasting yes could be, the narrowest
+    first; none where each case has to be decided by itself. `sources` of untrusted text."""
+
+    action: Action
+    arguments: Mapping[str, Any]
+    reason: str
+    offers: tuple[Grant, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+Ask = Callable[[Question], str]
+"""How the user allowed it ("once", "session", "always", "--yes"), "" for no."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules of one run. `ask` gets tool, arguments and effect and returns the user's yes;
-    None means that nobody can be asked, which is a no."""
+    """The rules of one run. With `ask` None nobody can be asked, which is a no. `grants` may grow
+    while the run goes on. `unconfined` says why commands run without a sandbox, None when in one.
+    `denied` says why a path may not be touched, "" when it may."""
 
     mode: Mode
     ask: Ask | None = None
+    grants: Sequence[Grant] = ()
+    unconfined: Callable[[], str | None] = lambda: None
+    denied: Callable[[str], str] = denied_name
 
-    def decide(self, effect: Effect, path: str = "") -> Decision:
-        """What happens to a call with this effect; `path` is the file it names, if any."""
-        decision = _TABLE[self.mode][effect]
-        if effect == "write" and decision == "allow" and self.mode != "full" and _guarded(path):
-            return "ask"
-        return decision
+    def decide(self, action: Action, *, tainted: bool) -> Verdict:
+        """What happens to a call that would do this; `tainted` says that untrusted text was read
+        in this conversation, so that the order may not be the user's."""
+        decision = TABLE[self.mode][action.effect]
+        if why := self._credentials(action):
+            return Verdict("deny", f"{CREDENTIALS.reason}: {why}", rule=CREDENTIALS.name)
+        if decision == "deny":
+            return Verdict("deny", self._by_mode(action.effect))
+        rule = _rule(action, self.mode, tainted)
+        if decision == "allow" and rule is None:
+            return Verdict("allow", self._by_mode(action.effect))
+        if (rule is None or rule.grantable) and (grant := self._granting(action)):
+            return Verdict("allow", f"granted: {grant}", str(grant))
+        return Verdict("ask", self._why(action, rule), rule=rule.name if rule else "")
 
-    def refuses(self, effect: Effect) -> bool:
-        """True when every call with this effect is refused: nobody to ask, or forbidden."""
-        decision = self.decide(effect)
-        return decision == "deny" or (decision == "ask" and self.ask is None)
+    def offers(self, action: Action, *, tainted: bool) -> tuple[Grant, ...]:
+        """The grants by which this action would be allowed the next time, the narrowest first."""
+        rule = _rule(action, self.mode, tainted)
+        return offers(action) if rule is None or rule.grantable else ()
+
+    def refuses(self, effect: Effect, tool: str = "") -> bool:
+        """True when every call of the tool with this effect is refused: forbidden, or to be asked
+        for with nobody there and no grant that could cover one."""
+        decision = TABLE[self.mode][effect]
+        if decision != "ask" or self.ask is not None:
+            return decision == "deny"
+        return not any(_may_cover(grant, effect, tool) for grant in self.grants)
+
+    def _credentials(self, action: Action) -> str:
+        if action.effect not in ("read", "write", "read-elsewhere", "write-elsewhere"):
+            return ""
+        return self.denied(action.target) if action.target else ""
+
+    def _granting(self, action: Action) -> Grant | None:
+        return next((grant for grant in self.grants if grant.covers(action)), None)
+
+    def _by_mode(self, effect: Effect) -> str:
+        return f"mode {self.mode} {_DOES[TABLE[self.mode][effect]]} {EFFECTS[effect]}"
+
+    def _why(self, action: Action, rule: Rule | None) -> str:
+        why = self._by_mode(action.effect)
+        if rule is not None:
+            why = rule.reason.format(name=action.target, effect=EFFECTS[action.effect])
+        if action.effect == "run" and (missing := self.unconfined()):
+            why += f" without a sandbox: {missing}"
+        return why
 
 
-def _guarded(path: str) -> bool:
-    name = path.replace("\\", "/").rstrip("/. ").rpartition("/")[2]
-    return name.strip().casefold() in _GUARDED
+def _rule(action: Action, mode: Mode, tainted: bool) -> Rule | None:
+    """The rule that wants the user to be asked, if any."""
+    if action.effect in ("write", "write-elsewhere"):
+        parts = plain_parts(action.target)
+        if _is_identity(parts) and (mode != "full" or tainted):
+            return IDENTITY_FILES
+        if tainted and _lasts(parts):
+            return LASTING_FILES
+    if tainted and action.effect in _OUTWARD:
+        return OUTWARD
+    return None
+
+
+def is_identity(path: str) -> bool:
+    """Whether a file decides who the agent is and what it may do."""
+    return _is_identity(plain_parts(path))
+
+
+def plain_parts(path: str) -> tuple[str, ...]:
+    """The names of a path as the most lenient file system compares them: without case, marks that
+    are not shown, trailing dots and blanks; either slash divides, `..` goes up."""
+    shown = "".join(c for c in path if unicodedata.category(c) not in ("Cf", "Cc"))
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
+    parts: list[str] = []
+    for part in text.replace("\\", "/").split("/"):
+        name = part.strip()
+        if name == "..":
+            del parts[-1:]
+        elif name := name.rstrip(" ."):
+            parts.append(name)
+    return tuple(parts)
+
+
+def _is_identity(parts: tuple[str, ...]) -> bool:
+    names = _names(parts[-1:])
+    return any(name in IDENTITY or _SHORT_NAME.fullmatch(name) for name in names)
+
+
+def _lasts(parts: tuple[str, ...]) -> bool:
+    if "/".join((*parts, "")).startswith(_INBOX):
+        return False
+    # From an absolute path it cannot be told here where the home begins: look at each folder.
+    named = bool(_LASTING_NAMES & _names(parts[-1:]))
+    return named or bool(_FOLDERS & _names(parts))
+
+
+def _names(parts: tuple[str, ...]) -> set[str]:
+    """The names and what stands around a colon in them: it ends a drive, or begins what Windows
+    takes for another side of the same file."""
+    return {name.strip(" .") for part in parts for name in part.split(":")}
+
+
+def _may_cover(grant: Grant, effect: Effect, tool: str) -> bool:
+    if grant.kind == "tool":
+        return not tool or grant.value == tool
+    return effect in (("run",) if grant.kind in ("command", "prefix") else ("get", "send"))

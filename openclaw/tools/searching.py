@@ -8,6 +8,7 @@ from pathlib import Path
 
 from openclaw.files.home import Home
 from openclaw.files.text import decode
+from openclaw.safety.secrets import key_begin
 from openclaw.shapes import ToolProblem
 from openclaw.tools.paths import visible_files
 
@@ -102,7 +103,10 @@ def _lines(file: Path) -> list[str]:
         data = file.read_bytes() if file.stat().st_size <= MAX_BYTES else b""
     except OSError:
         return []
-    return [] if b"\0" in data[:8192] else re.split(r"\r\n|\n|\r", decode(data))
+    lines = [] if b"\0" in data[:8192] else re.split(r"\r\n|\n|\r", decode(data))
+    if b"PRIVATE KEY" not in data:
+        return lines
+    return ["" if key_begin(lines, number) < number else line for number, line in enumerate(lines)]
 
 
 def _shown(hits: list[tuple[str, int, str]]) -> str:

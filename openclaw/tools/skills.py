@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
-from openclaw.shapes import Ledger, ToolProblem
+from openclaw.shapes import Action, Ledger, ToolProblem
 from openclaw.tools.toolbox import Form, Tool, tool
 
 MOST_FILES = 20
@@ -47,8 +47,13 @@ class SkillTools:
         if more or any(self.shelf.files(name) for name in self.shelf.names):
             forms.append(Form("read", arguments=("name", "file")))
             run = self.read_skill_or_file
-        read = tool(run, forms=forms, legal=lambda: {"name": self.shelf.offered})
+        read = tool(run, forms=forms, legal=lambda: {"name": self.shelf.offered}, action=self._act)
         return [replace(read, name="read_skill"), *([tool(self.find_skill)] if more else ())]
+
+    def _act(self, arguments: Mapping[str, Any]) -> Action:
+        found = _skill_named(str(arguments["name"]), self.shelf.names)
+        file = str(arguments.get("file") or "").strip() or "SKILL.md"
+        return Action("read_skill", "read", f"skills/{found}/{file}" if found else "")
 
     def read_skill(self, name: str) -> str:
         """Read the instructions of a skill before a task it fits."""

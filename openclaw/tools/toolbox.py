@@ -3,52 +3,44 @@
 from __future__ import annotations
 
 import difflib
-import errno
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from openclaw.errors import OpenclawError
-from openclaw.shapes import Effect, Ledger, ToolCall, ToolProblem
-from openclaw.tools.arguments import fit, parameters_of, signature_text
+from openclaw.safety.fence import inert
+from openclaw.safety.vault import masked_names
+from openclaw.shapes import Action, Effect, ForeignProblem, Ledger, ToolCall, ToolProblem
+from openclaw.tools.arguments import fit, signature_text
+from openclaw.tools.gate import RefusedCall, Running, Watch, permit
+from openclaw.tools.masks import Apart, AsItIs, disarmed, for_call, secrets_used
 from openclaw.tools.narrowing import allows
 from openclaw.tools.policy import Policy
+from openclaw.tools.results import as_data, cut, told
+from openclaw.tools.tool import Act, Form, Tool, action_of, effect_of, shape_of, tool, worst_of
+
+__all__ = ["MAX_CHARS", "Act", "Beyond", "Form", "Outcome", "Tool", "Toolbox", "tool"]
 
 MAX_CHARS = 12_000
-MAX_ITEMS = 20
-# More legal values than this make a slow grammar; then the tool matches what the model wrote.
-MAX_LEGAL = 60
-
-Legal = Callable[[], Mapping[str, Sequence[str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """One legal shape of a call, e.g. `todo` with action "add": the arguments that are fixed, those
-    that must be given, and what the call does to the world."""
+class Beyond(Protocol):
+    """Tools that the head of the prompt does not list."""
 
-    effect: Effect
-    fixed: Mapping[str, str] = field(default_factory=dict)
-    arguments: tuple[str, ...] = ()
+    def near(self) -> Sequence[Tool]:
+        """Those that the model has been told of for this request."""
+        ...
 
+    def named(self, name: str) -> Tool | None: ...
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A function that the model may call.
+    def meant(self, call: ToolCall) -> ToolCall:
+        """The call that a call of the gateway stands for; any other one as it is."""
+        ...
 
-    `description` is prompt text, the first paragraph of the function's docstring. `parameters` is
-    a flat JSON schema object. `legal` gives the values that an argument may take now (skill names,
-    to-dos), for the grammar; its keys are argument names, or `value.argument` for the form that
-    fixes an argument to that value.
-    """
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-    forms: tuple[Form, ...]
-    run: Callable[..., str]
-    legal: Legal = dict
+    def lines(self, *, native: bool) -> Sequence[str]:
+        """What is said of them beside the request."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,44 +51,38 @@ class Outcome:
     ok: bool
 
 
-def tool(
-    function: Callable[..., str],
-    *,
-    effect: Effect = "read",
-    forms: Sequence[Form] = (),
-    legal: Legal = dict,
-) -> Tool:
-    """A tool from a typed function with a docstring.
-
-    Without `forms` there is one, with the given effect and the arguments that have no default.
-    """
-    parameters = parameters_of(function)
-    paragraph = (inspect.getdoc(function) or "").split("\n\n")[0]
-    return Tool(
-        name=function.__name__,
-        description=" ".join(paragraph.split()),
-        parameters=parameters,
-        forms=tuple(forms) or (Form(effect, arguments=tuple(parameters["required"])),),
-        run=function,
-        legal=legal,
-    )
-
-
 class Toolbox:
-    """The tools of one run. `ledger` gets a line for every refused call."""
+    """The tools of one run. `ledger` gets a line for every refused call. `apart` keeps secrets from
+    the model and puts them into calls that were allowed."""
 
     def __init__(
-        self, tools: Sequence[Tool], policy: Policy, ledger: Ledger, *, max_chars: int = MAX_CHARS
+        self,
+        tools: Sequence[Tool],
+        policy: Policy,
+        ledger: Ledger,
+        *,
+        beyond: Beyond | None = None,
+        max_chars: int = MAX_CHARS,
+        watch: Watch | None = None,
+        apart: Apart | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._policy = policy
         self._ledger = ledger
+        self._beyond = beyond
         self._max_chars = max_chars
+        self._watch = watch
+        self._apart = apart or AsItIs()
+
+    @property
+    def near(self) -> tuple[str, ...]:
+        """The names of the tools that are offered for this request and not in the head."""
+        return tuple(tool.name for tool in self._near())
 
     @property
     def arguments(self) -> Mapping[str, tuple[str, ...]]:
         """Each tool's argument names, in order."""
-        return {tool.name: tuple(tool.parameters["properties"]) for tool in self._tools.values()}
+        return {tool.name: tuple(tool.parameters["properties"]) for tool in self._callable()}
 
     def specs(self) -> tuple[Mapping[str, Any], ...]:
         """The tools as OpenAI-style function specs, for models with native tool calls."""
@@ -117,44 +103,80 @@ class Toolbox:
         return "\n".join(
             f"{signature_text(tool.name, tool.parameters)}: {tool.description}"
             for tool in self._tools.values()
+            if tool.forms
         )
 
-    def shapes(self, effects: frozenset[Effect]) -> list[dict[str, Any]]:
+    def beside(self, *, native: bool) -> Sequence[str]:
+        """What is said of tools beside the request, as the head does not list them."""
+        return self._beyond.lines(native=native) if self._beyond else ()
+
+    def shapes(
+        self, effects: frozenset[Effect], asked: Collection[str] = ()
+    ) -> list[dict[str, Any]]:
         """One JSON schema per form whose effect is among `effects`: an object with "tool" const
-        first, then the arguments in order, all required, nothing else allowed; legal values as
-        enum. A form with an argument that has no legal value now is left out, and so is one that
-        the policy or the skill that is followed would refuse: a step spent on it is lost."""
-        effects = frozenset(e for e in effects if not self._policy.refuses(e))
-        shapes = []
-        for tool in self._tools.values():
-            if not allows(self._ledger.allowed, tool.name):
+        first, then the arguments in order, required but for a form's optional ones, nothing else
+        allowed; legal values as enum. A form with an argument that has no legal value now is left
+        out, and so is one that the policy or the skill that is followed would refuse anyway: a step
+        spent on a refusal is lost, but for the tools `asked` for, whose refusal is the answer."""
+        shapes: list[dict[str, Any]] = []
+        for each in self._callable():
+            if not allows(self._ledger.allowed, each.name):
                 continue
-            legal = tool.legal()
-            for form in tool.forms:
-                shape = _shape(tool, form, legal) if form.effect in effects else None
-                if shape is not None:
+            legal = each.legal()
+            for form in each.forms:
+                does = each.does or Action(each.name, form.effect)
+                if form.effect not in effects:
+                    continue
+                if each.name not in asked and self._policy.refuses(does.effect, does.tool):
+                    continue
+                shape = shape_of(each, form, legal)
+                if shape is not None and shape not in shapes:
                     shapes.append(shape)
         return shapes
 
     def effect(self, call: ToolCall) -> Effect | None:
-        """What a call would do, None for an unknown tool; "write" when its arguments do not say."""
+        """What a call would do, None for an unknown tool; the worst that the tool can do when its
+        arguments do not say."""
+        try:
+            call = self._meant(call)
+        except ToolProblem:
+            return None
         tool = self._find(call.name)
         if tool is None:
             return None
         try:
-            return _effect(tool, fit(tool.name, tool.parameters, call.arguments))
+            arguments = fit(tool.name, tool.parameters, call.arguments)
+            several = len({form.effect for form in tool.forms}) > 1
+            return action_of(tool, arguments).effect if several else effect_of(tool, arguments)
         except ToolProblem:
-            return _effect(tool, {})
+            return worst_of(tool)
 
     def run(self, call: ToolCall) -> Outcome:
         """Check name and arguments, ask the policy, run. Never raises for a mistake of the
         model's; raises OpenclawError for what the user must mend (a full disk)."""
+        began, running, outcome = time.monotonic(), Running(), Outcome("", False)
+        self._ledger.exit = None
         try:
-            return Outcome(self._cut(self._run(call)), True)
-        except ToolProblem as problem:
-            return Outcome(self._cut(str(problem)), False)
+            outcome = self._outcome(call, running)
+            return outcome
+        finally:
+            if self._watch is not None:
+                seconds = time.monotonic() - began
+                size = len(outcome.text.encode(errors="replace"))
+                deed = running.deed(call.name, outcome.ok, self._ledger.exit, seconds, size)
+                self._watch.done(deed)
 
-    def _run(self, call: ToolCall) -> str:
+    def _outcome(self, call: ToolCall, running: Running) -> Outcome:
+        # Masked a second time, as a secret may come to light when hidden characters are taken out.
+        try:
+            return Outcome(self._apart.mask(self._run(call, running)), True)
+        except ToolProblem as problem:
+            text = self._apart.mask(str(problem))
+            shown = self._shown(running.action if running.permit else None, text)
+            return Outcome(self._apart.mask(shown), False)
+
+    def _run(self, call: ToolCall, running: Running) -> str:
+        call = self._meant(call)
         tool = self._find(call.name)
         if tool is None:
             raise ToolProblem(self._unknown(call.name))
@@ -162,98 +184,79 @@ class Toolbox:
         if not allows(self._ledger.allowed, tool.name, arguments):
             names = ", ".join(self._ledger.allowed)
             raise ToolProblem(f"The skill that you follow leaves only these tools: {names}.")
-        self._permit(tool, arguments)
+        running.action = action = action_of(tool, arguments)
+        tainted = self._ledger.tainted
+        if self._watch is not None:
+            tainted = self._watch.tainted(action, arguments)
+        policy = self._policy
+        if secrets := secrets_used(self._apart, tool.masks, arguments):
+            # What a secret goes out with is asked for as if somebody else were behind it; a grant
+            # covers it only where the user himself has just named it.
+            tainted = True
+            if self._ledger.tainted or not secrets <= {*masked_names(self._ledger.request)}:
+                policy = replace(policy, grants=())
         try:
-            return tool.run(**arguments)
-        except (ToolProblem, OpenclawError):
+            running.permit = permit(policy, self._ledger, action, arguments, tainted=tainted)
+        except RefusedCall as refused:
+            running.refused = refused
             raise
-        except OSError as error:
-            raise _told(error) from error
-        except Exception as error:  # a tool that fails does not end the turn
-            raise ToolProblem(f"{tool.name} failed: {type(error).__name__}: {error}") from error
+        try:
+            text = _called(tool, for_call(self._apart, tool.masks, arguments))
+        except ForeignProblem as problem:
+            raise ToolProblem(self._fit(tool, action, str(problem))) from problem
+        if effect_of(tool, arguments) == "send":
+            self._ledger.sent.append(tool.name)
+        return self._fit(tool, action, text)
+
+    def _fit(self, tool: Tool, action: Action, text: str) -> str:
+        """A result as the model is given it. Secrets are masked before it is cut."""
+        text = self._apart.mask(disarmed(text) if tool.foreign else text)
+        if not tool.foreign:
+            return self._shown(action, text)
+        source = f"{tool.foreign}: {action.target}" if action.target else tool.foreign
+        return as_data(text, source, self._ledger, self._max_chars)
+
+    def _shown(self, action: Action | None, text: str) -> str:
+        """A result of our own: what others have written in it is fenced."""
+        if f"<<data {self._ledger.marker} " in text:
+            return text
+        source = self._watch.source(action, text) if self._watch and action else ""
+        if not source:
+            return "".join(cut(inert(text), self._max_chars))
+        first, _, rest = text.partition("\n")
+        ours = action and (action.effect == "write" or first.startswith(f"{action.target},"))
+        head = f"{first}\n" if rest and ours else ""
+        return head + as_data(text.removeprefix(head), source, self._ledger, self._max_chars)
 
     def _find(self, name: str) -> Tool | None:
         plain = name.strip().casefold().replace("-", "_").rpartition(".")[2]
-        return self._tools.get(name) or self._tools.get(plain)
+        return self._tools.get(name) or self._tools.get(plain) or self._further(plain)
+
+    def _further(self, name: str) -> Tool | None:
+        return self._beyond.named(name) if self._beyond else None
+
+    def _near(self) -> Sequence[Tool]:
+        return [tool for tool in self._beyond.near() if tool.available()] if self._beyond else ()
+
+    def _callable(self) -> list[Tool]:
+        """The tools that the model may call now by their names."""
+        return [*filter(lambda tool: tool.available(), self._tools.values()), *self._near()]
+
+    def _meant(self, call: ToolCall) -> ToolCall:
+        return self._beyond.meant(call) if self._beyond else call
 
     def _unknown(self, name: str) -> str:
         near = difflib.get_close_matches(name.casefold(), self._tools, n=1, cutoff=0.5)
         meant = f" Did you mean {near[0]}?" if near else ""
         return f"No tool {name}.{meant} Tools: {', '.join(self._tools)}."
 
-    def _permit(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
-        effect = _effect(tool, arguments)
-        path = str(arguments.get("path", ""))
-        decision = self._policy.decide(effect, path)
-        ask = self._policy.ask
-        if decision == "ask" and ask is not None and ask(tool.name, arguments, effect):
-            return
-        if decision == "allow":
-            return
-        why = "the user said no" if decision == "ask" and ask else f"mode {self._policy.mode}"
-        self._ledger.refused.append(f"{tool.name}{f' {path}' if path else ''} ({effect}): {why}")
-        raise ToolProblem(
-            f"Refused ({why}): {tool.name} was not run. Do not try again; tell the user."
-        )
 
-    def _cut(self, text: str) -> str:
-        if len(text) <= self._max_chars:
-            return text
-        kept = text[: self._max_chars]
-        end = kept.rfind("\n")
-        kept = kept[:end] if end > 0 else kept
-        return (
-            f"{kept}\n[Cut: {len(kept):,} of {len(text):,} characters shown. "
-            "Ask for a smaller part, for example a later line, one folder or a rarer word.]"
-        )
-
-
-def _shape(tool: Tool, form: Form, legal: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
-    properties: dict[str, Any] = {"tool": {"const": tool.name}}
-    properties |= {key: {"const": value} for key, value in form.fixed.items()}
-    for argument in form.arguments:
-        keys = [f"{value}.{argument}" for value in form.fixed.values()] + [argument]
-        values = next((legal[key] for key in keys if key in legal), None)
-        if values is not None and not values:
-            return None
-        properties[argument] = _constrained(tool.parameters["properties"][argument], values)
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _constrained(schema: Mapping[str, Any], values: Sequence[str] | None) -> dict[str, Any]:
-    if schema["type"] == "array":
-        items = _constrained(schema["items"], values)
-        return {"type": "array", "items": items, "minItems": 1, "maxItems": MAX_ITEMS}
-    if values is not None and len(values) <= MAX_LEGAL:
-        return {"type": "string", "enum": list(dict.fromkeys(values))}
-    if schema["type"] == "string" and "enum" not in schema:
-        return {"type": "string", "minLength": 1}
-    return dict(schema)
-
-
-def _effect(tool: Tool, arguments: Mapping[str, Any]) -> Effect:
-    """The effect of the form that fits; of the most serious one when none does."""
-    for form in tool.forms:
-        if all(arguments.get(key) == value for key, value in form.fixed.items()):
-            return form.effect
-    effects = {form.effect for form in tool.forms}
-    return next(effect for effect in ("network", "write", "read") if effect in effects)
-
-
-_USERS_TO_MEND = {errno.ENOSPC, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE} | {
-    getattr(errno, "EDQUOT", errno.ENOSPC)  # not on every system
-}
-
-
-def _told(error: OSError) -> ToolProblem | OpenclawError:
-    what = f"{error.strerror or error}".lower()
-    name = str(error.filename or "").replace("\\", "/").rpartition("/")[2]
-    text = f"{name}: {what}" if name else what
-    if error.errno in _USERS_TO_MEND:
-        return OpenclawError(text, "free some space or make the home writable, then try again")
-    return ToolProblem(f"That did not work. {text}.")
+def _called(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    try:
+        return tool.run(**arguments)
+    except (ToolProblem, OpenclawError):
+        raise
+    except OSError as error:
+        raise told(error) from error
+    except Exception as error:  # a tool that fails does not end the turn
+        raise ToolProblem(f"{tool.name} failed: {type(error).__name__}: {error}") from error

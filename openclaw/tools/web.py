@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-from openclaw.shapes import Ledger, ToolProblem
+from openclaw.shapes import Action, Ledger, ToolProblem
+from openclaw.tools.seen import Seen
 from openclaw.tools.toolbox import Tool, tool
 
 TIMEOUT_SECONDS = 10
 LONGEST_SNIPPET = 300
 # A word that always has results: when it has none either, the search engine shuts us out.
 CONTROL = "weather"
+HOST = "duckduckgo.com"  # what a grant names; ddgs may ask engines beside it
 
 Search = Callable[[str, str, int], Sequence[Mapping[str, str]]]
 """Query, region and number of results to results with title, href and body. Raises what ddgs
@@ -36,9 +39,10 @@ class WebTools:
     region: str = "wt-wt"
     results: int = 3
     search: Search = ddgs_search
+    seen: Seen = field(default_factory=Seen)
 
     def tools(self) -> list[Tool]:
-        return [tool(self.web_search, effect="network")]
+        return [tool(self.web_search, effect="get", action=_action, foreign="web")]
 
     def web_search(self, query: str) -> str:
         """Search the web."""
@@ -51,7 +55,9 @@ class WebTools:
             if not self._found(CONTROL):
                 raise ToolProblem(_SHUT)
             return f'The web has no results for "{words}". Try fewer or other words.'
-        return "\n\n".join(_entry(number, hit) for number, hit in enumerate(found, 1))
+        text = "\n\n".join(_entry(number, hit) for number, hit in enumerate(found, 1))
+        self.seen.read(text)
+        return text
 
     def _found(self, query: str) -> Sequence[Mapping[str, str]]:
         """Results, none when the engine says so. Raises ToolProblem when it cannot be asked."""
@@ -67,6 +73,10 @@ class WebTools:
             if "no results" in str(error).casefold():
                 return ()
             raise ToolProblem(_AWAY) from None
+
+
+def _action(arguments: Mapping[str, Any]) -> Action:
+    return Action("web_search", "get", HOST, str(arguments.get("query", "")))
 
 
 _SHUT = "The search engine refuses searches for now (rate limit). Tell the user; do not guess."

@@ -10,8 +10,9 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from openclaw.agent.events import Done, ToolStart
@@ -22,6 +23,8 @@ from openclaw.files.home import Home, create_home
 from openclaw.models.base import Model
 from openclaw.models.choose import choose
 from openclaw.shapes import Entry
+from openclaw.tools.grants import Grant
+from tests.fakes.web_server import FakeSite, Said
 from tests.model.tasks import TASKS, Result, Task
 
 
@@ -44,16 +47,43 @@ def run_task(task: Task, model: Model, settings: Settings | None = None) -> Outc
         for path, text in task.files.items():
             (home.root / path).parent.mkdir(parents=True, exist_ok=True)
             (home.root / path).write_text(text, "utf-8")
-        app = App.open(home, settings or load_settings(home), mode="edit")
-        app.model = model
-        return _talk(task, app)
+        with _site(task) as site:
+            app = _opened(task, home, settings or load_settings(home), site)
+            app.model = model
+            return _talk(task, app, site)
 
 
-def _talk(task: Task, app: App) -> Outcome:
+@contextmanager
+def _site(task: Task) -> Iterator[str]:
+    """The address of a server with the task's pages, "" when it has none."""
+    if not task.pages:
+        yield ""
+        return
+    kinds = {".html": "text/html; charset=utf-8"}
+    pages = {
+        path: Said(text.encode(), kinds.get(Path(path).suffix, "text/plain; charset=utf-8"))
+        for path, text in task.pages.items()
+    }
+    with FakeSite(pages) as site:
+        yield site.url("").rstrip("/")
+
+
+def _opened(task: Task, home: Home, settings: Settings, site: str) -> App:
+    if site:
+        host = site.partition("://")[2]
+        settings = replace(settings, web=replace(settings.web, allow_hosts=(host,)))
+    app = App.open(home, settings, mode="edit", ask=(lambda _: "once") if task.yes else None)
+    if site:
+        app.grant(Grant("host", site.partition("://")[2].partition(":")[0]), lasting=False)
+    return app
+
+
+def _talk(task: Task, app: App, site: str) -> Outcome:
     session = app.sessions.new(None, "")
     answer, tools, changed = "", [], []
     began = time.monotonic()
-    for number, text in enumerate(task.prompts):
+    for number, prompt in enumerate(task.prompts):
+        text = prompt.replace("{site}", site)
         if number and task.new_sessions:
             session = app.sessions.new(None, "")
         try:

@@ -1,0 +1,170 @@
+"""What asking the policy costs: time per decision, and what the sandbox adds to a command.
+
+    python -m benchmarks.policy [RUNS]
+
+Prints Markdown tables: medians of RUNS runs (default 7). A decision is from the checked arguments
+of a call to the verdict: reading a command line or a URL, the rules, the grants. Aims: at most 1 ms
+a decision, at most 20 ms a command.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from typing import get_args
+
+TOP = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP))  # for `python benchmarks/policy.py`
+
+from openclaw.files.home import Home, create_home  # noqa: E402
+from openclaw.shapes import Action, Effect, Ledger, Mode  # noqa: E402
+from openclaw.tools.grants import Grant, make_grant  # noqa: E402
+from openclaw.tools.policy import Policy  # noqa: E402
+from openclaw.tools.runner import Order, Runner  # noqa: E402
+from openclaw.tools.sandbox import Room, available, placeholders, wrap  # noqa: E402
+from openclaw.tools.shell import reads  # noqa: E402
+
+HOME = Home(TOP)
+DECISIONS = 2_000
+COMMANDS = 20
+GRANTS = (0, 20, 200)
+TARGETS = (
+    "workspace/notes.md", "workspace/SOUL.md", "memory/2026-11-21.md", "skills/tidy/SKILL.md",
+    "/srv/data/table.csv", "docs.python.org", "git log --oneline -20", "",
+)  # fmt: skip
+LINES = (
+    "ls -la workspace", "git status --short", "cat memory/TODO.md | sort | head -20",
+    "rg -n 'to-do' workspace memory", "find . -name '*.md' -newer workspace/SOUL.md",
+    "make test && git add -A && git commit -m 'done: all of it'", "echo $(date) > now.txt",
+    "for f in workspace/*.md; do wc -l \"$f\"; done",
+)  # fmt: skip
+
+
+def grants(number: int) -> list[Grant]:
+    """So many grants of all kinds, none of which fits, so that each is looked at."""
+    kinds = ("command make {}", "prefix npm {}", "host h{}.example", "tool server__{}")
+    made = []
+    for at, line in zip(range(number), cycle(kinds), strict=False):
+        kind, _, value = line.format(at).partition(" ")
+        made.append(make_grant(kind, value.replace(str(at), f"x{at}"), "2026-11-21"))
+    return made
+
+
+def actions() -> list[Action]:
+    """Every effect on every kind of target."""
+    effects: tuple[Effect, ...] = get_args(Effect)
+    return [Action("it", effect, target) for effect in effects for target in TARGETS]
+
+
+def per_second(decide: Callable[[], object], count: int) -> float:
+    """How often that can be done in a second of wall-clock time."""
+    began = time.perf_counter()
+    for _ in range(count):
+        decide()
+    return count / (time.perf_counter() - began)
+
+
+def decisions(number: int, count: int, *, lines: bool = False) -> float:
+    """Decisions a second with so many grants, over all modes, tainted and not; with `lines` of
+    command lines that have to be read first."""
+    modes: tuple[Mode, ...] = get_args(Mode)
+    policies = [Policy(mode, grants=grants(number)) for mode in modes]
+    given = [(p, a, t) for p in policies for a in actions() for t in (False, True)]
+    case, line = cycle(given), cycle(LINES)
+
+    def decide() -> object:
+        policy, action, tainted = next(case)
+        if lines:
+            text = next(line)
+            action = Action(
+                "run_shell", "read" if reads(text, HOME, confined=True) else "run", text
+            )
+        return policy.decide(action, tainted=tainted)
+
+    for _ in islice(given, 50):
+        decide()
+    return per_second(decide, count)
+
+
+def decision_table(runs: int, count: int = DECISIONS) -> str:
+    rows = ["| grants | what is decided | decisions a second | ms each |", "|---|---|---|---|"]
+    for number in GRANTS:
+        for lines, what in ((False, "any call"), (True, "a command line, read first")):
+            rate = statistics.median(decisions(number, count, lines=lines) for _ in range(runs))
+            rows.append(f"| {number} | {what} | {rate:,.0f} | {1000 / rate:.3f} |")
+    return "\n".join(rows)
+
+
+# -------- the sandbox
+
+
+def milliseconds(run: Callable[[], object], count: int) -> float:
+    """Median wall-clock time of a command, from start to end."""
+    times = []
+    for _ in range(count):
+        began = time.perf_counter()
+        run()
+        times.append(1000 * (time.perf_counter() - began))
+    return statistics.median(times)
+
+
+def program(argv: Sequence[str]) -> Callable[[], object]:
+    """A program on its own, started as cheaply as Python can."""
+    return lambda: subprocess.run(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True
+    )
+
+
+def sandbox_table(runs: int, count: int = COMMANDS) -> str:
+    """What the sandbox adds to `true`, alone and as the tool runs it: with limits, its output
+    collected, the home looked over before and after. A line that says so where there is none."""
+    if missing := available():
+        return f"No sandbox here: {missing}"
+    command = ("sh", "-c", "true")
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder).resolve() / "home")
+        create_home(home.root)
+        room = Room(home)
+        with placeholders(room):
+            inside = wrap(command, room)
+            cases = {
+                "bubblewrap": (program(command), program(inside)),
+                "the tool, reading": (tool(home, command, bare=True), tool(home, command)),
+                "the tool": tuple(
+                    tool(home, command, bare=bare, reads=False) for bare in (True, False)
+                ),
+            }
+            rows = [
+                "| what | bare, ms | in the sandbox, ms | added, ms |",
+                "|---|---|---|---|",
+            ]
+            for name, (bare, confined) in cases.items():
+                pairs = [
+                    (milliseconds(bare, count), milliseconds(confined, count)) for _ in range(runs)
+                ]
+                one, two = (statistics.median(column) for column in zip(*pairs, strict=True))
+                rows.append(f"| {name} | {one:.1f} | {two:.1f} | {two - one:.1f} |")
+    return "\n".join(rows)
+
+
+def tool(
+    home: Home, argv: tuple[str, ...], *, bare: bool = False, reads: bool = True
+) -> Callable[[], object]:
+    """A program as `run_shell` runs it; `bare` as where there is no sandbox."""
+    runner = Runner(home, Ledger(), unconfined=(lambda: "not wanted") if bare else available)
+    return lambda: runner.run(Order(argv, "true", reads))
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    print(f"{decision_table(runs)}\n\n{sandbox_table(runs)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""Which skills the user has accepted: those that came with the program or were installed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from openclaw.errors import OpenclawError
+from openclaw.files.home import PROPOSED, Home, starter_folder
+from openclaw.skills.provenance import sources
+
+
+def accepted(home: Home, path: str) -> bool:
+    """Whether a file of a skill may be believed. Its SKILL.md may: it stands in skills/ because the
+    user put it there to be followed. Other files of a skill that nobody installed may be anybody's.
+    """
+    if path.startswith(f"{PROPOSED}/"):
+        return False
+    name, _, inner = path.removeprefix("skills/").partition("/")
+    if inner in ("", "SKILL.md"):
+        return True
+    with suppress(OpenclawError, OSError):
+        if name in sources(home.skills):
+            return True
+        return (starter_folder() / path).read_bytes() == (home.root / path).read_bytes()
+    return False

@@ -1,0 +1,44 @@
+"""Keeps secrets out of what is said: prompts, material, messages of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from openclaw.safety.vault import Vault, masked_names
+from openclaw.shapes import Entry, Material, ToolUse
+from openclaw.tools.masks import disarmed, in_texts
+
+
+def materials(vault: Vault, given: Sequence[Material]) -> tuple[Material, ...]:
+    """Material with names in the place of secrets. In what is not the user's own file nothing may
+    look like such a name."""
+    return tuple(
+        replace(each, text=vault.mask(each.text if each.path else disarmed(each.text)))
+        for each in given
+    )
+
+
+def entry(vault: Vault, said: Entry) -> Entry:
+    """A message with names in the place of secrets; the same one when there are none."""
+    masked = replace(
+        said,
+        content=vault.mask(said.content),
+        context=vault.mask(said.context),
+        raw=vault.mask(said.raw),
+        hint=vault.mask(said.hint),
+        tool_calls=tuple(_use(vault, use) for use in said.tool_calls),
+    )
+    return said if masked == said else masked
+
+
+def _use(vault: Vault, use: ToolUse) -> ToolUse:
+    made = in_texts(use.input, vault.mask)
+    return replace(use, input=made, output=vault.mask(use.output))
+
+
+def told(before: Iterable[str], after: Iterable[str]) -> str:
+    """What the user is told when secrets were kept apart from these texts, "" when none were."""
+    known = set(masked_names("\n".join(before)))
+    names = [name for name in masked_names("\n".join(after)) if name not in known]
+    return f"kept apart: {', '.join(names)} (the model sees only the name)" if names else ""

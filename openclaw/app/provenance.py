@@ -1,0 +1,296 @@
+"""Where the words of a turn come from: the user, the user's files, or somebody else.
+
+A text of somebody else's taints the turn that sees it, and all later turns of its conversation.
+What a model then wants to keep for good is the user's own only when the
+user said it. Words of the user's files are data as well: they are kept for good only with a yes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from openclaw.agent.cues import DONE_WORDS, LIST_WORDS
+from openclaw.agent.words import missing_words, telling_words
+from openclaw.app.acceptance import accepted
+from openclaw.errors import OpenclawError
+from openclaw.files.home import Home
+from openclaw.files.text import md5, read_text
+from openclaw.safety.audit import Audit
+from openclaw.safety.fence import fence
+from openclaw.safety.learned import Learned
+from openclaw.sessions.store import Session
+from openclaw.shapes import Action, Deed, Ledger, Material, ToolUse
+from openclaw.tools.policy import is_identity
+from openclaw.tools.results import as_data
+
+KEY = "foreign"
+"""Of a session's file: each source, and the index of the newest user message that it came with."""
+OWN_FILES = "the user's files"
+MOST_CHARS = 200_000
+MOST_IN_A_NAME = 2
+TODO_FILE = "TODO.md"
+_NAME_A_FILE = frozenset(("read_file", "memory_get", "read_skill"))
+_READERS: Mapping[str, str] = {
+    "search_files": "files of the home",
+    "run_shell": "a command",
+    "run_python": "a program",
+}
+_LASTING = re.compile(r"memory/(?!inbox/)|workspace/USER\.md$", re.IGNORECASE)
+_HEAD = re.compile(r"memory/|workspace/(?:SOUL|USER|AGENTS|IDENTITY|TOOLS|HEARTBEAT)\.md$")
+_ELSEWHERE = re.compile(r"^(?P<path>(?:/|[A-Za-z]:[\\/])[^\n:]{1,300}):\d+(?:-\d+)?:", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class Provenance:
+    """Looks on while one turn runs (see `openclaw.tools.gate.Watch`).
+
+    `data` are the user's files whose text the tools gave the model, `seen` texts that it was given
+    without a tool or in an earlier turn, by their source.
+    """
+
+    home: Home
+    ledger: Ledger
+    session: Session
+    audit: Audit
+    data: list[str] = field(default_factory=list)
+    seen: list[tuple[str, str]] = field(default_factory=list)
+    _at: int = 0
+    _sums: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._at = len(self.session.messages)
+
+    @property
+    def learned(self) -> Learned:
+        return Learned(self.home)
+
+    # -------- the conversation
+
+    def inherit(self, start: int) -> None:
+        """Take over what earlier turns brought along. Their sources count as long as the
+        conversation goes on: what a model has said of a page outlives the page in its window.
+        `start` is the index of the first message that it is sent."""
+        self.ledger.inherited = tuple(_kept(self.session))
+        for entry in self.session.messages[start:]:
+            self.seen += [(_place(use), use.output) for use in entry.tool_calls if _shows(use)]
+
+    def save(self) -> None:
+        """Write into the session what this turn has seen of others."""
+        kept = _kept(self.session) | dict.fromkeys(self.ledger.foreign, self._at)
+        if kept:
+            self.session.extra[KEY] = kept
+        else:
+            self.session.extra.pop(KEY, None)
+
+    # -------- what the user or the search hands over
+
+    def materials(self, materials: Sequence[Material]) -> str:
+        """What goes along with a prompt, fenced. What is not the user's own file is foreign, also
+        standard input: nobody knows who wrote it."""
+        return "\n\n".join(self._material(each) for each in materials)
+
+    def _material(self, material: Material) -> str:
+        if not material.path:
+            return as_data(material.text, material.label, self.ledger, 2 * MOST_CHARS)
+        if source := self.learned.source(material.path):
+            label = f"{material.label}, {source}"
+            return as_data(material.text, label, self.ledger, 2 * MOST_CHARS)
+        self._read(material.path)
+        return fence(material.text, material.label, self.ledger.marker, own=True)
+
+    def passages(self, found: Iterable[tuple[str, str]]) -> list[str]:
+        """Passages, each a path and what is shown of it, as fenced blocks: those of the user's own
+        files, then those of others."""
+        own: list[str] = []
+        others: dict[str, list[str]] = {}
+        for path, text in found:
+            if source := self._source_of(path):
+                others.setdefault(source, []).append(text)
+            else:
+                own.append(text)
+                self.seen += [] if _is_mine(path) else [(path, text)]
+        blocks = [fence("\n".join(own), OWN_FILES, self.ledger.marker)] if own else []
+        return blocks + [self.foreign("\n".join(texts), by) for by, texts in others.items()]
+
+    def foreign(self, text: str, source: str) -> str:
+        """A text of others, fenced; from here on the turn is tainted."""
+        return as_data(text, source, self.ledger, MOST_CHARS)
+
+    # -------- whose words they are
+
+    def origin(self, text: str) -> str:
+        """Where the words of a text come from, "" when they may be taken for the user's."""
+        if self.ledger.foreign:
+            return _named(self.ledger.foreign)
+        missing = missing_words(text, self.ledger.request)
+        if not missing:
+            return ""
+        if self.ledger.inherited:
+            return _named(self.ledger.inherited)
+        if self.data:
+            return _named(self.data)
+        said = [entry.content for entry in self.session.messages if entry.role == "user"]
+        missing = {word for word in missing if missing_words(word, " ".join(said))}
+        return next((by for by, seen in self.seen if missing & telling_words(seen)), "")
+
+    def tainted(self, action: Action, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call is to be judged as one that others may be behind. For what every later
+        conversation reads the words decide: those of the user are always his."""
+        words = " ".join(_texts(arguments))
+        if action.effect == "write" and action.tool == "todo":
+            words += f" {self._new_list(arguments)}"
+            missing = bool(missing_words(words, self.ledger.request))
+            return missing and (self.ledger.tainted or bool(self._unasked(words)))
+        if action.effect == "write" and _LASTING.match(action.target):
+            return bool(self.origin(words))
+        if action.effect == "write" and is_identity(action.target) and self.origin(words):
+            return True
+        return self.ledger.tainted
+
+    def _new_list(self, arguments: Mapping[str, Any]) -> str:
+        """The name of the list that a call of `todo` removes, or makes and that says more than a
+        name does; "" for any other."""
+        name = str(arguments.get("list") or "")
+        if arguments.get("action") == "remove_list":
+            return name or str(arguments.get("item") or "")
+        known = ""
+        with suppress(OSError):
+            known = read_text(self.home.memory / TODO_FILE)
+        return name if len(missing_words(name, known)) > MOST_IN_A_NAME else ""
+
+    def _unasked(self, words: str) -> str:
+        """The file that the words of a to-do come from, "" when the user spoke of to-dos: then he
+        wants them from there."""
+        said = self.ledger.request
+        spoke = LIST_WORDS.intersection(re.findall(r"[\w-]+", said.lower()))
+        return "" if spoke or DONE_WORDS.search(said) else self.origin(words)
+
+    # -------- what the tools give
+
+    def source(self, action: Action, text: str) -> str:
+        """Whose text a result shows, "" for what is the user's own; that is taken down as data."""
+        if action.effect == "read-elsewhere":
+            return f"file {action.target}"
+        path = action.target if action.tool in _NAME_A_FILE else ""
+        if source := (self._source_of(path) if path else ""):
+            return source
+        if action.tool == "run_shell" and (source := self._printed(action.target)):
+            return source
+        if source := self.learned.shown_in(text) or self._elsewhere(text):
+            return source
+        if path or action.tool in _READERS:
+            self._read(path or _READERS[action.tool])
+        return ""
+
+    def _printed(self, line: str) -> str:
+        """Whose text a command line shows that names its file, in whatever form it comes out."""
+        from openclaw.tools.reach import named
+
+        files = named(self.home, line)
+        if files is None:
+            return self.learned.named_in(line)
+        return next(filter(None, map(self._source_of, files)), "")
+
+    def _read(self, path: str) -> None:
+        """Take down a file of the user's."""
+        if not _is_mine(path) and path not in self.data:
+            self.data.append(path)
+
+    def _source_of(self, path: str) -> str:
+        if Path(path).is_absolute():
+            return f"file {path}"
+        if source := self.learned.source(path):
+            return source
+        if path.startswith("skills/") and not accepted(self.home, path):
+            return f"{path}, which nobody has accepted"
+        return ""
+
+    def _elsewhere(self, text: str) -> str:
+        """The file outside the home that a result names as the place of a line."""
+        root = str(self.home.root)
+        paths = (found["path"] for found in _ELSEWHERE.finditer(text))
+        return next((f"file {path}" for path in paths if not path.startswith(root)), "")
+
+    # -------- what was done
+
+    def done(self, deed: Deed) -> None:
+        """Put a call on record, and note the files that it wrote with words of others."""
+        self.audit.write(deed)
+        try:
+            self._note_changes()
+        except (OSError, OpenclawError) as error:
+            self.audit.trouble = f"it could not be noted where a file is from: {error}"
+
+    def _note_changes(self) -> None:
+        for path, before in self.ledger.before.items():
+            old = self._sums.get(path, md5((before or "").encode(errors="replace")))
+            self._sums[path] = now = self._sum(path)
+            if now != old and self._learned_now(path, before or ""):
+                by = _named((*self.ledger.foreign, *self.ledger.inherited))
+                self.learned.note(path, by)
+
+    def news(self) -> list[str]:
+        """What the user should know about the record."""
+        return [self.audit.trouble] if self.audit.trouble else []
+
+    def _learned_now(self, path: str, before: str) -> bool:
+        """Whether a file that was just written has words of others now."""
+        file = self.home.root / path
+        if not self.ledger.tainted or _HEAD.match(path) or not file.is_file():
+            return False
+        known = set(before.splitlines())
+        new = [line for line in read_text(file).splitlines() if line not in known]
+        return bool(self.ledger.foreign or missing_words("\n".join(new), self.ledger.request))
+
+    def _sum(self, path: str) -> str:
+        file = self.home.root / path
+        return md5(file) if file.is_file() else ""
+
+
+def _is_mine(path: str) -> bool:
+    """Whether a file holds the user's own words or decisions: what is remembered, the files of the
+    head, the instructions of skills."""
+    return bool(_HEAD.match(path)) or path.endswith("/SKILL.md")
+
+
+def _shows(use: ToolUse) -> bool:
+    """Whether a call of an earlier turn gave the model text of a file."""
+    readers = use.tool in _READERS or use.tool in (*_NAME_A_FILE, "memory_search")
+    skill = use.tool == "read_skill" and not use.input.get("file")
+    return readers and not skill and not _is_mine(_place(use))
+
+
+def _place(use: ToolUse) -> str:
+    return str(use.input.get("path") or use.input.get("file") or use.tool)
+
+
+def _kept(session: Session) -> dict[str, int]:
+    """What a session's file says; an editor may have been at it."""
+    value = session.extra.get(KEY)
+    found = value.items() if isinstance(value, dict) else ()
+    return {str(source): at for source, at in found if isinstance(at, int)}
+
+
+def _named(sources: Sequence[str]) -> str:
+    """A few sources in words."""
+    different = list(dict.fromkeys(sources))
+    more = f" and {len(different) - 2} more" if len(different) > 2 else ""
+    return ", ".join(different[:2]) + more
+
+
+def _texts(value: Any) -> Iterable[str]:
+    """The texts of a call's arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            if name not in ("path", "action", "list"):
+                yield from _texts(each)
+    elif isinstance(value, Sequence):
+        for each in value:
+            yield from _texts(each)

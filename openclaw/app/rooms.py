@@ -1,0 +1,141 @@
+"""The rooms of a home: what its files, its model and its servers are reached by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Self
+
+from openclaw.app.opening import open_model
+from openclaw.app.recall import Recall
+from openclaw.app.servers import Served
+from openclaw.app.shelf import Shelf
+from openclaw.config import Settings, add_line
+from openclaw.files.home import Home
+from openclaw.memory.todos import TodoFile
+from openclaw.models.base import Model
+from openclaw.safety.vault import Vault
+from openclaw.sessions.store import SessionStore
+from openclaw.shapes import Mode
+from openclaw.skills.installed import installed
+from openclaw.skills.load import Skill
+from openclaw.tools.grants import Grant, read_grants
+from openclaw.tools.policy import Ask
+from openclaw.tools.seen import Seen
+from openclaw.tools.web import Search, ddgs_search
+
+
+@dataclass(slots=True)
+class Rooms:
+    """The rooms of an open home. `notices` are one-line texts for the user, of its opening."""
+
+    home: Home
+    settings: Settings
+    mode: Mode
+    ask_user: Ask | None = None
+    use_memory: bool = True
+    model_name: str = ""
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    notices: list[str] = field(default_factory=list)
+    grants: list[Grant] = field(default_factory=list)
+    seen: Seen = field(default_factory=Seen)
+    search: Search = ddgs_search
+    _model: Model | None = None
+    _recall: Recall | None = None
+    _served: Served | None = None
+    _vault: Vault | None = None
+
+    @classmethod
+    def open(
+        cls,
+        home: Home,
+        settings: Settings,
+        *,
+        model: str | None = None,
+        mode: Mode | None = None,
+        ask: Ask | None = None,
+        use_memory: bool = True,
+    ) -> Self:
+        """The rooms of this home. Nothing is read and no model is opened before it is needed."""
+        chosen: Mode = mode or settings.mode or "edit"
+        app = cls(home, settings, chosen, ask, use_memory, model or settings.model)
+        app.grants, notices = read_grants(settings.grants)
+        app.notices += notices
+        return app
+
+    def grant(self, grant: Grant, *, lasting: bool) -> None:
+        """Ask no more for what the user has granted: for good, or while this app is open."""
+        if lasting:
+            grant = replace(grant, since=self.now().date().isoformat())
+            add_line(self.home, "grants", str(grant))
+        self.grants.append(grant)
+
+    # -------- the rooms
+
+    @property
+    def sessions(self) -> SessionStore:
+        return SessionStore(self.home.sessions, self.home.private / "locks")
+
+    @property
+    def todos(self) -> TodoFile:
+        return TodoFile(self.home.memory / "TODO.md", today=lambda: self.now().date())
+
+    @property
+    def model(self) -> Model:
+        """The model that answers; opened at first use."""
+        if self._model is None:
+            self._model = open_model(self.model_name, self.settings, self.home)
+        return self._model
+
+    @model.setter
+    def model(self, model: Model) -> None:
+        self._model = model
+
+    def use_model(self, name: str) -> None:
+        """Take another model from the next turn on."""
+        if self._model is not None:
+            self._model.close()
+            self._model = None
+        self.model_name = name
+
+    def close(self) -> None:
+        if self._model is not None:
+            self._model.close()
+            self._model = None
+        if self._recall is not None:
+            self._recall.close()
+            self._recall = None
+        if self._served is not None:
+            self._served.close()
+            self._served = None
+
+    @property
+    def recall(self) -> Recall:
+        """The search beside the turn; started when it is first asked."""
+        if self._recall is None:
+            self._recall = Recall(self.home)
+        return self._recall
+
+    @property
+    def served(self) -> Served:
+        """What the MCP servers offer; none is started before a turn needs it."""
+        if self._served is None:
+            self._served = Served(self.home, self.settings)
+        return self._served
+
+    @property
+    def vault(self) -> Vault:
+        """The secrets that are kept apart from model, sessions and memory."""
+        if self._vault is None:
+            self._vault = Vault(self.home.private / "secrets.json", now=self.now)
+        return self._vault
+
+    def skills(self) -> list[Skill]:
+        """The skills that may be used now, by name; read anew each time."""
+        listed = installed(self.home, self.settings)
+        return [entry.skill for entry in listed if entry.eligible and entry.skill]
+
+    def shelf(self, request: str = "") -> Shelf:
+        """The skills that the model may take by itself."""
+        return Shelf([skill for skill in self.skills() if skill.model_invocable], request)

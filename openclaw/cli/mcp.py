@@ -1,0 +1,127 @@
+"""`openclaw mcp`: the MCP servers that openclaw.yaml names, and their tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import current_home, print_json, table, warn
+
+if TYPE_CHECKING:
+    from openclaw.config.servers import Server
+    from openclaw.files.home import Home
+    from openclaw.tools.mcp_cache import Cache
+    from openclaw.tools.toolbox import Tool
+
+app = typer.Typer(
+    help="List and try MCP servers (`mcp:` in openclaw.yaml).",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+
+
+@app.command("list")
+def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the servers and the tools that they were last known to have. Starts nothing."""
+    home = current_home(ctx)
+    servers, faults = _read(home)
+    cache = _cache(home)
+    described = [_described(server, home, cache) for server in servers]
+    warn(faults)
+    if as_json:
+        print_json(described)
+    elif described:
+        rows = [(each["name"], each["state"], each["where"]) for each in described]
+        typer.echo(table(rows, ("NAME", "STATE", "WHERE")))
+    elif not faults:
+        typer.echo("no MCP servers yet: name one below `mcp:` in openclaw.yaml", err=True)
+
+
+@app.command("test")
+def try_one(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="SERVER", help="Its name.")],
+    as_json: AsJson = False,
+) -> None:
+    """Start a server, or reach it, and read the list of its tools anew."""
+    from openclaw.app.servers import open_door
+    from openclaw.config.servers import short
+    from openclaw.errors import OpenclawError
+    from openclaw.tools.mcp import McpServers
+    from openclaw.tools.mcp_errors import AwayError
+
+    home = current_home(ctx)
+    server = _named(home, name)
+    cache = _cache(home)
+    used = McpServers([server], cache, lambda: open_door(home))
+    try:
+        used.refresh()
+        warn(used.news())
+        tools = used.tools()
+    except AwayError as error:
+        log = home.private / "logs" / f"mcp-{short(name)}.log"
+        hint = f"what it wrote: {log}" if log.is_file() and log.stat().st_size else ""
+        raise OpenclawError(f"{name} cannot be used: {error}", hint) from error
+    finally:
+        used.close()
+    if as_json:
+        print_json(_described(server, home, cache))
+    else:
+        rows = [(tool.name, _effect(tool), tool.description) for tool in tools]
+        typer.echo(table(rows, ("TOOL", "EFFECT", "ABOUT")))
+
+
+def _read(home: Home) -> tuple[list[Server], list[str]]:
+    from openclaw.app.servers import fault_line
+    from openclaw.config import load_settings
+    from openclaw.config.servers import read_servers
+
+    servers, faults = read_servers(load_settings(home).mcp or {})
+    return servers, [fault_line(home, fault) for fault in faults]
+
+
+def _cache(home: Home) -> Cache:
+    from openclaw.tools.mcp_cache import read_cache
+
+    return read_cache(home.private / "cache" / "mcp.json")
+
+
+def _named(home: Home, name: str) -> Server:
+    from openclaw.errors import UsageError
+
+    servers, faults = _read(home)
+    warn(faults)
+    found = next((server for server in servers if server.name == name), None)
+    if found is None:
+        known = ", ".join(server.name for server in servers) or "none yet"
+        raise UsageError(f"there is no MCP server {name}", f"servers: {known}")
+    if found.disabled:
+        raise UsageError(f"{name} is disabled", "take `disabled: true` out of openclaw.yaml")
+    return found
+
+
+def _described(server: Server, home: Home, cache: Cache) -> dict[str, Any]:
+    from openclaw.app.servers import open_door
+    from openclaw.tools.mcp import McpServers
+
+    tools = McpServers([server], cache, lambda: open_door(home)).tools()
+    known = cache.tools(server) is not None
+    state = f"{len(tools)} tools" if known else "not asked yet"
+    return {
+        "name": server.name,
+        "state": "disabled" if server.disabled else state,
+        "where": server.url or " ".join((server.command, *server.args)),
+        "trusted": server.trusted,
+        "tools": [
+            {"name": tool.name, "effect": _effect(tool), "description": tool.description}
+            for tool in tools
+        ],
+    }
+
+
+def _effect(tool: Tool) -> str:
+    return tool.does.effect if tool.does else ""

@@ -1,0 +1,180 @@
+"""The MCP servers that openclaw.yaml names, in the shape that other programs use too.
+
+    mcp:
+      notes: {command: npx, args: [-y, notes-mcp], env: {TOKEN: "${NOTES_TOKEN}"}}
+      web: {url: "https://example.org/mcp", headers: {Authorization: "Bearer ${WEB_KEY}"}}
+
+A block `mcpServers:` copied from a server's README may stand at the top of the file or below
+`mcp:`. A server that is written wrongly is left out and told; the others work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]{0,38}[A-Za-z0-9])?")
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+CALL_SECONDS = 60.0
+LONGEST_SECONDS = 3600.0
+TRANSPORTS = ("stdio", "http", "streamable-http", "streamable_http")
+IGNORED = frozenset({"autoApprove", "alwaysAllow", "description", "icon"})
+"""Keys of other programs that would take away a question, or are only for show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """An MCP server: a `command` to start or a `url` to reach.
+
+    `args`, `env`, `url` and `headers` may hold `${NAME}`, filled from the environment when the
+    server is started. `tools` are the only ones to be used, None for all. `trusted` servers are
+    believed when they say that a tool only reads. `timeout` is in seconds, for one call.
+    """
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    tools: tuple[str, ...] | None = None
+    trusted: bool = False
+    disabled: bool = False
+    timeout: float = CALL_SECONDS
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what decides which tools the server has; `${NAME}` as it is written."""
+        facts = {key: value for key, value in asdict(self).items() if key in STARTS}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+STARTS = ("command", "args", "env", "cwd", "url", "headers")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a server; `path` are the keys that lead to it, below `mcp`."""
+
+    path: tuple[str, ...]
+    text: str
+
+
+class _WrongError(Exception):
+    """A value that cannot be used: the key below the server ("" for all of it), and why."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(text)
+        self.key = key
+
+
+def read_servers(given: Mapping[str, Any]) -> tuple[list[Server], list[Fault]]:
+    """The servers of `mcp:` in their order, and what is wrong with the others."""
+    inner = given.get("mcpServers")
+    above: tuple[str, ...] = ()
+    if isinstance(inner, Mapping) and not {"command", "url"} & inner.keys():
+        given, above = inner, ("mcpServers",)
+    servers: list[Server] = []
+    faults: list[Fault] = []
+    for name, value in given.items():
+        try:
+            if not isinstance(name, str):
+                raise _WrongError("", "a server's name that is also a word of YAML needs quotes")
+            servers.append(_server(name, value, {short(each.name) for each in servers}))
+        except _WrongError as wrong:
+            path = (*above, str(name), *filter(None, (wrong.key,)))
+            faults.append(Fault(path, str(wrong)))
+    return servers, faults
+
+
+def short(name: str) -> str:
+    """A server's name as it stands in the names of its tools."""
+    return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
+
+
+def filled(text: str, environment: Mapping[str, str]) -> str:
+    """The text with each `${NAME}` as the environment has it. Raises KeyError(NAME)."""
+    return VARIABLE.sub(lambda found: environment[found[1]], text)
+
+
+def _server(name: str, value: Any, taken: set[str]) -> Server:
+    if not NAME.fullmatch(name) or "__" in name:
+        raise _WrongError("", "a server's name is made of letters, digits, '-' and '_'")
+    if short(name) in taken:
+        raise _WrongError("", "another server has nearly the same name")
+    if not isinstance(value, Mapping):
+        raise _WrongError("", "expected keys and values, such as 'command: npx'")
+    known = {key: value[key] for key in value if key not in IGNORED and value[key] is not None}
+    for key in known:
+        if key not in READ and key not in ("type", "transport"):
+            raise _WrongError(str(key), f"unknown key; a server takes {', '.join(READ)}")
+    server = Server(name, **{key: READ[key](key, known[key]) for key in known if key in READ})
+    _check(server, str(known.get("type") or known.get("transport") or ""))
+    return server
+
+
+def _check(server: Server, kind: str) -> None:
+    if kind and kind not in TRANSPORTS:
+        raise _WrongError("type", f"{kind} is not spoken here; stdio and streamable HTTP are")
+    if bool(server.command) == bool(server.url):
+        raise _WrongError("", "expected one of 'command' (to start) and 'url' (to reach)")
+    if server.url and not re.match(r"https?://[^/\s]", server.url):
+        raise _WrongError("url", "expected an address that begins with https:// or http://")
+    wrong = ("headers",) if server.command else ("args", "env", "cwd")
+    for key in wrong:
+        if getattr(server, key):
+            beside = "command" if server.command else "url"
+            raise _WrongError(key, f"has no meaning beside '{beside}'")
+    if not 0 < server.timeout <= LONGEST_SECONDS:
+        raise _WrongError("timeout", f"expected seconds, at most {LONGEST_SECONDS:g}")
+
+
+def _text(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str | int | float) or "\0" in str(value):
+        raise _WrongError(key, "expected text")
+    return str(value)
+
+
+def _texts(key: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise _WrongError(key, "expected a list of texts")
+    return tuple(_text(key, each) for each in value)
+
+
+def _pairs(key: str, value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise _WrongError(key, "expected names and texts")
+    return {_text(key, name): _text(key, each) for name, each in value.items()}
+
+
+def _switch(key: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _WrongError(key, "expected true or false")
+    return value
+
+
+def _seconds(key: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _WrongError(key, "expected seconds")
+    return float(value)
+
+
+READ: dict[str, Callable[[str, Any], Any]] = {
+    "command": _text,
+    "args": _texts,
+    "env": _pairs,
+    "cwd": _text,
+    "url": _text,
+    "headers": _pairs,
+    "tools": _texts,
+    "trusted": _switch,
+    "disabled": _switch,
+    "timeout": _seconds,
+}

@@ -1,0 +1,101 @@
+"""The record of what tools did: one JSON line a call in .openclaw/logs/actions.jsonl."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from openclaw.errors import OpenclawError
+from openclaw.files.lock import locked
+from openclaw.safety.secrets import find
+from openclaw.shapes import Deed
+
+ACTIONS = "actions.jsonl"
+MOST_BYTES = 5_000_000
+"""From this size on the file is kept as .1, in place of the one before, and begun anew."""
+LONGEST_TARGET = 500
+LOCK_SECONDS = 1.0
+
+
+def without_secrets(text: str) -> str:
+    """The text with a name of their kind in place of its secrets."""
+    for secret in reversed(find(text)):
+        text = f"{text[: secret.start]}{{{{secret:{secret.kind}}}}}{text[secret.end :]}"
+    return text
+
+
+@dataclass(slots=True)
+class Audit:
+    """The record of one turn. It never fails what it records: `trouble` says in one line why it
+    could not be written."""
+
+    path: Path
+    session: str = ""
+    turn: int = 0
+    mask: Callable[[str], str] = without_secrets
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    trouble: str = field(default="", init=False)
+
+    def write(self, deed: Deed) -> None:
+        """Add a line, in one write, so that those of other processes stay whole."""
+        at = self.now().isoformat(timespec="milliseconds")
+        line = {"at": at, "session": self.session, "turn": self.turn, **asdict(deed)}
+        line["target"] = self.mask(deed.target)[:LONGEST_TARGET]
+        line["by"] = self.mask(deed.by)
+        line["seconds"] = round(deed.seconds, 3)
+        try:
+            self._append(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        except (OSError, OpenclawError) as error:
+            self.trouble = f"the record of actions could not be written: {error}"
+
+    def _append(self, data: bytes) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            if self.path.stat().st_size >= MOST_BYTES:
+                self._rotate()
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        handle = os.open(self.path, flags, 0o600)
+        try:
+            os.write(handle, data)
+        finally:
+            os.close(handle)
+
+    def _rotate(self) -> None:
+        """Only one process does, and only while the file is still the large one. On Windows it
+        waits until no other has it open."""
+        lock = self.path.with_name(f"{self.path.name}.lock")
+        with suppress(OSError, OpenclawError), locked(lock, LOCK_SECONDS):
+            if self.path.stat().st_size >= MOST_BYTES:
+                self.path.replace(older(self.path))
+
+
+def older(path: Path) -> Path:
+    """Where the lines before the newest 5 MB are."""
+    return path.with_name(f"{path.name}.1")
+
+
+def read_actions(path: Path, most: int) -> list[dict[str, Any]]:
+    """The newest actions, the oldest of them first. Lines that are none are left out."""
+    found: list[dict[str, Any]] = []
+    for each in (path, older(path)):
+        if len(found) < most:
+            found = [*list(_actions(each))[-(most - len(found)) :], *found]
+    return found
+
+
+def _actions(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return
+    for line in text.splitlines():
+        with suppress(ValueError):
+            value = json.loads(line)
+            if isinstance(value, dict):
+                yield value

@@ -1,0 +1,284 @@
+"""Keeps secrets apart: a text gets `{{secret:NAME}}` in their place, a file of its own the values.
+
+The file (`.openclaw/secrets.json`) is readable by its user only. On Windows it has the rights of
+its folder: an access list of its own is not set. The values are not encrypted, as the key to them
+would lie beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from openclaw.errors import Damaged, OpenclawError
+from openclaw.files.lock import locked
+from openclaw.files.text import unwritable, write_private
+from openclaw.safety.disguise import disguised
+from openclaw.safety.entropy import is_mixed
+from openclaw.safety.secrets import find
+from openclaw.shapes import ToolProblem
+
+MASK = re.compile(r"\{\{\s{0,3}secret:\s{0,3}([A-Za-z0-9-]{1,60})\s{0,3}\}\}")
+VERSION = 1
+SHORTEST = 8
+MOST_CLEAN = 20_000
+"""Texts that are remembered as having no secret: a conversation is masked anew with each turn."""
+SHORT = 16
+"""Shorter values are only recognised where no letter or digit stands before or behind them."""
+_ALMOST = re.compile(
+    r"\{{0,2}\s?secret[:_ ]\s?[\w-]{1,60}\s?\}{1,2}|\[?redacted\]?|\*{5,}"
+    r"|<(?:secret|masked|hidden)[^>]{0,40}>",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[\w.+/=:@%~-]{1,4096}", re.ASCII)
+_NAME = re.compile(r'"([a-z0-9-]{1,60})": \{')
+NOT_THERE = (
+    "{mask} is not in {where}: a masked secret can only be written back where it was. Leave it "
+    "out, or tell the user to write it there."
+)
+ALMOST = (
+    '{where} holds a secret where you wrote "{wrote}". Copy the mask exactly: {masks}. Or leave '
+    "that line alone."
+)
+NOT_PLAIN = "{mask} has characters that a command would take for its own; tell the user."
+
+
+def mask_of(name: str) -> str:
+    """How a secret of that name is shown."""
+    return f"{{{{secret:{name}}}}}"
+
+
+def is_distinct(value: str) -> bool:
+    """True for a value that is recognised wherever it stands. A short or plain word that is the
+    password of an address is only masked there, else every such word would be."""
+    letters, others = any(map(str.isalpha, value)), not value.isalpha()
+    return len(value) >= SHORTEST and ((letters and others) or is_mixed(value))
+
+
+def masked_names(text: str) -> list[str]:
+    """The names of the masks in a text, each once, in their order."""
+    return list(dict.fromkeys(name.lower() for name in MASK.findall(text)))
+
+
+def _replaced(text: str, value: str, mask: str) -> str:
+    """The text with a value masked; a short one only where it is no part of a longer word, though
+    it may stand there twice over."""
+    if len(value) >= SHORT:
+        return text.replace(value, mask)
+    alone = rf"(?<![^\W_])(?:{re.escape(value)})+(?![^\W_])"
+    return re.sub(alone, lambda found: found[0].replace(value, mask), text)
+
+
+@dataclass(slots=True)
+class Vault:
+    """The secrets of a home. Nothing is read before it is needed; what another process has added
+    is seen. `notices` are one-line texts for the user."""
+
+    path: Path
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    notices: list[str] = field(default_factory=list)
+    _values: dict[str, str] = field(default_factory=dict, repr=False)
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    _stamp: tuple[int, int, int] | None = None
+    _clean: set[int] = field(default_factory=set, repr=False)
+
+    def mask(self, text: str) -> str:
+        """The text with a name in the place of each secret. The same secret has the same name.
+
+        Raises OpenclawError when a new one cannot be kept.
+        """
+        self._refresh()
+        if not text or hash(text) in self._clean:
+            return text
+        masked = self._masked(text)
+        if masked == text:
+            self._clean = self._clean if len(self._clean) < MOST_CLEAN else set()
+            self._clean.add(hash(text))
+        return masked
+
+    def _masked(self, text: str) -> str:
+        text = self._with_known(text)
+        spans = [(each.kind, each.start, each.end) for each in find(text)]
+        if not spans:  # else they are found when what is left is masked the next time
+            spans = disguised(text, filter(is_distinct, self._values.values()))
+        if not spans:
+            return text
+        names = self._named([(kind, text[start:end]) for kind, start, end in spans])
+        parts, at = [], 0
+        for (_, start, end), name in zip(spans, names, strict=True):
+            parts += [text[at:start], mask_of(name)]
+            at = end
+        return self._masked("".join([*parts, text[at:]]))
+
+    def reveal(self, text: str, *, plain: bool = False) -> str:
+        """The text with the values in the place of their names; a name that is not known stays.
+
+        With `plain` only values of letters, digits and `_.+/=:@%~-` are put into it, as any other
+        could end a string or begin a command: ToolProblem.
+        """
+
+        def value(match: re.Match[str]) -> str:
+            known = self._values.get(match[1].lower())
+            if known is not None and plain and not _PLAIN.fullmatch(known):
+                raise ToolProblem(NOT_PLAIN.format(mask=match[0]))
+            return match[0] if known is None else known
+
+        if "{{" not in text:
+            return text
+        self._refresh()
+        return MASK.sub(value, text)
+
+    def written(self, text: str, before: str, where: str, *, whole: bool = True) -> str:
+        """What may be written into a file that holds `before`: a mask becomes its value again, if
+        that stands in this file. `where` names the file; `whole` says that nothing else of the
+        file stays.
+
+        ToolProblem for the mask of another secret, and for what only looks like a mask where a
+        value would be lost.
+        """
+        self._refresh()
+        old = before.replace("\r\n", "\n")
+        for name in masked_names(text):
+            if name in self._values and self._values[name] not in old:
+                raise ToolProblem(NOT_THERE.format(mask=mask_of(name), where=where))
+        new = self.reveal(text)
+        if whole:
+            self.check_kept(old, new, where)
+        return new
+
+    def noted(self, text: str, before: str) -> str:
+        """The same for a memory: new secrets are masked and stay so, masks of what the file holds
+        become that again."""
+        return self.there(self.mask(text), before)
+
+    def there(self, text: str, before: str) -> str:
+        """The text with the values of those masks whose secret stands in `before`."""
+        self._refresh()
+        old = before.replace("\r\n", "\n")
+
+        def value(match: re.Match[str]) -> str:
+            known = self._values.get(match[1].lower())
+            return known if known is not None and known in old else match[0]
+
+        return MASK.sub(value, text)
+
+    def check_kept(self, before: str, after: str, where: str) -> None:
+        """ToolProblem when a value of the file is lost and something like a mask has come."""
+        lost = [name for name, value in self._values.items() if value in before]
+        lost = [name for name in lost if self._values[name] not in after]
+        new = [found[0] for found in _ALMOST.finditer(after) if found[0] not in before]
+        if lost and new:
+            masks = ", ".join(map(mask_of, lost))
+            raise ToolProblem(ALMOST.format(where=where, wrote=new[0], masks=masks))
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all secrets, in the order in which they came."""
+        self._refresh()
+        return tuple(self._values)
+
+    def _with_known(self, text: str) -> str:
+        for name, value in sorted(self._values.items(), key=lambda item: -len(item[1])):
+            if value in text and is_distinct(value):
+                text = _replaced(text, value, mask_of(name))
+        return text
+
+    # -------- the file
+
+    def _named(self, found: list[tuple[str, str]]) -> list[str]:
+        """A name for each (kind, value); new ones are on the disk when this returns."""
+        known = {value: name for name, value in self._values.items()}
+        if any(value not in known for _, value in found):
+            with locked(self.path.parent / "locks" / "secrets.lock", what="the secrets file"):
+                self._refresh()
+                known = {value: name for name, value in self._values.items()}
+                for kind, value in found:
+                    if value not in known:
+                        known[value] = self._add(kind, value)
+                self._save()
+        return [known[value] for _, value in found]
+
+    def _add(self, kind: str, value: str) -> str:
+        number, taken = 1, {*self._kept, *self._names_of_damaged()}
+        while (name := f"{kind}-{number}") in taken:
+            number += 1
+        self._values[name] = value
+        self._clean.clear()
+        since = self.now().isoformat(timespec="seconds")
+        self._kept[name] = {"kind": kind, "value": value, "since": since}
+        return name
+
+    def _save(self) -> None:
+        shape = {"version": VERSION, "secrets": self._kept}
+        write_private(self.path, json.dumps(shape, ensure_ascii=False, indent=1) + "\n")
+        self._stamp = self._status()
+
+    def _status(self) -> tuple[int, int, int] | None:
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns
+
+    def _refresh(self) -> None:
+        """Read the file if it is another one than it was."""
+        try:
+            stamp = self._status()
+            if stamp == self._stamp:
+                return
+            if stamp is None:  # somebody deleted it: what this process knows stays masked
+                self._stamp = None
+                return
+            kept = _read(self.path.read_text("utf-8"))
+        except OSError as error:
+            raise OpenclawError(
+                f"cannot read {self.path}: {error.strerror}", "give this user access to it"
+            ) from error
+        except ValueError:
+            self._set_aside()
+            return
+        self._clean.clear()
+        self._kept = dict(kept)
+        self._values = {name: str(entry["value"]) for name, entry in kept.items()}
+        self._stamp = stamp
+
+    def _names_of_damaged(self) -> list[str]:
+        """A name that stands in old sessions must not come to mean another secret."""
+        found: list[str] = []
+        for path in self.path.parent.glob(f"{self.path.stem}.damaged-*.json"):
+            with suppress(OSError):
+                found += _NAME.findall(path.read_text("utf-8", errors="replace"))
+        return found
+
+    def _set_aside(self) -> None:
+        aside = self.path.with_name(f"{self.path.stem}.damaged-{self.now():%Y%m%d-%H%M%S}.json")
+        try:
+            self.path.replace(aside)
+        except OSError as error:
+            raise unwritable(aside, error) from error
+        self._stamp = None
+        self.notices.append(
+            f"{self.path.name} was damaged and is kept as .openclaw/{aside.name}; masks of older "
+            "sessions have no value now"
+        )
+
+
+def _read(text: str) -> Mapping[str, Any]:
+    """The entries by name. ValueError for a file that is not ours; Damaged for a newer one."""
+    shape = json.loads(text)
+    if not isinstance(shape, dict) or not isinstance(shape.get("secrets"), dict):
+        raise ValueError("not a file of secrets")
+    if shape.get("version") != VERSION:
+        raise Damaged("the secrets file is of a newer openclaw", "update openclaw")
+    entries: dict[str, Any] = shape["secrets"]
+    for entry in entries.values():
+        if not isinstance(entry, dict) or not isinstance(entry.get("value"), str):
+            raise ValueError("an entry has no value")
+        if not entry["value"]:
+            raise ValueError("an entry is empty")
+    return entries

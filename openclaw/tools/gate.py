@@ -1,0 +1,103 @@
+"""The gate before a call: the policy decides, the user is asked, a refusal is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from openclaw.shapes import Action, Deed, Ledger, ToolProblem
+from openclaw.tools.policy import Policy, Question, Verdict
+
+
+class Watch(Protocol):
+    """Looks on while the tools of a turn run; it raises nothing.
+
+    `tainted` says whether others than the user may be behind a call, `source` whose text a result
+    shows ("" for the user's own), `done` is told of every call that was asked for.
+    """
+
+    def tainted(self, action: Action, arguments: Mapping[str, Any], /) -> bool: ...
+    def source(self, action: Action, text: str, /) -> str: ...
+    def done(self, deed: Deed, /) -> None: ...
+
+
+class RefusedCall(ToolProblem):
+    """The call was not run. `why` is what the user is told in the end; `answered` says that the
+    user was asked."""
+
+    def __init__(self, tool: str, verdict: Verdict, why: str, answered: bool) -> None:
+        text = f"Refused ({why}): {tool} was not run. Do not try again; tell the user."
+        if verdict.rule == "lasting":
+            text += " remember can put a fact into the inbox, where the user decides."
+        super().__init__(text)
+        self.verdict = verdict
+        self.why = why
+        self.answered = answered
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """A call that may run: what it does, what was decided, and who allowed it ("mode", "grant", or
+    what the user answered)."""
+
+    action: Action
+    verdict: Verdict
+    by: str
+
+
+def permit(
+    policy: Policy,
+    ledger: Ledger,
+    action: Action,
+    arguments: Mapping[str, Any],
+    *,
+    tainted: bool,
+) -> Permit:
+    """Let the call through, or raise RefusedCall with a line in `ledger.refused`. `tainted` says
+    that others than the user may be behind it."""
+    verdict = policy.decide(action, tainted=tainted)
+    if verdict.decision == "allow":
+        return Permit(action, verdict, "grant" if verdict.grant else "mode")
+    why = verdict.reason
+    if verdict.decision == "ask":
+        if policy.ask is not None:
+            sources = tuple(dict.fromkeys((*ledger.inherited, *ledger.foreign)))
+            lasting = policy.offers(action, tainted=tainted)
+            by = policy.ask(Question(action, arguments, why, lasting, sources))
+            if by:
+                return Permit(action, verdict, by)
+            why = "the user said no"
+        else:
+            why += "; nobody is there to ask"
+    target = f" {action.target}" if action.target else ""
+    ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}")
+    raise RefusedCall(action.tool, verdict, why, policy.ask is not None)
+
+
+@dataclass(slots=True)
+class Running:
+    """What is known so far of a call that was asked for."""
+
+    action: Action | None = None
+    permit: Permit | None = None
+    refused: RefusedCall | None = None
+
+    def deed(self, name: str, ok: bool, code: int | None, seconds: float, size: int) -> Deed:
+        """What goes on record; `size` in bytes of the result."""
+        action, target, effect = name, "", ""
+        if self.action is not None:
+            action, target, effect = self.action.tool, self.action.target, self.action.effect
+        decision, by = self._decided()
+        return Deed(action, effect, target, decision, by, ok, code, seconds, size)
+
+    def _decided(self) -> tuple[Literal["allow", "deny", ""], str]:
+        """What was decided, and by whom."""
+        if self.permit is not None:
+            grant = self.permit.verdict.grant
+            return "allow", {"mode": "policy", "grant": grant}.get(self.permit.by, "user")
+        if self.refused is None:
+            return "", ""
+        if self.refused.verdict.decision == "deny":
+            return "deny", "policy"
+        return "deny", "user" if self.refused.answered else "nobody"

@@ -1,0 +1,211 @@
+"""Tools of MCP servers: known without starting any, called where a server is started on demand.
+
+What a server says of its tools and what they give back is untrusted. Each call goes through the
+policy as "send", whatever the server claims, unless the user has marked the server as trusted.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from openclaw.config.servers import Server
+from openclaw.shapes import Action, Effect, ForeignProblem, ToolProblem
+from openclaw.tools.mcp_cache import Cache, Listed, plain_key, read_list
+from openclaw.tools.mcp_errors import AwayError, CallFailedError
+from openclaw.tools.mcp_result import text_of
+from openclaw.tools.mcp_schema import nest
+from openclaw.tools.toolbox import Form, Tool
+
+if TYPE_CHECKING:
+    from openclaw.tools.mcp_client import Connection, Door
+
+MOST_OPTIONAL = 4
+"""Optional arguments of a tool that a step in JSON offers: each is a chance to make one up."""
+
+
+class McpServers:
+    """The MCP servers of a home, without those that are disabled. `close` ends what runs."""
+
+    def __init__(
+        self, servers: Sequence[Server], cache: Cache, make_door: Callable[[], Door]
+    ) -> None:
+        self._servers = [server for server in servers if not server.disabled]
+        self._cache = cache
+        self._make_door = make_door
+        self._door: Door | None = None
+        self._connections: dict[str, Connection] = {}
+        self._away: dict[str, str] = {}
+        self._news: list[str] = []
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """A new turn: what was away is tried again, lists that a server has changed are read."""
+        self._away.clear()
+        for server in self._servers:
+            connection = self._connections.get(server.name)
+            if connection and connection.alive and connection.listing_changed:
+                try:
+                    connection.list()
+                    self._take(connection)
+                except AwayError as error:
+                    self._lose(server, str(error))
+
+    def unlisted(self) -> list[str]:
+        """The servers whose tools are not known and that are worth a try."""
+        return [server.name for server in self._missing()]
+
+    def list_missing(self) -> None:
+        """Ask these for their tools, all at once."""
+        if missing := self._missing():
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._opened_door()
+            with ThreadPoolExecutor(len(missing)) as pool:
+                try:
+                    list(pool.map(self._try, missing))
+                except BaseException:  # Ctrl-C: whoever is waited for is ended
+                    self.close()
+                    raise
+            self._cache.save()
+
+    def tools(self) -> list[Tool]:
+        """The tools that are known of all servers. Starts nothing."""
+        return [self._tool(server, listed) for server, listed in self._allowed()]
+
+    def news(self) -> list[str]:
+        """What the user should know since it was last asked."""
+        news, self._news = self._news, []
+        return news
+
+    def refresh(self) -> None:
+        """Start the servers and read their lists anew. Raises AwayError."""
+        for server in self._servers:
+            self._connected(server)
+
+    def close(self) -> None:
+        if self._door is not None:
+            self._door.close()
+            self._door = None
+        self._connections.clear()
+
+    # -------- tools
+
+    def _allowed(self) -> list[tuple[Server, Listed]]:
+        found = []
+        for server in self._servers:
+            only = None if server.tools is None else set(map(plain_key, server.tools))
+            for listed in self._cache.tools(server) or ():
+                names = (listed.raw, listed.name, listed.name.partition("__")[2])
+                if only is None or only.intersection(map(plain_key, names)):
+                    found.append((server, listed))
+        return found
+
+    def _tool(self, server: Server, listed: Listed) -> Tool:
+        required = tuple(listed.flat.parameters["required"])
+        rest = [name for name in listed.flat.parameters["properties"] if name not in required]
+        offered = tuple(rest[:MOST_OPTIONAL])
+        effect: Effect = "get" if server.trusted and listed.reads else "send"
+        return Tool(
+            name=listed.name,
+            description=listed.about,
+            parameters=listed.flat.parameters,
+            forms=tuple(Form(e, arguments=required, optional=offered) for e in listed.seems),
+            run=lambda **arguments: self._call(server, listed, arguments),
+            does=Action(self._cache.granted_as(listed), effect, text=server.url or server.command),
+            foreign=f"mcp {server.name}",
+            available=lambda: server.name not in self._away,
+            masks="text",
+        )
+
+    def _call(self, server: Server, listed: Listed, arguments: Mapping[str, Any]) -> str:
+        nested = nest(listed.flat, arguments)
+        try:
+            connection = self._connected(server)
+            self._check_same(server, listed)
+            result = connection.call(listed.raw, nested)
+        except CallFailedError as error:
+            raise ForeignProblem(f"{listed.name} did not work. {error}") from error
+        except AwayError as error:
+            self._lose(server, str(error))
+            raise ToolProblem(
+                f"{server.name} is away: {error}. Its tools cannot be used in this turn; go on "
+                "without them, or tell the user."
+            ) from error
+        text = text_of(result)
+        if result.is_error:
+            raise ForeignProblem(f"{listed.name} did not work. {text}")
+        return text
+
+    def _check_same(self, server: Server, listed: Listed) -> None:
+        """What runs must be what was offered and allowed: a server may list a tool anew when it
+        starts."""
+        now = {tool.raw: tool.digest for tool in self._cache.tools(server) or ()}
+        if now.get(listed.raw) == listed.digest:
+            return
+        what = "has changed" if listed.raw in now else "is gone"
+        raise ToolProblem(
+            f"{listed.name} {what} since it was listed; it was not run. Tell the user to ask again."
+        )
+
+    # -------- servers
+
+    def _missing(self) -> list[Server]:
+        return [
+            server
+            for server in self._servers
+            if self._cache.tools(server) is None and not self._cache.rests(server)
+        ]
+
+    def _try(self, server: Server) -> None:
+        try:
+            self._connected(server)
+        except AwayError as error:
+            self._lose(server, str(error))
+
+    def _connected(self, server: Server) -> Connection:
+        """A running connection; one that is new has its list taken over."""
+        if server.name in self._away:
+            raise AwayError(self._away[server.name])
+        connection = self._connections.get(server.name)
+        if connection is None or not connection.alive:
+            connection = self._connections[server.name] = self._opened_door().open(server)
+            self._take(connection)
+        return connection
+
+    def _opened_door(self) -> Door:
+        if self._door is None:
+            self._door = self._make_door()
+        return self._door
+
+    def _take(self, connection: Connection) -> None:
+        server = connection.server
+        tools, unusable = read_list(server, connection.tools)
+        with self._lock:
+            changed = self._cache.take(server, tools)
+            self._cache.save()
+        if changed:
+            self._news.append(
+                f"MCP server {server.name} now describes {_some(changed)} otherwise than before; "
+                "what was allowed for good is asked again"
+            )
+        if unusable:
+            self._news.append(f"MCP server {server.name}: cannot be used: {_some(unusable)}")
+        if connection.left_out:
+            self._news.append(
+                f"MCP server {server.name} lists {len(tools) + connection.left_out:,} tools or "
+                f"more; the first {len(tools)} are used"
+            )
+
+    def _lose(self, server: Server, why: str) -> None:
+        if server.name not in self._away:
+            self._away[server.name] = why
+            self._news.append(f"MCP server {server.name} is away: {why}")
+        if self._cache.tools(server) is None:
+            self._cache.fail(server)
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest

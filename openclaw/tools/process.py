@@ -1,0 +1,185 @@
+"""Runs a program in the foreground and leaves nothing of it behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.files.text import write_text
+from openclaw.tools.output import Output, excerpt
+from openclaw.tools.proctree import marked
+
+MARK = "OPENCLAW_RUN"
+"""Environment variable by which the processes of one run are found again."""
+MOST_SPILLED = 20
+GRACE_SECONDS = 0.5
+TICK_SECONDS = 0.025
+# Further down than the program that waits for it, so that this one stays awake whatever it does.
+NICENESS = 5
+
+Watch = Callable[[int], str]
+"""Called every tick with the process id; what it returns other than "" ends the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended. `code` is its exit code (negative: the signal), None when it was ended;
+    then `stopped` says why. `text` is the beginning and end of what it printed, as plain text;
+    with more, `spilled` is the file with the whole (at most 10 MB), `gap` the first line of it that
+    `text` leaves out."""
+
+    code: int | None
+    text: str
+    seconds: float
+    bytes: int
+    timed_out: bool = False
+    spilled: Path | None = None
+    gap: int = 0
+    stopped: str = ""
+
+
+def nothing_watched(_process: int) -> str:
+    return ""
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float,
+    max_chars: int,
+    spill: Path,
+    watch: Watch = nothing_watched,
+    contained: bool = False,
+) -> Finished:
+    """Run a program without standard input and wait for it, `timeout` seconds at most.
+
+    Standard output and error come as one. Whatever it started is killed when it ends, also on an
+    exception such as Ctrl-C, which is passed on; `contained` says that nothing can outlive the
+    program itself. Raises OSError when it cannot be started.
+    """
+    token = secrets.token_hex(8)
+    output = Output()
+    start = time.monotonic()
+    done = threading.Event()
+    process = _start(argv, cwd, {**env, MARK: token})
+    try:
+        threading.Thread(target=_read, args=(process, output, done), daemon=True).start()
+        stopped, timed_out = _wait(process, done, start + timeout, watch)
+        if stopped or timed_out:
+            _terminate(process)
+    finally:
+        _kill(process, "" if contained else token)
+        done.wait(1)
+    seconds = time.monotonic() - start
+    code = None if stopped or timed_out else process.returncode
+    whole = output.text()
+    shown = excerpt(whole, max_chars)
+    if timed_out:
+        stopped = f"it took longer than {timeout:g} s"
+    spilled = _spill(spill, whole) if shown.gap else None
+    return Finished(code, shown.text, seconds, output.total, timed_out, spilled, shown.gap, stopped)
+
+
+def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    windows = os.name == "nt"
+    process = subprocess.Popen(
+        list(argv),
+        cwd=cwd,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=not windows,
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) if windows else 0,
+    )
+    if hasattr(os, "setpriority"):
+        with contextlib.suppress(OSError):
+            own = os.getpriority(os.PRIO_PROCESS, 0)
+            os.setpriority(os.PRIO_PROCESS, process.pid, own + NICENESS)
+    return process
+
+
+def _read(process: subprocess.Popen[bytes], output: Output, done: threading.Event) -> None:
+    """All that comes, in a thread of its own: Windows cannot wait for a pipe in another way."""
+    assert process.stdout is not None  # noqa: S101  it was asked for
+    with contextlib.suppress(OSError, ValueError), process.stdout as pipe:
+        while data := os.read(pipe.fileno(), 65_536):
+            output.feed(data)
+    done.set()
+
+
+def _wait(
+    process: subprocess.Popen[bytes], done: threading.Event, deadline: float, watch: Watch
+) -> tuple[str, bool]:
+    """Why to stop the program ("" when it has ended), and whether its time is up. The end of its
+    output wakes at once; one that only closed its output is looked at every tick."""
+    while not done.wait(TICK_SECONDS) and process.poll() is None:
+        stopped = watch(process.pid)
+        if stopped or time.monotonic() > deadline:
+            return stopped, not stopped
+    while True:
+        try:
+            process.wait(TICK_SECONDS)
+        except subprocess.TimeoutExpired:
+            stopped = watch(process.pid)
+            if stopped or time.monotonic() > deadline:
+                return stopped, not stopped
+        else:
+            return "", False
+
+
+def _terminate(process: subprocess.Popen[bytes]) -> None:
+    """Ask the group to end, for programs that tidy up."""
+    if os.name == "nt":
+        return
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE_SECONDS)
+
+
+def _kill(process: subprocess.Popen[bytes], token: str) -> None:
+    """End the program with all it has started: its group, and on Linux what left the group. Windows
+    knows what a program has started only while that runs itself."""
+    if os.name == "nt":
+        if process.poll() is None:
+            subprocess.run(
+                ["taskkill", "/T", "/F", "/PID", str(process.pid)],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+            )
+            process.kill()
+        process.wait()
+        return
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    until = time.monotonic() + 2
+    while token and (left := marked(process.pid, f"{MARK}={token}")) and time.monotonic() < until:
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
+
+
+def _spill(folder: Path, text: str) -> Path:
+    """Keep the whole of an output in a file of the given folder, readable by the user only."""
+    path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}.txt"
+    write_text(path, text)
+    if os.name != "nt":
+        path.chmod(0o600)
+    for old in sorted(folder.glob("*.txt"))[:-MOST_SPILLED]:
+        with contextlib.suppress(OSError):
+            old.unlink()
+    return path

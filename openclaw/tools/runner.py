@@ -1,0 +1,157 @@
+"""Runs a command over the home: confined where that is possible, its traces noticed, its end told
+in few words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from openclaw.files.home import Home
+from openclaw.safety.hidden import strip
+from openclaw.safety.learned import Learned
+from openclaw.shapes import Ledger, ToolProblem
+from openclaw.tools import sandbox
+from openclaw.tools.cgroup import group, joined
+from openclaw.tools.changes import MOST_CHANGES, Look, changed, disarm, look
+from openclaw.tools.environment import environment
+from openclaw.tools.limits import Limits, Watch, limited
+from openclaw.tools.paths import SPILL
+from openclaw.tools.process import Finished, run
+from openclaw.tools.results import as_data
+
+TIMEOUT_SECONDS = 30.0
+MAX_CHARS = 6_000
+SHOWN_CHANGES = 5
+
+_NO_NETWORK = ("could not resolve", "name resolution", "network is unreachable", "not known")
+_FIXED = "skills, sessions, settings, git data and the agent's own files cannot be changed here"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A program to run. `reads` says that it is known to do nothing but read the home; `shown` are
+    files elsewhere that it needs (place outside, place in the sandbox)."""
+
+    argv: tuple[str, ...]
+    name: str
+    reads: bool = False
+    shown: tuple[tuple[Path, str], ...] = ()
+
+
+@dataclass(slots=True)
+class Runner:
+    """Runs over one home. `timeout` in seconds; `env` names variables that are handed on;
+    `network` lets commands into the network, though not once untrusted text was read.
+    `unconfined` says why there is no sandbox, None when there is one."""
+
+    home: Home
+    ledger: Ledger
+    timeout: float = TIMEOUT_SECONDS
+    env: tuple[str, ...] = ()
+    network: bool = False
+    unconfined: Callable[[], str | None] = sandbox.available
+    limits: Limits = Limits()
+    _last: Look | None = field(default=None, init=False)
+
+    def run(self, order: Order) -> str:
+        """Run it and tell how it ended. Raises ToolProblem when it cannot be started."""
+        confined = self.unconfined() is None
+        before = look(self.home, self._last, texts=not order.reads)
+        room = sandbox.Room(
+            self.home,
+            read_only=order.reads,
+            keep_memory=self.ledger.tainted,
+            network=self.network and not order.reads and not self.ledger.tainted,
+            hidden=tuple(before.secret),
+            shown=order.shown,
+        )
+        names: list[str] = []
+        try:
+            finished = self._finished(order, room, confined)
+            self.ledger.exit = finished.code
+        finally:
+            if not order.reads:
+                names = self._notice(before)
+        offline = confined and not room.network
+        printed = strip(finished.text)
+        if printed.strip() and not (order.reads or offline):  # anybody may have written it
+            printed = self._foreign(printed, f"command: {order.name}", finished)
+        return told(replace(finished, text=printed), self.home, offline, names)
+
+    def _finished(self, order: Order, room: sandbox.Room, confined: bool) -> Finished:
+        argv: Sequence[str] = order.argv
+        if os.name == "posix":
+            argv = limited(argv, self.limits, own_users=confined)
+        if confined:
+            argv = sandbox.wrap(argv, room)
+        root = Path(os.path.realpath(self.home.root))
+        env = environment(
+            self.home, os.environ, named=self.env, confined=confined, reading=order.reads
+        )
+        try:
+            with (
+                sandbox.placeholders(room) if confined else nullcontext(),
+                group(self.limits.processes) as made,
+            ):
+                return run(
+                    joined(argv, made),
+                    cwd=root,
+                    env=env,
+                    timeout=self.timeout,
+                    max_chars=MAX_CHARS,
+                    spill=root / SPILL,
+                    watch=Watch(self.limits, root),
+                    contained=confined,
+                )
+        except (OSError, ValueError) as error:  # too long, or a NUL in it
+            raise ToolProblem(f"It could not be started: {error}.") from error
+
+    def _foreign(self, printed: str, source: str, finished: Finished) -> str:
+        """What a command printed, as data; the file with the whole of it counts as that too."""
+        if finished.spilled:
+            Learned(self.home).note(self.home.relative(finished.spilled), source)
+        return as_data(printed, source, self.ledger, 2 * MAX_CHARS)
+
+    def _notice(self, before: Look) -> list[str]:
+        """Write the changed files into the ledger; at most 200, the receipt is for people."""
+        after = look(self.home, before)
+        disarm(after)
+        self._last = after
+        names = changed(before, after)
+        for name, text in list(names.items())[:MOST_CHANGES]:
+            self.ledger.before.setdefault(name, text)
+        return list(names)
+
+
+def told(finished: Finished, home: Home, offline: bool, names: Sequence[str]) -> str:
+    """How a command ended, what it printed and changed, and what to do about the rest."""
+    if finished.code is None:
+        head = f"Stopped after {finished.seconds:.0f} s: {finished.stopped}."
+    elif finished.code < 0:
+        head = f"Ended by signal {-finished.code}."
+    else:
+        head = f"Exit code {finished.code}."
+    lines = [head if finished.text.strip() else f"{head} It printed nothing."]
+    if finished.text.strip():
+        lines.append(finished.text.rstrip("\n"))
+    if finished.spilled:
+        path = home.relative(finished.spilled)
+        lines.append(f"[All of it: read_file {path}, for the rest from_line {finished.gap}]")
+    if names:
+        more = f" and {len(names) - SHOWN_CHANGES} more" if len(names) > SHOWN_CHANGES else ""
+        lines.append(f"[Changed: {', '.join(names[:SHOWN_CHANGES])}{more}]")
+    if finished.code != 0 and offline:
+        lines += _hints(finished.text)
+    return "\n".join(lines)
+
+
+def _hints(text: str) -> list[str]:
+    folded, hints = text.casefold(), []
+    if "read-only file system" in folded:
+        hints.append(f"[Outside the home nothing can be written; {_FIXED}]")
+    if any(word in folded for word in _NO_NETWORK):
+        hints.append("[Commands have no network; fetch_url reads a page]")
+    return hints

@@ -1,0 +1,227 @@
+"""Puts a command into bubblewrap, where it sees the home, the system's programs and nothing else.
+
+What the home holds for the agent's own guidance (SOUL.md, skills, settings, git's hooks) is there
+but cannot be changed; `.openclaw/` with the secrets is not there, except long outputs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from openclaw.files.home import Home
+from openclaw.tools.paths import SPILL, program_folders
+
+PROBE_SECONDS = 10.0
+TMP_BYTES = 512 << 20
+FIXED_FOLDERS = (".git", "skills", "sessions")
+FIXED_FILES = (
+    "openclaw.yaml",
+    "workspace/SOUL.md",
+    "workspace/AGENTS.md",
+    "workspace/USER.md",
+    "workspace/IDENTITY.md",
+    "workspace/TOOLS.md",
+    "workspace/HEARTBEAT.md",
+)
+SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+PROGRAMS = ("/usr", "/nix/store", "/run/current-system/sw")
+# Neither users nor hosts nor keys: what programs need to start and to tell the time, and with the
+# network to find names and check TLS. Each mount costs about a third of a millisecond.
+ETC = ("alternatives", "ld.so.cache", "localtime", "os-release")
+ETC_NETWORK = (
+    "ca-certificates", "crypto-policies", "gai.conf", "host.conf", "hosts", "nsswitch.conf",
+    "pki/ca-trust/extracted", "pki/tls/certs", "resolv.conf", "services", "ssl/certs",
+    "ssl/openssl.cnf", "static/ssl",
+)  # fmt: skip
+UNSHARE = ("--unshare-user", "--unshare-all", "--disable-userns")
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a command may do in there. `hidden` are files and folders of the home that it does not
+    see, `shown` are files elsewhere (place outside, place inside) that it may read."""
+
+    home: Home
+    read_only: bool = False
+    keep_memory: bool = False
+    network: bool = False
+    hidden: tuple[Path, ...] = ()
+    shown: tuple[tuple[Path, str], ...] = ()
+
+
+def available() -> str | None:
+    """Why there is no sandbox on this machine, None when there is one; tried once a process."""
+    return _probed()[0]
+
+
+def forget() -> None:
+    """Try again at the next question: bubblewrap may have come or gone."""
+    _probed.cache_clear()
+
+
+def wrap(argv: Sequence[str], room: Room) -> list[str]:
+    """The command line that runs `argv` in the sandbox, in the home's folder.
+
+    While it runs, `placeholders` must stand in the home.
+    """
+    root = os.path.realpath(room.home.root)
+    network = ("--share-net",) if room.network else ()
+    return [
+        *_probed()[1], *network, *_system(room.network), *_interpreter(root),
+        *_home(room, Path(root)), *_shown(room), "--remount-ro", "/", "--chdir", root, "--", *argv,
+    ]  # fmt: skip
+
+
+@contextlib.contextmanager
+def placeholders(room: Room) -> Iterator[None]:
+    """Empty files and folders stand where a fixed one is missing: only what exists can be fixed.
+    They are taken away again; after a crash an empty one stays, which says nothing."""
+    made: list[Path] = []
+    try:
+        if not room.read_only:
+            root = Path(os.path.realpath(room.home.root))
+            for name in ("workspace", "memory", *FIXED_FOLDERS):
+                made += _folder(root / name)
+            for name in FIXED_FILES:
+                made += _file(root / name)
+        yield
+    finally:
+        for path in reversed(made):
+            with contextlib.suppress(OSError):
+                if path.is_dir():
+                    path.rmdir()
+                elif path.stat().st_size == 0:
+                    path.unlink()
+
+
+def _folder(path: Path) -> list[Path]:
+    try:
+        path.mkdir()
+    except OSError:
+        return []
+    return [path]
+
+
+def _file(path: Path) -> list[Path]:
+    try:
+        path.open("xb").close()
+    except OSError:
+        return []
+    return [path]
+
+
+# -------- the parts of a command line; what comes later lies over what came before
+
+
+def _system(network: bool) -> list[str]:
+    words = ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "openclaw"]
+    for folder in PROGRAMS:
+        words += _same(Path(folder))
+    for name in (*SYSTEM, *(f"/etc/{name}" for name in (*ETC, *(ETC_NETWORK if network else ())))):
+        words += _same(Path(name))
+    words += ["--proc", "/proc", "--dev", "/dev"]
+    for folder in ("/tmp", "/dev/shm"):  # noqa: S108  the sandbox's own
+        words += ["--size", str(TMP_BYTES), "--tmpfs", folder]
+    return words
+
+
+def _same(path: Path) -> list[str]:
+    """A part of the system at its own place; a link below /usr stays one, which is quicker."""
+    if path.is_symlink() and Path(os.path.realpath(path)).is_relative_to("/usr"):
+        return ["--symlink", str(path.readlink()), str(path)]
+    return ["--ro-bind", str(path), str(path)] if path.exists() else []
+
+
+def _interpreter(root: str) -> list[str]:
+    """The Python that runs this program, for `run_python`. A folder that holds the home is not
+    shown: other things lie there too."""
+    words = []
+    for prefix in dict.fromkeys((sys.base_prefix, sys.prefix)):
+        real = os.path.realpath(prefix)
+        if not (Path(root).is_relative_to(real) or Path(real).is_relative_to("/usr")):
+            for place in dict.fromkeys((real, prefix)):
+                words += ["--ro-bind-try", real, place]
+    return words
+
+
+def _home(room: Room, root: Path) -> list[str]:
+    if room.read_only:
+        words = ["--ro-bind", str(root), str(root)]
+    else:
+        words = ["--bind", str(root), str(root), *_fixed(room, root)]
+    private = root / ".openclaw"
+    if private.is_dir() or not room.read_only:
+        words += ["--tmpfs", str(private)]
+        spill = str(root / SPILL)
+        words += ["--ro-bind-try", spill, spill, "--remount-ro", str(private)]
+    for path in room.hidden:
+        if path.is_dir():
+            words += ["--tmpfs", str(path), "--remount-ro", str(path)]
+        else:
+            words += ["--ro-bind", "/dev/null", str(path)]
+    return words
+
+
+def _fixed(room: Room, root: Path) -> list[str]:
+    """What cannot be changed. The folders above it are mounts too: one cannot be renamed away."""
+    fixed = [root / name for name in (*FIXED_FOLDERS, *FIXED_FILES)]
+    fixed += [path for path in program_folders() if path.is_relative_to(root) and path != root]
+    fixed += [root / "memory"] if room.keep_memory else []
+    held = {folder for path in fixed for folder in path.parents if root in folder.parents}
+    # A link cannot be covered by a mount, so the folder that it lies in is read-only as a whole.
+    linked = {path.parent for path in (*fixed, *held) if path.is_symlink()}
+    words = []
+    for folder in sorted(held - linked - set(fixed)):
+        words += ["--bind", str(folder), str(folder)]
+    for path in sorted({*fixed, *linked} - {root}):
+        if not path.is_symlink():
+            words += ["--ro-bind-try", str(path), str(path)]
+    return [*words, "--remount-ro", str(root)] if root in linked else words
+
+
+def _shown(room: Room) -> list[str]:
+    return [word for out, place in room.shown for word in ("--ro-bind", str(out), place)]
+
+
+# -------- whether it works here
+
+
+@cache
+def _probed() -> tuple[str | None, tuple[str, ...]]:
+    """Why there is no sandbox, and the first words of its command line."""
+    if sys.platform != "linux":
+        return "there is no sandbox on this system", ()
+    program = shutil.which("bwrap")
+    if program is None or not Path(program).is_absolute():
+        return "bubblewrap is not installed", ()
+    reason = ""
+    for flags in (UNSHARE, UNSHARE[:-1]):  # before bubblewrap 0.8 there is no --disable-userns
+        reason = _tried((program, *flags))
+        if not reason:
+            return None, (program, *flags)
+    return f"bubblewrap does not work here ({reason})", ()
+
+
+def _tried(words: Sequence[str]) -> str:
+    """What is wrong with these first words, "" when a command runs in the sandbox."""
+    try:
+        done = subprocess.run(
+            [*words, *_system(network=False), "--", "/bin/sh", "-c", ":"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+            env={},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return type(error).__name__
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return (lines or [f"exit code {done.returncode}"])[0] if done.returncode else ""

@@ -1,0 +1,134 @@
+"""Commands and Python code as tools."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from openclaw.errors import OpenclawError
+from openclaw.files.home import Home
+from openclaw.files.text import read_text
+from openclaw.safety.vault import Vault
+from openclaw.shapes import Action, ToolProblem
+from openclaw.tools.runner import Order, Runner
+from openclaw.tools.toolbox import Form, Tool, tool
+
+SCRIPT = "/tmp/script.py"  # noqa: S108  in the sandbox, whose /tmp is its own
+NAME = "script.py"
+MOST_LOOKED_AT = 50
+MOST_BYTES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class ShellTools:
+    """The tools that run programs. The vault learns the secrets of what a line reads unasked, so
+    that they are known again when they come out backwards or in base64."""
+
+    runner: Runner
+    vault: Vault | None = None
+
+    def tools(self) -> list[Tool]:
+        forms = (Form("run", arguments=("command",)), Form("read", arguments=("command",)))
+        return [
+            tool(self.run_shell, forms=forms, action=self._shell_action, masks="code"),
+            tool(self.run_python, effect="run", action=self._python_action, masks="code"),
+        ]
+
+    def run_shell(self, command: str) -> str:
+        """Run a shell command in the home folder.
+
+        Its paths are those of the file tools, for example workspace/notes.md.
+        """
+        line = command.strip()
+        if not line or "\0" in line:
+            raise ToolProblem("command is empty: give a command line, for example: ls workspace")
+        reads = self._reads(line)
+        if self.vault and reads:
+            for text in files_read(line, self.runner.home):
+                self.vault.mask(text)
+        return self.runner.run(Order(shell(line), line.split()[0][:40], reads))
+
+    def run_python(self, code: str) -> str:
+        """Run Python code in the home folder; print what is wanted."""
+        if not code.strip():
+            raise ToolProblem("code is empty: give Python code that prints its result.")
+        with tempfile.TemporaryDirectory(prefix="openclaw-") as folder:
+            script = Path(folder, NAME)
+            script.write_text(code, encoding="utf-8", errors="replace")
+            place = SCRIPT if self.runner.unconfined() is None else str(script)
+            argv = (sys.executable, "-I", "-X", "utf8", place)
+            return self.runner.run(Order(argv, "python", shown=((script, SCRIPT),)))
+
+    def _shell_action(self, arguments: Mapping[str, Any]) -> Action:
+        line = str(arguments["command"]).strip()
+        return Action("run_shell", "read" if self._reads(line) else "run", line, self._warning())
+
+    def _python_action(self, arguments: Mapping[str, Any]) -> Action:
+        return Action("run_python", "run", text=self._warning())
+
+    def _reads(self, line: str) -> bool:
+        confined = self.runner.unconfined() is None
+        return reads(line, self.runner.home, confined=confined)
+
+    def _warning(self) -> str:
+        why = self.runner.unconfined()
+        return "" if why is None else f"without a sandbox: {why}"
+
+
+def shell(line: str) -> tuple[str, ...]:
+    """The program that runs a command line: bash, which small models write for, else sh."""
+    program = posix_shell()
+    if program is None:
+        return (os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c", line)
+    return (program, "-c", line)
+
+
+def posix_shell() -> str | None:
+    """bash or sh; on Windows not the one of its system folder, which starts a Linux."""
+    for name in ("bash", "sh"):
+        found = shutil.which(name)
+        if found and Path(found).is_absolute() and "system32" not in found.casefold():
+            return found
+    return None
+
+
+def reads(line: str, home: Home, *, confined: bool) -> bool:
+    """Whether a command line is known to do nothing but read what may be read of the home.
+
+    In the sandbox the rest is not there and nothing can be written, whatever a repository has git
+    do. cmd.exe takes a line in another way than it is read here, so that nothing is known there.
+    """
+    from openclaw.tools.commandline import read_line
+    from openclaw.tools.gitfolder import doubt
+    from openclaw.tools.reach import objection
+
+    if posix_shell() is None:
+        return False
+    root = Path(os.path.realpath(home.root))
+    git = (lambda _: "") if confined else (lambda folder: doubt(root / folder, root))
+    reading = read_line(line, home=str(root), git=git)
+    if not reading.safe or reading.elsewhere:
+        return False
+    return confined or not objection(home, reading)
+
+
+def files_read(line: str, home: Home) -> Iterator[str]:
+    """The texts of the files of the home that a line reads, of the first 50 that are not large."""
+    from openclaw.tools.commandline import read_line
+    from openclaw.tools.reach import names
+
+    root = os.path.realpath(home.root)
+    reading = read_line(line, home=root)
+    for name in islice(names(root, reading), MOST_LOOKED_AT):
+        path = Path(root, name)
+        with suppress(OSError, OpenclawError):
+            if path.is_file() and path.stat().st_size <= MOST_BYTES:
+                yield read_text(path)

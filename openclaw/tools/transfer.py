@@ -1,0 +1,193 @@
+"""Get a URL over HTTP, guarded and limited. Imports httpcore: import this module only lazily.
+
+httpcore and not httpx, which cannot be given a network backend: here it is the guard that connects.
+No proxy is used, also none of the environment: a proxy resolves the name itself, and the guard
+would not see where the connection goes.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import httpcore
+
+from openclaw.safety.address import Resolve, addresses, system_resolve
+from openclaw.safety.url import Url, allows, join
+from openclaw.shapes import ForeignProblem, ToolProblem
+from openclaw.tools.connection import Clock, Guard
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+HEADERS = {
+    "User-Agent": "Mozilla/5.0 (compatible; openclaw/0.1; personal agent)",
+    "Accept": "text/html,application/xhtml+xml,text/markdown,text/plain;q=0.9,*/*;q=0.8",
+    "Accept-Encoding": "gzip",
+    "Connection": "close",
+}
+
+
+@cache
+def trusting() -> ssl.SSLContext:
+    """The certificate authorities of the system, and certifi's where it has none. 40 ms, once."""
+    import certifi
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How pages are fetched. `allow` is the setting `web.allow_hosts`. `permit` is asked before
+    another host than the first is contacted and raises ToolProblem for a no; without it a redirect
+    to another host is told to the model, which may fetch it by a call of its own. `seconds` are for
+    all of it, names and redirects included; `most_bytes` are counted after unpacking."""
+
+    allow: tuple[str, ...] = ()
+    permit: Callable[[str], None] | None = None
+    resolve: Resolve = system_resolve
+    seconds: float = 15.0
+    most_bytes: int = 5_000_000
+    redirects: int = 5
+    tls: Callable[[], ssl.SSLContext] = trusting
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a server said in the end; header names in lower case, the body unpacked."""
+
+    url: Url
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def get(url: Url, way: Way) -> Reply:
+    """Fetch a URL, redirects followed. Raises ToolProblem for whatever stands against it."""
+    clock = Clock(way.seconds, url.host)
+    check_way(url, way)
+    seen = {url}
+    while True:
+        reply = _hop(url, way, clock)
+        location = reply.headers.get("location", "")
+        if reply.status not in REDIRECTS or not location:
+            return reply
+        target = join(url, location)
+        if target in seen:
+            raise ToolProblem(f"{url.host} redirects in a circle.")
+        if len(seen) > way.redirects:
+            raise ToolProblem(f"{url.host} redirects more than {way.redirects} times.")
+        check_redirect(url, target, way)
+        seen.add(target)
+        url = target
+
+
+def check_way(url: Url, way: Way) -> None:
+    """ToolProblem for a URL that is refused before any name is looked up.
+
+    Below 1024 only 80 and 443 are web servers; a request may be taken for an order by what else
+    listens there (mail, printers). Above there are many honest ones.
+    """
+    local = allows(way.allow, url)
+    if not local and url.port < 1024 and url.port not in (80, 443):
+        raise ToolProblem(f"Refused: port {url.port}. Only 80, 443 and those from 1024 on.")
+    if url.host == "localhost" or url.host.endswith(".localhost"):
+        addresses("127.0.0.1", url.port, way.resolve, local=local)
+    elif ":" in url.host or url.host.replace(".", "").isdigit():
+        addresses(url.host, url.port, way.resolve, local=local)
+
+
+def check_redirect(url: Url, target: Url, way: Way) -> None:
+    """ToolProblem for a redirect that is not followed."""
+    if url.scheme == "https" and target.scheme == "http":
+        raise ToolProblem(f"Refused: {url.host} redirects from https to http.")
+    if allows(way.allow, target) and not allows(way.allow, url):
+        # The user lets the agent go there; no page may send it there.
+        raise ToolProblem(f"Refused: {url.host} redirects to the local host {target.netloc}.")
+    check_way(target, way)
+    if site(url) == site(target):
+        return
+    if way.permit is None:
+        raise ForeignProblem(f"{url.host} redirects to another host. Fetch {target} instead.")
+    way.permit(target.host)
+
+
+def site(url: Url) -> str:
+    """The host, without the www. that many sites put before their name or take away."""
+    return url.host.removeprefix("www.")
+
+
+def _hop(url: Url, way: Way, clock: Clock) -> Reply:
+    """One request and its answer. The body of a redirect is not read."""
+    guard = Guard(way.resolve, clock, local=allows(way.allow, url))
+    address = httpcore.URL(scheme=url.scheme, host=url.host, port=url.port, target=url.target)
+    asked = [("Host", url.netloc), *HEADERS.items()]
+    tls = way.tls() if url.scheme == "https" else None
+    try:
+        with (
+            httpcore.ConnectionPool(ssl_context=tls, network_backend=guard) as pool,
+            pool.stream("GET", address, headers=asked) as response,
+        ):
+            headers = {
+                name.decode("latin-1").lower(): _value(value) for name, value in response.headers
+            }
+            redirected = response.status in REDIRECTS and "location" in headers
+            body = b"" if redirected else _body(response.iter_stream(), headers, url, way)
+            return Reply(url, response.status, headers, body)
+    except httpcore.TimeoutException:
+        raise clock.late() from None
+    except (httpcore.NetworkError, httpcore.ProtocolError, OSError, UnicodeError) as error:
+        raise _told(error, url) from error
+
+
+def _value(raw: bytes) -> str:
+    """A header's value: by the book Latin-1, in a Location often UTF-8."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _body(chunks: Iterable[bytes], headers: Mapping[str, str], url: Url, way: Way) -> bytes:
+    declared = headers.get("content-length", "")
+    large = ToolProblem(f"{url.host}: larger than {way.most_bytes / 1e6:g} MB; not fetched.")
+    if declared.isdigit() and int(declared[:18]) > way.most_bytes:
+        raise large
+    packing = headers.get("content-encoding", "").strip().lower()
+    if packing not in ("", "identity", "gzip", "x-gzip"):
+        raise ToolProblem(
+            f"{url.host} packs its answer as {packing[:30]}, which was not asked for."
+        )
+    unpack = zlib.decompressobj(31) if "gzip" in packing else None
+    body = bytearray()
+    for chunk in chunks:
+        try:
+            body += unpack.decompress(chunk, way.most_bytes + 1 - len(body)) if unpack else chunk
+        except zlib.error:
+            raise ToolProblem(f"{url.host} sends damaged gzip data.") from None
+        if len(body) > way.most_bytes:
+            raise large
+    return bytes(body)
+
+
+def _told(error: BaseException, url: Url) -> ToolProblem:
+    """What went wrong on the way, in a line."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
+        causes.append(cause)
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return ToolProblem(f"{url.host}: no valid certificate ({cause.verify_message}).")
+        if isinstance(cause, ssl.SSLError):
+            return ToolProblem(f"{url.host}: no secure connection ({cause.reason or cause}).")
+        if isinstance(cause, ConnectionRefusedError):
+            return ToolProblem(f"{url.netloc} refuses the connection.")
+        if isinstance(cause, httpcore.RemoteProtocolError):
+            return ToolProblem(f"{url.netloc} broke off or does not speak HTTP.")
+    if any(isinstance(cause, (socket.gaierror, UnicodeError)) for cause in causes):
+        return ToolProblem(f"There is no host {url.host}, or no network.")
+    return ToolProblem(f"{url.netloc} cannot be reached ({str(error)[:80]}).")

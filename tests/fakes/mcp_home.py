@@ -1,0 +1,70 @@
+"""Homes with MCP servers that are Python scripts beside this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from openclaw.config.servers import Server
+from openclaw.tools.mcp import McpServers
+from openclaw.tools.mcp_cache import read_cache
+from openclaw.tools.mcp_client import Door
+from openclaw.tools.mcp_start import Surroundings
+
+HERE = Path(__file__).parent
+
+
+def bare(how: str, *words: str, name: str = "bare", **more: Any) -> Server:
+    """A server that speaks bare JSON lines; it starts in a few hundredths of a second."""
+    args = ("-S", str(HERE / "bare_mcp_server.py"), how, *words)
+    return Server(name, command=sys.executable, args=args, **more)
+
+
+def real(name: str = "notes", **more: Any) -> Server:
+    """A server that is written with the SDK."""
+    path = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    args = (str(HERE / "mcp_server.py"),)
+    return Server(name, command=sys.executable, args=args, env=path, **more)
+
+
+def as_settings(*servers: Server) -> dict[str, Any]:
+    """The servers as openclaw.yaml would hold them."""
+    return {
+        server.name: {
+            "command": server.command,
+            "args": list(server.args),
+            "env": dict(server.env),
+            "trusted": server.trusted,
+        }
+        for server in servers
+    }
+
+
+@contextmanager
+def used(folder: Path, *servers: Server, seconds: float = 20.0) -> Iterator[McpServers]:
+    """The servers as the program uses them; all are ended in the end."""
+    around = Surroundings(folder, folder / "logs", os.environ)
+    cache = read_cache(folder / "mcp.json")
+    found = McpServers(servers, cache, lambda: Door(around, seconds))
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def listed(folder: Path, *tools: dict[str, Any]) -> str:
+    """A file with the tools that a bare server lists; its path."""
+    path = folder / "tools.json"
+    path.write_text(json.dumps(tools), "utf-8")
+    return str(path)
+
+
+def described(name: str, about: str = "", **properties: Any) -> dict[str, Any]:
+    """A tool as a server lists it, all arguments required."""
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return {"name": name, "description": about, "inputSchema": schema}

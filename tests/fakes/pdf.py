@@ -1,0 +1,32 @@
+"""PDF files for tests."""
+
+from __future__ import annotations
+
+import io
+
+
+def pdf(*pages: str, password: str = "") -> bytes:
+    """A PDF with a line of text on each page."""
+    from pypdf import PdfWriter
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+    writer = PdfWriter()
+    font = DictionaryObject(
+        {
+            NameObject("/Type"): NameObject("/Font"),
+            NameObject("/Subtype"): NameObject("/Type1"),
+            NameObject("/BaseFont"): NameObject("/Helvetica"),
+        }
+    )
+    for line in pages:
+        page = writer.add_blank_page(200, 200)
+        fonts = DictionaryObject({NameObject("/F1"): writer._add_object(font)})
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+        stream = DecodedStreamObject()
+        stream.set_data(f"BT /F1 12 Tf 10 100 Td ({line}) Tj ET".encode())
+        page[NameObject("/Contents")] = writer._add_object(stream)
+    if password:
+        writer.encrypt(password, algorithm="RC4-128")
+    target = io.BytesIO()
+    writer.write(target)
+    return target.getvalue()

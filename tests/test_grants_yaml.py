@@ -1,0 +1,181 @@
+"""Grants in openclaw.yaml: read leniently, added and dropped with all else as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw.app import App
+from openclaw.config import add_line, drop_line, load_settings, starter_text
+from openclaw.config.reading import read_values
+from openclaw.errors import UsageError
+from openclaw.files.home import Home
+from openclaw.tools.grants import Grant
+
+HOST = "2026-11-21 host docs.python.org"
+LOG = "2026-11-20 prefix git log"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    (tmp_path / "h" / "workspace").mkdir(parents=True)
+    return Home(tmp_path / "h")
+
+
+def written(home: Home, text: str) -> Home:
+    home.settings.write_bytes(text.encode())
+    return home
+
+
+def text_of(home: Home) -> str:
+    return home.settings.read_bytes().decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", f"grants:\n  - {HOST}\n"),
+        ("model: auto\n", f"model: auto\ngrants:\n  - {HOST}\n"),
+        ("grants:\n", f"grants:\n  - {HOST}\n"),
+        ("grants: []\n", f"grants:\n  - {HOST}\n"),
+        ("grants: []  # mine\n", f"grants:  # mine\n  - {HOST}\n"),
+        ("grants: null\nmodel: auto\n", f"grants:\n  - {HOST}\nmodel: auto\n"),
+        (f"grants:\n  - {LOG}\n", f"grants:\n  - {LOG}\n  - {HOST}\n"),
+        (f"grants:\n- {LOG}\nmodel: auto\n", f"grants:\n- {LOG}\n- {HOST}\nmodel: auto\n"),
+        (
+            f"grants:\n    # work\n    - {LOG}  # daily\n# end\n",
+            f"grants:\n    # work\n    - {LOG}  # daily\n    - {HOST}\n# end\n",
+        ),
+        (f"grants:\r\n  - {LOG}\r\n", f"grants:\r\n  - {LOG}\r\n  - {HOST}\r\n"),
+        (
+            "# grants: []  # x\nmodel: auto\n",
+            f"# grants: []  # x\ngrants:\n  - {HOST}\nmodel: auto\n",
+        ),
+        ("index:\n  sessions: true\n", f"index:\n  sessions: true\ngrants:\n  - {HOST}\n"),
+        (f"grants: [{LOG}]\n", f'grants: ["{LOG}", "{HOST}"]\n'),
+        ("grants:\n  - oops\n", f"grants:\n  - oops\n  - {HOST}\n"),
+    ],
+)
+def test_a_grant_is_added_on_a_line_of_its_own(home: Home, before: str, after: str) -> None:
+    add_line(written(home, before), "grants", HOST)
+    assert text_of(home) == after
+    assert load_settings(home).grants[-1] == HOST
+
+
+@pytest.mark.parametrize(
+    ("before", "number", "after"),
+    [
+        (f"grants:\n  - {LOG}\n  - {HOST}\n", 0, f"grants:\n  - {HOST}\n"),
+        (f"grants:\n  - {LOG}\n  - {HOST}\n", 1, f"grants:\n  - {LOG}\n"),
+        (f"a: 1\ngrants:\n  - {HOST}\nmodel: auto\n", 0, None),
+        (f"grants:\n  - {HOST}\nmodel: auto\n", 0, "grants: []\nmodel: auto\n"),
+        (f"grants: [{LOG}, {HOST}]  # x\n", 0, f'grants: ["{HOST}"]  # x\n'),
+        (
+            f"grants:\n  # a\n  - {LOG}\n  # b\n  - {HOST}\n",
+            0,
+            f"grants:\n  # a\n  # b\n  - {HOST}\n",
+        ),
+        (f"grants:\n  - {{a: b}}\n  - {HOST}\n", 0, f"grants:\n  - {HOST}\n"),
+    ],
+)
+def test_a_grant_is_dropped_and_nothing_else(
+    home: Home, before: str, number: int, after: str | None
+) -> None:
+    written(home, before)
+    if after is None:
+        with pytest.raises(UsageError, match="unknown key 'a'"):
+            drop_line(home, "grants", number)
+        assert text_of(home) == before
+        return
+    drop_line(home, "grants", number)
+    assert text_of(home) == after
+
+
+@pytest.mark.parametrize("number", [-1, 1, 99])
+def test_what_is_not_there_is_not_dropped(home: Home, number: int) -> None:
+    written(home, f"grants:\n  - {HOST}\n")
+    with pytest.raises(UsageError, match="no entry"):
+        drop_line(home, "grants", number)
+
+
+def test_a_file_that_a_program_cannot_change_is_left_alone(home: Home) -> None:
+    before = "grants: &g\n  - 2026-11-21 command |\n   - x\nfallbacks: *g\n"
+    written(home, before)
+    with pytest.raises(UsageError, match="'grants' cannot be changed") as caught:
+        add_line(home, "grants", HOST)
+    assert str(home.settings) in caught.value.hint
+    assert text_of(home) == before
+
+
+def test_the_starter_takes_a_grant_below_its_commented_default(home: Home) -> None:
+    written(home, starter_text())
+    add_line(home, "grants", HOST)
+    rows = text_of(home).splitlines()
+    at = rows.index("grants:")
+    assert rows[at - 1].startswith("# grants: []") and rows[at + 1] == f"  - {HOST}"
+    assert [row for row in rows if row not in ("grants:", f"  - {HOST}")] == (
+        starter_text().splitlines()
+    )
+    drop_line(home, "grants", 0)
+    assert load_settings(home).grants == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "grants:\n  - 2026-11-21 command echo a: b\n  - 2026-11-21 host a.test\n",
+        "grants:\n  - [x]\n  - 2026-11-21 host a.test\n",
+        "grants:\n  - 2026-13-45\n  - 2026-11-21 host a.test\n",
+        "grants:\n  -\n  - 2026-11-21 host a.test\n",
+        "grants:\n  - true\n  - 2026-11-21 host a.test\n",
+    ],
+)
+def test_one_damaged_line_is_a_notice_and_the_others_count(home: Home, text: str) -> None:
+    app = App.open(home, load_settings(written(home, text)))
+    assert app.grants == [Grant("host", "a.test", "2026-11-21")]
+    assert len(app.notices) == 1 and "openclaw.yaml" in app.notices[0]
+
+
+@pytest.mark.parametrize("text", ["grants: yes\n", "grants: {a: b}\n"])
+def test_what_is_no_list_at_all_is_told_with_its_line(home: Home, text: str) -> None:
+    with pytest.raises(UsageError, match="line 1: grants: expected a list of texts"):
+        load_settings(written(home, text))
+
+
+def test_a_lasting_grant_of_a_talk_is_written_with_the_day_and_counts_at_once(home: Home) -> None:
+    app = App.open(written(home, "mode: ask\n"), load_settings(home))
+    app.grant(Grant("host", "a.test"), lasting=False)
+    app.grant(Grant("command", "echo 'a: b'"), lasting=True)
+    today = app.now().date().isoformat()
+    assert [str(grant) for grant in app.grants] == ["host a.test", f"{today} command echo 'a: b'"]
+    assert text_of(home) == f"mode: ask\ngrants:\n  - \"{today} command echo 'a: b'\"\n"
+    assert App.open(home, load_settings(home)).grants == app.grants[1:]
+
+
+LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=40)
+
+
+@given(lines=st.lists(LINES, max_size=5), new=LINES, crlf=st.booleans(), data=st.data())
+def test_any_text_comes_back_as_it_was_added(
+    tmp_path_factory: pytest.TempPathFactory,
+    lines: list[str],
+    new: str,
+    crlf: bool,
+    data: st.DataObject,
+) -> None:
+    root = tmp_path_factory.mktemp("home")
+    home = written(Home(root), "# top\nmodel: auto  # why\n" if not crlf else "model: auto\r\n")
+    for line in lines:
+        add_line(home, "grants", line)
+    add_line(home, "grants", new)
+    assert load_settings(home).grants == (*lines, new)
+    number = data.draw(st.integers(0, len(lines)))
+    assert drop_line(home, "grants", number) == (*lines, new)[number]
+    left = [*lines, new]
+    del left[number]
+    values = read_values(text_of(home))
+    assert values["grants"][0] == tuple(left)
+    assert values["model"][0] == "auto"

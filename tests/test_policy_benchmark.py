@@ -1,0 +1,27 @@
+"""benchmarks/policy.py measures real decisions, each in well under a millisecond."""
+
+from __future__ import annotations
+
+import re
+
+from benchmarks.policy import GRANTS, actions, decision_table, decisions, grants, sandbox_table
+from openclaw.tools.sandbox import available
+
+
+def test_no_grant_of_the_benchmark_fits_so_that_each_is_looked_at() -> None:
+    made = grants(max(GRANTS))
+    assert len(made) == max(GRANTS)
+    assert not any(grant.covers(action) for grant in made for action in actions())
+
+
+def test_a_decision_takes_less_than_a_millisecond() -> None:
+    assert decisions(20, 400) > 1_000
+    assert decisions(20, 400, lines=True) > 300, "five times less than measured: others work too"
+
+
+def test_the_tables_have_a_row_for_each_case() -> None:
+    rows = decision_table(1, 50).splitlines()
+    assert len(rows) == 2 + 2 * len(GRANTS)
+    assert all(re.fullmatch(r"\| \d+ \| [^|]+ \| [\d,]+ \| \d+\.\d{3} \|", row) for row in rows[2:])
+    table = sandbox_table(1, 1)
+    assert (table.count("\n") == 4) == (available() is None)

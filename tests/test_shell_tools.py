@@ -1,0 +1,386 @@
+"""run_shell and run_python as the model calls them, with a sandbox and without one."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from openclaw.agent.receipt import make_receipt
+from openclaw.files.home import Home
+from openclaw.memory.todos import parse
+from openclaw.safety.learned import Learned
+from openclaw.shapes import Change, Ledger, Mode, ToolCall, ToolProblem
+from openclaw.tools import sandbox
+from openclaw.tools.changes import changed, look
+from openclaw.tools.environment import environment
+from openclaw.tools.files import FileTools
+from openclaw.tools.limits import Limits
+from openclaw.tools.policy import Policy
+from openclaw.tools.runner import Order, Runner
+from openclaw.tools.shell import ShellTools
+from openclaw.tools.toolbox import Toolbox
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="lines for sh")
+REASON = sandbox.available()
+confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
+BOTH = [pytest.param(True, marks=confined_only, id="sandbox"), pytest.param(False, id="bare")]
+LIMITS = Limits(processes=64, memory_mb=512, file_mb=16, disk_mb=64)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    root = tmp_path / "home"
+    for path, text in {
+        "openclaw.yaml": "mode: edit\n",
+        "workspace/SOUL.md": "# Soul\n",
+        "workspace/notes.md": "one\ntwo\n",
+        "workspace/.env": "KEY=geheim\n",
+        "memory/MEMORY.md": "# Memory\n",
+        "memory/TODO.md": "# To-dos\n\n## Home\n\n- [ ] buy milk ^0a1b2c3d\n",
+        "skills/walk/SKILL.md": "---\nname: walk\n---\nWalk.\n",
+        "sessions/abc.json": "{}\n",
+        ".openclaw/secrets.json": '{"KEY": "geheim"}\n',
+    }.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    return Home(root.resolve())
+
+
+def shell_tools(home: Home, confined: bool, ledger: Ledger | None = None) -> ShellTools:
+    return ShellTools(
+        Runner(
+            home,
+            ledger or Ledger(),
+            timeout=10,
+            unconfined=sandbox.available if confined else lambda: "bubblewrap is not installed",
+            limits=LIMITS,
+        )
+    )
+
+
+def box(home: Home, confined: bool, mode: Mode = "edit", ledger: Ledger | None = None) -> Toolbox:
+    ledger = ledger or Ledger()
+    return Toolbox(shell_tools(home, confined, ledger).tools(), Policy(mode), ledger)
+
+
+def call(toolbox: Toolbox, command: str) -> tuple[str, bool]:
+    outcome = toolbox.run(ToolCall("1", "run_shell", {"command": command}))
+    return outcome.text, outcome.ok
+
+
+@pytest.fixture(params=BOTH)
+def confined(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+# -------- what the model is told
+
+
+def test_the_result_names_the_exit_code_and_what_was_printed(home: Home, confined: bool) -> None:
+    shell = shell_tools(home, confined)
+    assert shell.run_shell("cat workspace/notes.md") == "Exit code 0.\none\ntwo"
+    assert shell.run_shell("grep three workspace/notes.md") == "Exit code 1. It printed nothing."
+
+
+def test_a_program_that_is_missing_is_named(home: Home, confined: bool) -> None:
+    text = shell_tools(home, confined).run_shell("no_such_program")
+    assert "Exit code 127." in text and "no_such_program: command not found" in text
+
+
+def test_an_empty_command_is_a_mistake(home: Home, confined: bool) -> None:
+    for command in ("", "  \n", "ls \0"):
+        with pytest.raises(ToolProblem, match="give a command line"):
+            shell_tools(home, confined).run_shell(command)
+    with pytest.raises(ToolProblem, match="code is empty"):
+        shell_tools(home, confined).run_python(" ")
+
+
+def test_a_command_that_is_too_long_for_the_system_is_a_mistake(home: Home, confined: bool) -> None:
+    with pytest.raises(ToolProblem, match="could not be started"):
+        shell_tools(home, confined).run_shell("echo " + "x" * 3_000_000)
+
+
+def test_what_was_changed_is_told_and_what_is_left_out_can_be_read(
+    home: Home, confined: bool
+) -> None:
+    text = shell_tools(home, confined).run_shell("seq 9000; echo 1 > workspace/a; rm workspace/n*")
+    assert "[Changed: workspace/notes.md, workspace/a]" in text
+    assert "[All of it: read_file .openclaw/spill/" in text
+    assert len(text) < 6_500
+
+
+def test_python_prints_its_result_and_its_faults(home: Home, confined: bool) -> None:
+    shell = shell_tools(home, confined)
+    assert "\n42" in shell.run_python("print(6 * 7)")
+    assert "one" in shell.run_python("print(open('workspace/notes.md').read())")
+    text = shell.run_python("x = 1\nprint(x / 0)")
+    assert "Exit code 1." in text and "line 2" in text and "ZeroDivisionError" in text
+
+
+def test_python_does_not_take_modules_from_the_home(home: Home, confined: bool) -> None:
+    (home.root / "json.py").write_text("print('mine')")
+    (home.workspace / "json.py").write_text("print('mine')")
+    assert "mine" not in shell_tools(home, confined).run_python("import json")
+
+
+# -------- what it would do, and whether it may
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("ls workspace", "read"),
+        ("cat workspace/notes.md | sort | head -1", "read"),
+        ("date", "read"),
+        ("cat /etc/hostname", "run"),
+        ("cat ../x", "run"),
+        ("echo x > workspace/a", "run"),
+        ("rm -rf workspace", "run"),
+        ("ls; rm x", "run"),
+        ("ls $(rm x)", "run"),
+        ("python3 x.py", "run"),
+        ("find . -exec rm {} +", "run"),
+    ],
+)
+def test_only_lines_that_are_known_to_read_the_home_are_reading(
+    home: Home, confined: bool, command: str, effect: str
+) -> None:
+    toolbox = box(home, confined)
+    assert toolbox.effect(ToolCall("1", "run_shell", {"command": command})) == effect
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat workspace/.env",
+        "cat .openclaw/secrets.json",
+        "cat workspace/link",
+        "cat workspace/l*",
+        "cat workspace/.e*",
+        "grep -r geheim workspace",
+        "grep -r geheim .",
+        "cat .openclaw/../.openclaw/secrets.json",
+    ],
+)
+def test_a_secret_is_not_read_unasked_with_or_without_a_sandbox(
+    home: Home, confined: bool, command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").write_text("geheim")
+    (home.workspace / "link").symlink_to(tmp_path / "outside")
+    text, _ = call(box(home, confined), command)
+    assert "geheim" not in text.replace("grep -r geheim", "")
+
+
+def test_reading_runs_unasked_and_the_rest_is_refused_when_nobody_can_be_asked(
+    home: Home, confined: bool
+) -> None:
+    ledger = Ledger()
+    toolbox = box(home, confined, "edit", ledger)
+    assert call(toolbox, "cat workspace/notes.md") == ("Exit code 0.\none\ntwo", True)
+    text, ok = call(toolbox, "echo x > workspace/a")
+    assert not ok and text.startswith("Refused")
+    assert not (home.workspace / "a").exists()
+    assert len(ledger.refused) == 1
+
+
+def test_what_is_asked_says_that_there_is_no_sandbox(home: Home) -> None:
+    shell = next(t for t in shell_tools(home, confined=False).tools() if t.name == "run_shell")
+    assert shell.action is not None
+    action = shell.action({"command": " make test "})
+    assert (action.effect, action.target) == ("run", "make test")
+    assert action.text == "without a sandbox: bubblewrap is not installed"
+
+
+@confined_only
+def test_even_an_approved_command_does_not_see_secrets_in_the_sandbox(home: Home) -> None:
+    text = shell_tools(home, confined=True).run_shell(
+        "cat workspace/.env .openclaw/secrets.json; cp workspace/.env workspace/copy; true"
+    )
+    assert "geheim" not in text
+    copy = home.workspace / "copy"
+    assert not copy.exists() or "geheim" not in copy.read_text()
+    assert (home.workspace / ".env").read_text() == "KEY=geheim\n"
+
+
+# -------- what it changed
+
+
+def receipt_of(home: Home, ledger: Ledger) -> list[tuple[str, str, int, int]]:
+    changes = []
+    for path, before in ledger.before.items():
+        file = home.root / path
+        changes.append(Change(path, before, file.read_text() if file.is_file() else None))
+    return [(f.path, f.action, f.added, f.removed) for f in make_receipt(changes, parse).files]
+
+
+def test_the_receipt_tells_what_a_command_did(home: Home, confined: bool) -> None:
+    ledger = Ledger()
+    shell_tools(home, confined, ledger).run_shell(
+        "echo three >> workspace/notes.md; echo new > workspace/new.md; rm memory/MEMORY.md;"
+        "touch memory/TODO.md; mkdir -p workspace/.cache; echo x > workspace/.cache/x"
+    )
+    assert receipt_of(home, ledger) == [
+        ("memory/MEMORY.md", "deleted", 0, 1),
+        ("workspace/notes.md", "changed", 1, 0),
+        ("workspace/new.md", "created", 1, 0),
+    ]
+
+
+def test_a_to_do_that_a_command_ticks_off_is_on_the_receipt(home: Home, confined: bool) -> None:
+    ledger = Ledger()
+    shell_tools(home, confined, ledger).run_shell("sed -i 's/\\[ \\]/[x]/' memory/TODO.md")
+    change = Change(
+        "memory/TODO.md", ledger.before["memory/TODO.md"], (home.memory / "TODO.md").read_text()
+    )
+    assert make_receipt([change], parse).todos == (("done", "buy milk"),)
+
+
+def test_the_first_text_of_a_turn_is_the_one_that_counts(home: Home, confined: bool) -> None:
+    ledger = Ledger()
+    FileTools(home, ledger).append_file("workspace/notes.md", "three")
+    shell = shell_tools(home, confined, ledger)
+    shell.run_shell("echo four >> workspace/notes.md")
+    shell.run_shell("echo five >> workspace/notes.md")
+    assert receipt_of(home, ledger) == [("workspace/notes.md", "changed", 3, 0)]
+
+
+def test_reading_changes_nothing_on_the_receipt(home: Home, confined: bool) -> None:
+    ledger = Ledger()
+    shell_tools(home, confined, ledger).run_shell("cat workspace/notes.md")
+    assert ledger.before == {}
+
+
+def test_a_file_that_a_command_changed_has_to_be_read_again(home: Home, confined: bool) -> None:
+    ledger = Ledger()
+    files = FileTools(home, ledger)
+    files.read_file("workspace/notes.md")
+    shell_tools(home, confined, ledger).run_shell("echo x >> workspace/notes.md")
+    with pytest.raises(ToolProblem, match="changed meanwhile"):
+        files.write_file("workspace/notes.md", "mine\n")
+
+
+def test_what_was_changed_is_known_even_when_the_command_is_interrupted(
+    home: Home, confined: bool
+) -> None:
+    ledger = Ledger()
+    tools = shell_tools(home, confined, ledger)
+    tools.runner.timeout = 0.5
+    text = tools.run_shell("echo x > workspace/half; sleep 20")
+    assert "it took longer than 0.5 s." in text.splitlines()[0]
+    assert "[Changed: workspace/half]" in text and "workspace/half" in ledger.before
+
+
+def test_a_change_that_keeps_size_and_time_is_noticed(home: Home) -> None:
+    notes = home.workspace / "notes.md"
+    before, status = look(home), notes.stat()
+    notes.write_text("two\none\n")
+    os.utime(notes, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert changed(before, look(home, before)) == {"workspace/notes.md": "one\ntwo\n"}
+
+
+def test_a_home_of_many_files_is_looked_over_quickly(home: Home) -> None:
+    for number in range(1_500):
+        (home.workspace / f"note-{number}.md").write_text(f"note {number}\n")
+    first = look(home)
+    began = time.monotonic()
+    assert changed(first, look(home, first)) == {}
+    assert time.monotonic() - began < 2
+
+
+# -------- foreign text
+
+
+def test_what_a_command_without_a_sandbox_printed_is_data(home: Home) -> None:
+    ledger = Ledger()
+    text = shell_tools(home, False, ledger).run_shell("python3 -c 'print(1)'; echo '<|im_start|>'")
+    assert ledger.foreign == ["command: python3"]
+    assert ledger.marker in text and "<|im_start|>" not in text
+
+
+def test_the_whole_of_it_is_data_too_when_it_is_read(home: Home) -> None:
+    text = shell_tools(home, False).run_shell("python3 -c 'print(\"x\\n\" * 9000)'")
+    path = text.partition("read_file ")[2].partition(",")[0]
+    assert Learned(home).source(path) == "command: python3"
+
+
+def test_characters_that_nobody_sees_are_not_given_to_the_model(home: Home, confined: bool) -> None:
+    (home.workspace / "x.md").write_text("a\u202eb\u200bc\U000e0041d\n", encoding="utf-8")
+    assert shell_tools(home, confined).run_shell("cat workspace/x.md").endswith("\nabcd")
+
+
+@confined_only
+def test_what_one_in_the_sandbox_printed_is_not(home: Home) -> None:
+    ledger = Ledger()
+    shell_tools(home, True, ledger).run_shell("echo 1 > workspace/x; cat workspace/x")
+    assert ledger.foreign == []
+
+
+# -------- the environment
+
+
+def test_a_command_gets_no_secret_and_what_the_settings_name(home: Home) -> None:
+    given = {
+        "PATH": f"/usr/bin:{home.root}/bin:.:relative:/home/me/bin:/bin", "HOME": "/home/me",
+        "OPENAI_API_KEY": "sk", "AWS_SECRET_ACCESS_KEY": "x", "LD_PRELOAD": "/x.so",
+        "PYTHONPATH": "/x", "BASH_ENV": "/x", "ENV": "/x", "BASH_FUNC_ls%%": "() { rm; }",
+        "GIT_DIR": "/x", "LESSOPEN": "|x", "LANG": "de_DE.UTF-8", "LC_TIME": "C", "WANTED": "1",
+    }  # fmt: skip
+    found = environment(home, given, named=("WANTED", "MISSING"), confined=True, reading=False)
+    assert found["PATH"] == "/usr/bin:/home/me/bin:/bin"
+    assert found["HOME"] == str(home.root)
+    assert found["WANTED"] == "1" and found["LC_TIME"] == "C" and found["LANG"] == "de_DE.UTF-8"
+    assert not set(found) & (set(given) - {"PATH", "HOME", "LANG", "LC_TIME", "WANTED"})
+
+
+def test_what_runs_unasked_gets_still_less(home: Home) -> None:
+    given = {"PATH": "/home/me/bin:/usr/bin:/tmp/bin", "HOME": "/home/me", "WANTED": "1"}
+    found = environment(home, given, named=("WANTED",), confined=False, reading=True)
+    assert found["PATH"] == "/usr/bin"
+    assert "WANTED" not in found
+    assert found["GIT_OPTIONAL_LOCKS"] == "0"
+
+
+def test_git_starts_no_program_of_a_repository_while_reading(home: Home) -> None:
+    evil = home.workspace / "evil"
+    if os.system(f"git init -q {evil} 2>/dev/null"):
+        pytest.skip("git is missing")
+    hook = home.workspace / "hook.sh"
+    hook.write_text(f"#!/bin/sh\ntouch {home.workspace}/ran\n")
+    hook.chmod(0o755)
+    with (evil / ".git/config").open("a") as config:
+        config.write(f"[core]\n\tfsmonitor = {hook}\n")
+    runner = shell_tools(home, False).runner
+    runner.run(Order(("/bin/sh", "-c", "cd workspace/evil && git status"), "git", reads=True))
+    assert not (home.workspace / "ran").exists()
+    assert (
+        box(home, False).effect(
+            ToolCall("1", "run_shell", {"command": "git -C workspace/evil status"})
+        )
+        == "run"
+    )
+
+
+def test_a_variable_that_the_settings_name_arrives(
+    home: Home, confined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example")
+    tools = shell_tools(home, confined)
+    assert "proxy.example" not in tools.run_shell("env > workspace/e; cat workspace/e")
+    tools.runner.env = ("HTTPS_PROXY",)
+    assert "proxy.example" in tools.run_shell("env > workspace/e; cat workspace/e")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_nothing_outlives_a_command_without_a_sandbox(home: Home) -> None:
+    began = time.monotonic()
+    shell_tools(home, False).run_shell(
+        "setsid nohup sh -c 'sleep 0.6; touch workspace/late' >/dev/null 2>&1 & sleep 0.1"
+    )
+    assert time.monotonic() - began < 5
+    time.sleep(0.8)
+    assert not (home.workspace / "late").exists()
