@@ -14,6 +14,7 @@ from openclaw.skills.installed import installed
 from openclaw.skills.proposals import proposals
 from openclaw.tools.files import FileTools
 from openclaw.tools.policy import Policy
+from openclaw.tools.propose import ProposeTools
 from openclaw.tools.toolbox import Outcome, Toolbox
 
 TEXT = "---\nname: bake\ndescription: Bakes bread.\n---\n\nKnead it.\n"
@@ -88,3 +89,18 @@ def test_one_that_is_no_skill_is_not_accepted(home: Home) -> None:
     write(home, text="no frontmatter\n")
     assert review(home, "--accept", "bake") != 0
     assert [each.name for each in proposals(home)] == ["bake"]
+
+
+def test_a_proposal_may_be_made_by_name_and_is_listed_nowhere(home: Home) -> None:
+    files = FileTools(home, Ledger())
+    tools = Toolbox(ProposeTools(files).tools(), Policy("edit"), Ledger())
+    assert tools.lines() == "" and tools.specs() == () and tools.shapes(frozenset({"write"})) == []
+    given = {"name": "Water Plants!", "content": "1. Pour.\n", "description": 'Pours: "much"'}
+    told = tools.run(ToolCall("1", "propose_skill", given))
+    assert told.ok and "skills/.proposed/water-plants/SKILL.md" in told.text
+    assert tools.run(ToolCall("2", "propose_skill", {"name": "bake", "content": TEXT})).ok
+    assert "water-plants" not in names(home)
+    assert review(home, "--accept", "water-plants") == 0 and review(home, "--accept", "bake") == 0
+    assert {"water-plants", "bake"} <= names(home)
+    nothing = tools.run(ToolCall("3", "propose_skill", {"name": "../..", "content": "x"}))
+    assert not nothing.ok and "letters or digits" in nothing.text

@@ -93,7 +93,7 @@ def shared_out(
     none, with many these are all that come from servers."""
     if not served:
         return list(built_in), None
-    if len(built_in) + len(served) <= MOST_LISTED:
+    if sum(tool.listed for tool in built_in) + len(served) <= MOST_LISTED:
         return [*built_in, *served], None
     near = nearest(request, served)[:SHORTLIST]
     shortlist = Shortlist({tool.name: tool for tool in served}, near, nearest)

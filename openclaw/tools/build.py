@@ -11,6 +11,7 @@ from openclaw.tools.calculate import calculate
 from openclaw.tools.fetch import WebPages
 from openclaw.tools.files import FileTools
 from openclaw.tools.knowledge import KnowledgeTools, NoteStore, TodoStore
+from openclaw.tools.propose import ProposeTools
 from openclaw.tools.recall import RecallTools, Searcher
 from openclaw.tools.runner import Runner
 from openclaw.tools.seen import Seen
@@ -41,8 +42,9 @@ def build_tools(
     are no tools that search memory, without a runner none that run commands. `seen` is what the
     conversation has seen of the web."""
     seen = seen or Seen()
+    files = FileTools(home, ledger, vault)
     return [
-        *FileTools(home, ledger, vault).tools(),
+        *files.tools(),
         *(RecallTools(searcher).tools() if searcher else ()),
         *KnowledgeTools(home, ledger, todos, notes, origin).tools(),
         *SkillTools(skills, ledger).tools(),
@@ -50,4 +52,5 @@ def build_tools(
         *WebTools(ledger, region, results, search, seen).tools(),
         *WebPages(ledger, seen, allow_hosts).tools(),
         *(ShellTools(runner, vault).tools() if runner else ()),
+        *ProposeTools(files).tools(),
     ]

@@ -47,7 +47,8 @@ class Tool:
     effect of the form that fits. It may raise ToolProblem. `foreign` names where results come from
     when others have written them ("web"): they are data that gives no orders. `does` is what every
     call does where that is not what its form says, and `available` whether it can be called now.
-    `masks` says what becomes of the names of secrets in its arguments.
+    `masks` says what becomes of the names of secrets in its arguments. One that is not `listed` is
+    run when it is called, but no prompt tells of it.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Tool:
     does: Action | None = None
     available: Callable[[], bool] = lambda: True
     masks: Masks = "stay"
+    listed: bool = True
 
 
 def tool(

@@ -96,6 +96,7 @@ class Toolbox:
                 },
             }
             for tool in self._tools.values()
+            if tool.listed
         )
 
     def lines(self) -> str:
@@ -103,7 +104,7 @@ class Toolbox:
         return "\n".join(
             f"{signature_text(tool.name, tool.parameters)}: {tool.description}"
             for tool in self._tools.values()
-            if tool.forms
+            if tool.forms and tool.listed
         )
 
     def beside(self, *, native: bool) -> Sequence[str]:
@@ -120,7 +121,7 @@ class Toolbox:
         spent on a refusal is lost, but for the tools `asked` for, whose refusal is the answer."""
         shapes: list[dict[str, Any]] = []
         for each in self._callable():
-            if not allows(self._ledger.allowed, each.name):
+            if not each.listed or not allows(self._ledger.allowed, each.name):
                 continue
             legal = each.legal()
             for form in each.forms:
