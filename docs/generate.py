@@ -89,11 +89,16 @@ grants:
 | `tool` | this tool, where it names neither a command nor a host, and no file outside the home |
 
 Plain words have no quotes, pipes, redirections, variables or patterns, and start no second command.
-Options by which a harmless program writes elsewhere or starts another one (`--output`, `--exec`,
-`-c` and the like) are no plain words either.
+Options by which a harmless program writes elsewhere or takes what it runs from elsewhere
+(`--output`, `--exec`, `-c`, `make -f`, `npm --prefix`, `pytest -p` and the like) are no plain words
+either. A program that only starts another one (`bash`, `python3`, `sudo`, `env`) can be no prefix.
+
+`tool run_python` lets any code pass, so it counts only where there is a sandbox, and not after
+untrusted text was read.
 
 A grant turns a question into a yes. It never turns a no of the mode into one, and never covers the
 files of the rules *identity* and *lasting*. A line that cannot be read is left out and told.
+A line that is added or taken back elsewhere counts from the next turn of an open talk on.
 """
 ENVIRONMENT = """
 ## Environment

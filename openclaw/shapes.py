@@ -30,13 +30,14 @@ class Action:
 
     `target` is what a rule or a grant can name: a path relative to the home, an absolute path
     elsewhere, a whole command line, the host of a URL; "" when there is none of these. `text` is
-    shown with it (the URL).
+    shown with it (the URL), `code` a program that it runs.
     """
 
     tool: str
     effect: Effect
     target: str = ""
     text: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from openclaw.agent.events import ToolEnd
 from openclaw.cli.main import app as cli
 from openclaw.safety import audit
 from openclaw.safety.audit import ACTIONS, Audit, older, read_actions
 from openclaw.shapes import Deed
 from openclaw.tools.grants import read_grants
+from openclaw.tools.policy import Question
 from tests.fakes.talk import NOON, Talk, call, done, notices, talk
 
 TOKEN = "ghp_" + "a8Fk2LmQ9zXw4TbV7nRc1YpD6sHj3GuE0oKi"
@@ -133,6 +136,31 @@ def test_lines_that_are_none_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / ACTIONS
     path.write_bytes(b'{"tool": "a"}\n\xff\xfe\n[1]\n{"tool": \n{"tool": "b"}')
     assert [action["tool"] for action in read_actions(path, 9)] == ["a", "b"]
+
+
+def test_the_seconds_are_those_of_the_call_and_not_of_the_answer(it: Talk) -> None:
+    def slow(question: Question) -> str:
+        time.sleep(0.3)
+        return "once"
+
+    it.app.ask_user = slow
+    happened = it.say("Do.", call("append_file", path="workspace/SOUL.md", text="x\n"), "Done.")
+    (ended,) = (event for event in happened if isinstance(event, ToolEnd))
+    assert ended.ok and 0 < ended.seconds < 0.3
+    assert 0 < record(it)[0]["seconds"] < 0.3
+
+
+def test_what_cannot_be_masked_is_left_out_and_told(tmp_path: Path) -> None:
+    def fails(text: str) -> str:
+        if text == "curl x":
+            raise OSError("disk full")
+        return text
+
+    record = Audit(tmp_path / ACTIONS, mask=fails)
+    record.write(Deed("run_shell", target="curl x", by="user"))
+    (line,) = read_actions(tmp_path / ACTIONS, 9)
+    assert "target" not in line and line["by"] == "user"
+    assert record.trouble == "the record of actions was written without target: disk full"
 
 
 def test_a_line_stays_short_and_on_one_line(tmp_path: Path) -> None:

@@ -72,6 +72,11 @@ def test_a_text_is_taken_as_it_is_written(home: Home, written: str) -> None:
         ("window: 12\n", "line 1: window: expected a whole number of at least 1024, not '12'", ""),
         ("window: true\n", "line 1: window: expected a whole number", ""),
         ("window: 8192.5\n", "line 1: window: expected a whole number", ""),
+        (
+            "shell:\n  timeout: .inf\n",
+            "line 2: shell.timeout: expected a number of at least 1 and at most 3600, not '.inf'",
+            "",
+        ),
         ("temperature: warm\n", "expected a number of at least 0, not 'warm'", ""),
         ("protocol: xml\n", "protocol: expected auto, native or json, not 'xml'", ""),
         ("mode: all\n", "mode: expected read-only, ask, edit, full or null, not 'all'", ""),

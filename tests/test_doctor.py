@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.doctor import Check, examine
+from openclaw.cli.checks import Check
+from openclaw.cli.doctor import examine
 from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.errors import Damaged
@@ -54,6 +55,30 @@ def test_wrong_settings_are_a_fault_with_their_line(home: Home) -> None:
     found = checks(home)
     assert found["settings"].state == "fault" and "modell" in found["settings"].found
     assert "model" not in found and "git" in found
+
+
+def test_settings_that_can_never_take_effect_are_warnings(home: Home) -> None:
+    with home.settings.open("a", encoding="utf-8") as file:
+        file.write("grants: [nonsense, 2026-11-21 host a.test, 2026-11-21 tool run_shell]\n")
+        file.write('web: {allow_hosts: ["http://foo/", "foo/bar", "a b", "localhost:8080"]}\n')
+        file.write("mcp: {a: {}, b: {}, c: {url: nowhere}, d: {command: x, args: 1}}\n")
+    found = checks(home)
+    states = {found[name].state for name in ("grants", "web.allow_hosts", "mcp")}
+    assert states == {"warning"}
+    assert "'nonsense'" in found["grants"].found and "kind command" in found["grants"].found
+    assert "a.test" not in found["grants"].found
+    assert found["web.allow_hosts"].found.endswith(": http://foo/; foo/bar; a b")
+    assert "MCP server a" in found["mcp"].found and "and 1 more" in found["mcp"].found
+
+
+def test_settings_that_do_take_effect_are_ok(home: Home) -> None:
+    with home.settings.open("a", encoding="utf-8") as file:
+        file.write("grants: [2026-11-21 host a.test, 2026-11-21 tool run_python]\n")
+        file.write('web: {allow_hosts: ["localhost:8080", nas.lan, "[::1]:8000", 10.0.0.2]}\n')
+        file.write("mcp: {a: {command: x, disabled: true}}\n")
+    found = checks(home)
+    for name in ("grants", "web.allow_hosts", "mcp"):
+        assert found[name].state == "ok", found[name]
 
 
 def test_a_server_that_is_away_is_a_fault_that_leaves_with_4(home: Home, closed_port: int) -> None:

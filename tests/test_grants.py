@@ -30,7 +30,9 @@ from openclaw.tools.grants import Grant, make_grant, offers, read_grant, read_gr
         ("run", "git log; rm x", ["command git log; rm x"]),
         ("run", "git log --output=x", ["command git log --output=x"]),
         ("run", "git  log x", ["command git  log x"]),
-        ("run", "", []),
+        ("run", "python3.11 tool x", ["command python3.11 tool x"]),
+        ("run", "make test -C workspace", ["command make test -C workspace"]),
+        ("run", "", ["tool it"]),
         ("get", "Docs.Python.org.", ["host docs.python.org"]),
         ("send", "api.test", ["host api.test"]),
         ("get", "", ["tool it"]),
@@ -98,6 +100,14 @@ def test_a_host_is_written_down_in_one_spelling() -> None:
         ("2026-11-21 command make\u202etset", "a character that is not shown"),
         ("2026-11-21 command make\x1b[2K", "a character that is not shown"),
         (f"2026-11-21 command {'x' * 400}", "longer than 300"),
+        ("2026-11-21 prefix bash", "may start any other program"),
+        ("2026-11-21 prefix python3 -m http.server", "may start any other program"),
+        ("2026-11-21 prefix /usr/bin/python3.12", "may start any other program"),
+        ("2026-11-21 prefix sudo apt", "may start any other program"),
+        ("2026-11-21 prefix env", "may start any other program"),
+        ("2026-11-21 tool run_shell", "as kind command or prefix"),
+        ("2026-11-21 tool fetch_url", "as kind host"),
+        ("2026-11-21 tool web_search", "as kind host"),
         ("2026-11-21 tool a b", "one word"),
         ("2026-11-21 tool", "names no tool"),
     ],
@@ -108,7 +118,7 @@ def test_a_damaged_line_says_what_is_wrong_with_it(line: str, why: str) -> None:
 
 
 def test_one_damaged_line_leaves_the_others_as_they_are() -> None:
-    lines = ("2026-11-21 host a.test", "oops", "2026-11-22 tool web_search")
+    lines = ("2026-11-21 host a.test", "oops", "2026-11-22 tool run_python")
     grants, notices = read_grants(lines)
     assert [str(grant) for grant in grants] == [lines[0], lines[2]]
     assert len(notices) == 1 and "'oops'" in notices[0] and "openclaw.yaml" in notices[0]
@@ -121,6 +131,42 @@ def test_make_grant_refuses_what_read_grant_refuses() -> None:
 
 
 # -------- a prefix
+
+
+@pytest.mark.parametrize(
+    ("prefix", "line", "covered"),
+    [
+        ("make test", "make test -j4 -k", True),
+        ("make test", "make test -f workspace/evil.mk", False),
+        ("make test", "make test -kf workspace/evil.mk", False),
+        ("make test", "make test -C workspace", False),
+        ("make test", "make test -sCworkspace", False),
+        ("make test", "make test --file=workspace/evil.mk", False),
+        ("make test", "make test --makef workspace/evil.mk", False),
+        ("make test", "make test --dir workspace", False),
+        ("make test", "make test -E x", False),
+        ("cargo test", "cargo test --release", True),
+        ("cargo test", "cargo test --manifest-path workspace/Cargo.toml", False),
+        ("npm run", "npm run x", True),
+        ("npm run", "npm run x --prefix workspace", False),
+        ("npm run", "npm run x --script-shell=workspace/sh", False),
+        ("pytest -q", "pytest -q tests/test_a.py -x", True),
+        ("pytest -q", "pytest -q -p workspace.evil", False),
+        ("pytest -q", "pytest -qpworkspace.evil", False),
+        ("pytest -q", "pytest -q -xpworkspace.evil", False),
+        ("pytest -q", "pytest -q --rootdir workspace", False),
+        ("uv run", "uv run pytest -p workspace.evil", False),
+        ("git log", "git log -p --stat --pretty=oneline", True),
+        ("git", "git -C workspace log", False),
+        ("git", "git --git-dir=workspace/x log", False),
+        ("git", "git --work-tree workspace status", False),
+        ("go test", "go test -toolexec=workspace/x", False),
+    ],
+)
+def test_a_prefix_does_not_cover_what_names_another_script(
+    prefix: str, line: str, covered: bool
+) -> None:
+    assert make_grant("prefix", prefix).covers(Action("run_shell", "run", line)) == covered
 
 
 @given(rest=st.text(max_size=30))

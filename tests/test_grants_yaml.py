@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.app import App
-from openclaw.config import add_line, drop_line, load_settings, starter_text
+from openclaw.config import add_line, drop_line, load_settings, set_value, starter_text
 from openclaw.config.reading import read_values
 from openclaw.errors import UsageError
 from openclaw.files.home import Home
 from openclaw.tools.grants import Grant
+from tests.fakes.talk import call, done, notices, talk
 
 HOST = "2026-11-21 host docs.python.org"
 LOG = "2026-11-20 prefix git log"
@@ -66,39 +68,39 @@ def test_a_grant_is_added_on_a_line_of_its_own(home: Home, before: str, after: s
 
 
 @pytest.mark.parametrize(
-    ("before", "number", "after"),
+    ("before", "line", "after"),
     [
-        (f"grants:\n  - {LOG}\n  - {HOST}\n", 0, f"grants:\n  - {HOST}\n"),
-        (f"grants:\n  - {LOG}\n  - {HOST}\n", 1, f"grants:\n  - {LOG}\n"),
-        (f"a: 1\ngrants:\n  - {HOST}\nmodel: auto\n", 0, None),
-        (f"grants:\n  - {HOST}\nmodel: auto\n", 0, "grants: []\nmodel: auto\n"),
-        (f"grants: [{LOG}, {HOST}]  # x\n", 0, f'grants: ["{HOST}"]  # x\n'),
+        (f"grants:\n  - {LOG}\n  - {HOST}\n", LOG, f"grants:\n  - {HOST}\n"),
+        (f"grants:\n  - {LOG}\n  - {HOST}\n", HOST, f"grants:\n  - {LOG}\n"),
+        (f"a: 1\ngrants:\n  - {HOST}\nmodel: auto\n", HOST, None),
+        (f"grants:\n  - {HOST}\nmodel: auto\n", HOST, "grants: []\nmodel: auto\n"),
+        (f"grants: [{LOG}, {HOST}]  # x\n", LOG, f'grants: ["{HOST}"]  # x\n'),
         (
             f"grants:\n  # a\n  - {LOG}\n  # b\n  - {HOST}\n",
-            0,
+            LOG,
             f"grants:\n  # a\n  # b\n  - {HOST}\n",
         ),
-        (f"grants:\n  - {{a: b}}\n  - {HOST}\n", 0, f"grants:\n  - {HOST}\n"),
+        (f"grants:\n  - {{a: b}}\n  - {HOST}\n", "", f"grants:\n  - {HOST}\n"),
     ],
 )
 def test_a_grant_is_dropped_and_nothing_else(
-    home: Home, before: str, number: int, after: str | None
+    home: Home, before: str, line: str, after: str | None
 ) -> None:
     written(home, before)
     if after is None:
         with pytest.raises(UsageError, match="unknown key 'a'"):
-            drop_line(home, "grants", number)
+            drop_line(home, "grants", line)
         assert text_of(home) == before
         return
-    drop_line(home, "grants", number)
+    drop_line(home, "grants", line or load_settings(home).grants[0])
     assert text_of(home) == after
 
 
-@pytest.mark.parametrize("number", [-1, 1, 99])
-def test_what_is_not_there_is_not_dropped(home: Home, number: int) -> None:
+@pytest.mark.parametrize("line", [LOG, HOST[:-1], ""])
+def test_what_is_not_there_is_not_dropped(home: Home, line: str) -> None:
     written(home, f"grants:\n  - {HOST}\n")
     with pytest.raises(UsageError, match="no entry"):
-        drop_line(home, "grants", number)
+        drop_line(home, "grants", line)
 
 
 def test_a_file_that_a_program_cannot_change_is_left_alone(home: Home) -> None:
@@ -119,8 +121,22 @@ def test_the_starter_takes_a_grant_below_its_commented_default(home: Home) -> No
     assert [row for row in rows if row not in ("grants:", f"  - {HOST}")] == (
         starter_text().splitlines()
     )
-    drop_line(home, "grants", 0)
+    drop_line(home, "grants", HOST)
     assert load_settings(home).grants == ()
+
+
+def test_those_who_change_the_settings_at_the_same_time_wait_for_each_other(home: Home) -> None:
+    hosts = [f"2026-11-21 host h{number}.test" for number in range(8)]
+    written(home, "".join(["grants:\n", *(f"  - {LOG} {number}\n" for number in range(8))]))
+
+    def change(number: int) -> None:
+        add_line(home, "grants", hosts[number])
+        drop_line(home, "grants", f"{LOG} {number}")
+        set_value(home, "web.results", "2")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(change, range(8)))
+    assert sorted(load_settings(home).grants) == hosts
 
 
 @pytest.mark.parametrize(
@@ -155,6 +171,21 @@ def test_a_lasting_grant_of_a_talk_is_written_with_the_day_and_counts_at_once(ho
     assert App.open(home, load_settings(home)).grants == app.grants[1:]
 
 
+def test_a_grant_taken_back_elsewhere_counts_no_more_in_the_next_turn(tmp_path: Path) -> None:
+    it = talk(tmp_path / "h")
+    it.app.mode = "ask"
+    write = call("write_file", path="workspace/a.md", content="x")
+    add_line(it.app.home, "grants", "2026-11-21 tool write_file")
+    it.app.grant(Grant("host", "a.test"), lasting=False)
+    assert not done(it.say("Write.", write, "Written.")).refused
+    drop_line(it.app.home, "grants", "2026-11-21 tool write_file")
+    assert done(it.say("Write.", write, "No.")).refused
+    assert it.app.grants == [Grant("host", "a.test")]
+    it.app.home.settings.write_text("grants: {a: b}\n", encoding="utf-8")
+    assert "no lasting grant counts" in notices(it.say("Write.", write, "No."))
+    assert it.app.grants == [Grant("host", "a.test")]
+
+
 LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=40)
 
 
@@ -172,10 +203,10 @@ def test_any_text_comes_back_as_it_was_added(
         add_line(home, "grants", line)
     add_line(home, "grants", new)
     assert load_settings(home).grants == (*lines, new)
-    number = data.draw(st.integers(0, len(lines)))
-    assert drop_line(home, "grants", number) == (*lines, new)[number]
     left = [*lines, new]
-    del left[number]
+    line = data.draw(st.sampled_from(left))
+    drop_line(home, "grants", line)
+    left.remove(line)
     values = read_values(text_of(home))
     assert values["grants"][0] == tuple(left)
     assert values["model"][0] == "auto"

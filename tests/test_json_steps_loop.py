@@ -52,6 +52,17 @@ def tools(request: Request) -> set[str]:
 # -------- steps
 
 
+def test_a_native_call_without_text_is_a_step(it: Talk) -> None:
+    read = native_call("read_file", path="workspace/SOUL.md")
+    happened = it.say("What is in SOUL.md?", read, answer("A soul."))
+    assert "workspace/SOUL.md, lines" in results(happened)[0]
+    assert notices(happened) == ""
+    assert done(happened).answer == "A soul."
+    sent = it.requests[1].messages[-2]
+    assert sent.role == "assistant"
+    assert json.loads(sent.content) == {"tool": "read_file", "path": "workspace/SOUL.md"}
+
+
 def test_a_plain_answer_is_one_model_call(it: Talk) -> None:
     happened = it.say("Say hello.", answer("Hello there."))
     assert len(it.requests) == 1

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from openclaw.agent.events import NewResponse, ReceiptMade, Thought, Token, ToolEnd, ToolStart
-from openclaw.agent.loop import EMPTY, Loop, is_stuck
+from openclaw.agent.loop import EMPTY, Loop
 from openclaw.agent.native import Native
 from openclaw.agent.protocol import Turn
 from openclaw.agent.receipt import Receipt
+from openclaw.agent.replies import is_stuck
 from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.models.base import Chunk, Reply, Request, Text, Waiting
 from openclaw.shapes import Effect, Entry, Ledger, Usage

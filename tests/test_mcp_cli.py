@@ -66,12 +66,26 @@ def test_a_server_that_cannot_be_used_says_why_and_where_its_log_is(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gone = Server("gone", command="no-such-program")
-    put(home, gone, bare("chatter"))
+    put(home, gone, bare("chatter"), more=', "wrong": {"tool": 1}')
     _, err = said(capsys, "test", "gone", code=1)
     assert err == "openclaw: gone cannot be used: there is no program no-such-program\n"
     _, err = said(capsys, "test", "bare", code=1)
     assert "bare cannot be used: it does not speak MCP" in err
     assert "mcp-bare.log" in err
+    states = {each["name"]: each["state"] for each in json.loads(said(capsys, "list", "--json")[0])}
+    assert states == {"gone": "away when last tried", "bare": "away when last tried"}
+    put(home, bare("plain"))
+    said(capsys, "test", "bare")
+    assert "bare  2 tools  " in said(capsys, "list")[0]
+
+
+def test_a_server_that_is_written_wrongly_is_not_said_to_be_missing(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(home, bare("plain"), more=', "both": {"command": "x", "url": "http://x"}')
+    _, err = said(capsys, "test", "both", code=2)
+    assert err.startswith("openclaw: openclaw.yaml line 1: MCP server both: expected one of")
+    assert "no MCP server" not in err
 
 
 def test_a_name_that_is_none_is_told_with_those_that_are(

@@ -350,6 +350,25 @@ def test_each_rule_is_named_by_what_it_decides() -> None:
     assert seen == [*(rule.name for rule in RULES), ""]
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("tool", "target"),
+    [
+        ("run_shell", "git status .env"),
+        ("run_shell", "grep -rn import.meta.env"),
+        ("run_shell", "ls workspace/*.key"),
+        ("run_shell", "echo hello.env"),
+        ("fetch_url", "docs.example.wallet"),
+    ],
+)
+def test_a_line_or_a_host_that_looks_like_a_file_of_credentials_is_none(
+    mode: Mode, tool: str, target: str
+) -> None:
+    assert Policy(mode).decide(Action(tool, "read", target), tainted=False).decision == "allow"
+    as_file = Policy(mode).decide(Action("read_file", "read", target), tainted=False)
+    assert (as_file.decision, as_file.rule) == ("deny", "credentials")
+
+
 # -------- what may be granted
 
 
@@ -387,28 +406,47 @@ def test_what_is_offered_is_what_allows_it_the_next_time(
 
 
 @pytest.mark.parametrize(
-    ("mode", "effect", "grants", "refused"),
+    ("mode", "effect", "tool", "grants", "refused"),
     [
-        ("edit", "read", "", False),
-        ("edit", "get", "", True),
-        ("edit", "get", "host a.test", False),
-        ("edit", "get", "tool fetch_url", False),
-        ("edit", "get", "tool other", True),
-        ("edit", "get", "command make", True),
-        ("edit", "run", "", True),
-        ("edit", "run", "prefix git log", False),
-        ("edit", "run", "host a.test", True),
-        ("read-only", "run", "prefix git log", True),
-        ("full", "send", "", False),
+        ("edit", "read", "fetch_url", "", False),
+        ("edit", "get", "fetch_url", "", True),
+        ("edit", "get", "fetch_url", "host a.test", False),
+        ("edit", "get", "fetch_url", "tool other", True),
+        ("edit", "get", "fetch_url", "command make", True),
+        ("edit", "send", "notes__add", "tool notes__add", False),
+        ("edit", "send", "notes__add", "host a.test", True),
+        ("edit", "run", "run_shell", "", True),
+        ("edit", "run", "run_shell", "prefix git log", False),
+        ("edit", "run", "run_shell", "host a.test", True),
+        ("edit", "run", "run_shell", "tool run_python", True),
+        ("edit", "run", "run_python", "prefix git log ++ command make", True),
+        ("edit", "run", "run_python", "tool run_python", False),
+        ("edit", "run", "", "prefix git log", False),
+        ("read-only", "run", "run_shell", "prefix git log", True),
+        ("full", "send", "fetch_url", "", False),
     ],
 )
 def test_a_tool_that_could_only_be_refused_is_known(
-    mode: Mode, effect: Effect, grants: str, refused: bool
+    mode: Mode, effect: Effect, tool: str, grants: str, refused: bool
 ) -> None:
     alone = Policy(mode, grants=grants_of(grants))
-    assert alone.refuses(effect, "fetch_url") == refused
+    assert alone.refuses(effect, tool) == refused
     asking = Policy(mode, lambda question: "", grants_of(grants))
-    assert asking.refuses(effect, "fetch_url") == (TABLE[mode][effect] == "deny")
+    assert asking.refuses(effect, tool) == (TABLE[mode][effect] == "deny")
+
+
+def test_any_code_is_granted_in_the_sandbox_only_and_not_after_untrusted_text() -> None:
+    code, grants = Action("run_python", "run"), grants_of("tool run_python")
+    confined = Policy("edit", grants=grants)
+    assert confined.decide(code, tainted=False).decision == "allow"
+    assert [str(grant) for grant in confined.offers(code, tainted=False)] == ["tool run_python"]
+    bare = Policy("edit", grants=grants, unconfined=lambda: "bubblewrap is not installed")
+    for policy, tainted in ((confined, True), (bare, False)):
+        assert policy.decide(code, tainted=tainted).decision == "ask"
+        assert policy.offers(code, tainted=tainted) == ()
+    assert bare.refuses("run", "run_python") and not confined.refuses("run", "run_python")
+    line = Action("run_shell", "run", "make")
+    assert confined.decide(line, tainted=False).decision == "ask"
 
 
 # -------- what holds for everything

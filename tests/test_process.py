@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from openclaw.tools.cgroup import group, joined
 from openclaw.tools.limits import Limits, Watch
-from openclaw.tools.output import KEPT, Output, excerpt, plain
-from openclaw.tools.process import Finished, run
+from openclaw.tools.output import KEPT, LONGEST_LINE, Output, excerpt, plain, wrapped
+from openclaw.tools.process import CMD, Finished, run, spelled
 from openclaw.tools.proctree import processes, threads_below
 
 posix = pytest.mark.skipif(os.name == "nt", reason="sh and signals")
@@ -247,6 +247,42 @@ def test_an_excerpt_is_short_and_has_both_ends(text: str, limit: int) -> None:
         assert len(shown.text) <= limit + 60
         assert shown.text.endswith(text[-1:])
         assert 1 <= shown.gap <= text.count("\n") + 1
+
+
+@given(st.text(alphabet="ab \n", max_size=9_000))
+def test_wrapping_loses_nothing_and_leaves_no_long_line(text: str) -> None:
+    text = text.replace("b", "word " * 30)
+    assert wrapped(text).replace("\n", "") == text.replace("\n", "")
+    assert max(map(len, wrapped(text).split("\n"))) <= LONGEST_LINE
+
+
+def test_a_secret_is_not_cut_when_a_long_line_is_wrapped() -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    for before in (1_400, 1_490, 1_499, 2_950):
+        lines = wrapped(("so " * 1_000)[:before] + f" {key}" + " so" * 500).split("\n")
+        assert any(key in line for line in lines) and max(map(len, lines)) <= LONGEST_LINE
+
+
+def test_one_long_line_can_be_read_on_in_the_file(tmp_path: Path) -> None:
+    done = python(tmp_path, "print('x' * 60_000)", max_chars=6_000)
+    assert done.spilled
+    lines = done.spilled.read_text().splitlines()
+    assert "".join(lines) == "x" * 60_000 and max(map(len, lines)) == LONGEST_LINE
+    assert 1 < done.gap < len(lines) and done.text.count("x") < 6_000
+
+
+def test_what_was_not_kept_is_counted(tmp_path: Path) -> None:
+    done = python(tmp_path, f"print('x' * {KEPT + 200_000})")
+    assert done.lost > 100_000 and python(tmp_path, "print('x' * 9_000)").lost == 0
+
+
+def test_cmd_gets_its_line_as_it_was_shown() -> None:
+    line = 'echo "a b" & dir "C:\\x y"'
+    assert spelled(("cmd.exe", *CMD, line)) == f'cmd.exe /d /s /c "{line}"'
+    assert spelled(("C:\\my tools\\cmd.exe", *CMD, "ver")) == (
+        '"C:\\my tools\\cmd.exe" /d /s /c "ver"'
+    )
+    assert spelled(("bash", "-c", line)) == ["bash", "-c", line]
 
 
 # -------- what a command may use up

@@ -86,7 +86,8 @@ def test_a_block_from_another_program_is_understood(tmp_path: Path, text: str) -
         ("bad: {command: x, timeout: 60000}", "bad.timeout: expected seconds, at most 3600"),
         ("'../bad': {command: x}", "../bad: a server's name is made of letters"),
         ("'a__b': {command: x}", "a__b: a server's name is made of letters"),
-        ("off: {command: x}", "False: a server's name that is also a word of YAML needs quotes"),
+        ("off: {command: x, tool: y}", "off.tool: unknown key"),
+        ("off: npx", "off: expected keys and values"),
         ("GOOD: {command: x}", "GOOD: another server has nearly the same name"),
     ],
 )
@@ -96,9 +97,23 @@ def test_a_wrong_server_is_told_with_its_line_and_the_others_work(
     servers, faults = load(tmp_path, f"mcp:\n  good: {{command: x}}\n  {written}\n")
     assert [server.name for server in servers] == ["good"]
     (said,) = faults
-    line = 1 if fault.startswith("False") else 3
-    assert said.startswith(f"openclaw.yaml line {line}: MCP server {fault}")
+    assert said.startswith(f"openclaw.yaml line 3: MCP server {fault}")
     assert said.endswith("; it is left out")
+
+
+@pytest.mark.parametrize("name", ["off", "3", "My Notes", "v1.2", "null"])
+def test_a_name_is_what_is_written(tmp_path: Path, name: str) -> None:
+    servers, faults = load(tmp_path, f"mcp:\n  mcpServers:\n    {name}: {{command: x}}\n")
+    assert faults == []
+    assert [server.name for server in servers] == [name]
+
+
+def test_so_is_the_name_of_a_variable(tmp_path: Path) -> None:
+    text = "mcp:\n  a: &a {command: x, env: {ON: 1}}\n  b: {<<: *a, env: {No: 2}}\n"
+    (a, b), _ = load(tmp_path, text)
+    assert (a.env, b.command, b.env) == ({"ON": "1"}, "x", {"No": "2"})
+    with pytest.raises(UsageError, match="line 1: mcp"):
+        load(tmp_path, "mcp: &all {a: *all}\n")
 
 
 def test_what_is_no_mapping_is_a_fault_of_the_file(tmp_path: Path) -> None:

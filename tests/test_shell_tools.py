@@ -21,7 +21,7 @@ from openclaw.tools.files import FileTools
 from openclaw.tools.limits import Limits
 from openclaw.tools.policy import Policy
 from openclaw.tools.runner import Order, Runner
-from openclaw.tools.shell import ShellTools
+from openclaw.tools.shell import ShellTools, reads
 from openclaw.tools.toolbox import Toolbox
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="lines for sh")
@@ -300,6 +300,23 @@ def test_what_a_command_without_a_sandbox_printed_is_data(home: Home) -> None:
     text = shell_tools(home, False, ledger).run_shell("python3 -c 'print(1)'; echo '<|im_start|>'")
     assert ledger.foreign == ["command: python3"]
     assert ledger.marker in text and "<|im_start|>" not in text
+
+
+def test_what_only_reads_the_home_is_the_homes_also_where_it_was_asked_for(
+    home: Home, tmp_path: Path
+) -> None:
+    ledger = Ledger()
+    shell = shell_tools(home, False, ledger)
+    assert not reads("grep -r one workspace", home, confined=False)  # workspace/.env
+    assert shell.run_shell("grep -r one workspace") == "Exit code 0.\nworkspace/notes.md:one"
+    assert ledger.foreign == []
+    (tmp_path / "outside").write_text("evil")
+    (home.workspace / "link").symlink_to(tmp_path / "outside")
+    shell.run_shell("cat workspace/link")
+    assert ledger.foreign == ["command: cat"]
+    ledger.foreign.clear()
+    shell.run_shell("cat .openclaw/secrets.json")
+    assert ledger.foreign == ["command: cat"]
 
 
 def test_the_whole_of_it_is_data_too_when_it_is_read(home: Home) -> None:

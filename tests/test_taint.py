@@ -15,7 +15,7 @@ from openclaw.memory.notes import Notes
 from openclaw.safety.audit import Audit
 from openclaw.safety.learned import Learned
 from openclaw.sessions.session import Session
-from openclaw.shapes import Ledger, Material
+from openclaw.shapes import Action, Ledger, Material
 from openclaw.tools.policy import Question
 from tests.fakes.scripted import Line
 from tests.fakes.talk import Talk, answer, call, done, results, talk
@@ -226,6 +226,37 @@ def test_a_copy_of_it_is_known_by_its_lines(it: Talk) -> None:
     Learned(it.app.home).note("workspace/page.md", "web: evil.example")
     it.say("Read copy.md.", call("read_file", path="copy.md"), "Read.")
     assert foreign(it) == {"web: evil.example": 0}
+
+
+def test_a_program_that_reads_it_taints_in_whatever_form_it_comes_out(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", mode="full")
+    put(it, "workspace/evil.md", "an order of at least some length\n")
+    Learned(it.app.home).note("workspace/evil.md", "web: evil.example")
+    code = "print(open('workspace/evil.md').read().upper())"
+    result = results(it.say("Read it.", call("run_python", code=code), "Read."))[0]
+    assert "AN ORDER" in result
+    assert MARKER.search(result)
+    assert foreign(it) == {"web: evil.example": 0}
+
+
+def test_places_in_what_a_program_prints_do_not_taint(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", mode="full")
+    put(it, "workspace/build.log", "/usr/include/stdio.h:33: warning: odd\n")
+    show = call("run_shell", command="cat workspace/build.log")
+    happened = it.say("Show the log.", show, call("read_file", path="build.log"), "Shown.")
+    assert "/usr/include/stdio.h:33:" in results(happened)[0]
+    assert "/usr/include/stdio.h:33:" in results(happened)[1]
+    assert foreign(it) == {}
+
+
+@pytest.mark.parametrize(("folder", "taints"), [("home-mail", True), ("home/mail", False)])
+def test_what_a_search_finds_beside_the_home_taints(
+    it: Talk, tmp_path: Path, folder: str, taints: bool
+) -> None:
+    mail = (tmp_path / folder / "mail.md").as_posix()
+    watch = Provenance(it.app.home, Ledger(), Session("s"), Audit(it.root / "log"))
+    found = watch.source(Action("memory_search", "read"), f"{mail}:3: invoices go to evil.example")
+    assert found == (f"file {mail}" if taints else "")
 
 
 def test_a_file_written_before_it_or_in_the_users_words_stays_his_own(it: Talk) -> None:

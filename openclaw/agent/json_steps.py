@@ -42,7 +42,10 @@ It was run. With this result, answer the user. The user asked:
 {request}
 (If a part is still to do: {{"kind":"more"}})"""
 CHANGED_TELL = "Done. With this result, answer the user. The user asked:\n{request}"
-OUTSIDE = "That is not allowed. Tell the user so, and why. The user asked:\n{request}"
+OUTSIDE = """\
+It was not done. {done}
+Tell the user so in one sentence, with that reason and no other. The user asked:
+{request}"""
 NO_FILE = "There is no such file. Tell the user so. The user asked:\n{request}"
 CORRECT_LINE = """\
 Take one of these lines as "find", and write the same line, corrected, as "replace".
@@ -87,6 +90,8 @@ class JsonSteps:
     def read(self, reply: Reply, turn: Turn, toolbox: Toolbox) -> Step:
         if turn.closing == "may" and MORE.fullmatch(reply.text.strip()):
             return Step()
+        if reply.tool_calls and not reply.text.strip():
+            return Step(calls=reply.tool_calls)  # some models answer so nevertheless
         step = read_step(reply.text, toolbox.arguments)
         if not step.calls and step.answer.lstrip().startswith("{"):
             step = Step(partial_answer(reply.text))  # cut off or malformed: never shown as JSON

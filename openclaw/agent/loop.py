@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from openclaw.agent import budget, events
+from openclaw.agent import events
 from openclaw.agent.claims import claims, releasable
 from openclaw.agent.parse import Step
 from openclaw.agent.protocol import StepProtocol, Turn
 from openclaw.agent.receipt import Receipt
-from openclaw.errors import OpenclawError, PromptTooLarge
+from openclaw.agent.replies import check_count, is_stuck
+from openclaw.errors import OpenclawError
 from openclaw.models.base import Model, Reply, Request, Text, Thinking, Waiting
 from openclaw.shapes import CHANGING, Entry, Message, ToolCall, ToolUse, Usage
 from openclaw.tools.toolbox import Outcome, Toolbox
@@ -94,7 +94,7 @@ class Loop:
             think=self.limits.think,
         )
         reply = yield from self._listen(request, turn, state)
-        _check_count(request, reply.usage.prompt_tokens, self.model.card.window)
+        check_count(request, reply.usage.prompt_tokens, self.model.card.window)
         state.usage += reply.usage
         state.last = reply
         if reply.stop_reason == "length":
@@ -158,10 +158,9 @@ class Loop:
 
     def _use(self, call: ToolCall, uses: list[ToolUse], state: _State) -> Iterator[Happening]:
         yield events.ToolStart(call.id, call.name, call.arguments)
-        began = time.monotonic()
         outcome = self._call(call, state)
         uses.append(ToolUse(call.id, call.name, dict(call.arguments), outcome.text, outcome.ok))
-        seconds = round(time.monotonic() - began, 3)
+        seconds = round(outcome.seconds, 3)
         yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds)
 
     def _call(self, call: ToolCall, state: _State) -> Outcome:
@@ -301,30 +300,6 @@ class _State:
         self.stopped = ""
 
 
-def is_stuck(text: str) -> bool:
-    """True when a text ends in the same 20 to 200 characters, words among them, four times over:
-    a small model that has fallen into a loop goes on so to the last token."""
-    tail = text[-800:]
-    return any(
-        tail.endswith(piece * 4)
-        for size in range(20, len(tail) // 4 + 1)
-        if len(set(piece := tail[-size:])) > 5
-    )
-
-
 def stamp() -> str:
     """Now, as ISO 8601 with offset, to the second."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
-
-
-def _check_count(request: Request, counted: int, window: int) -> None:
-    """Raise when the server read far fewer tokens than were sent: it cut the prompt in silence."""
-    text = budget.flat(request.messages, request.tools)
-    if not counted or counted * 8 > len(text.encode(errors="replace")):
-        return  # the exact count is only worth its time when something looks wrong
-    ours = budget.cost(request.messages, request.tools)
-    if counted < 0.6 * ours:
-        raise PromptTooLarge(
-            f"the server read only {counted} of about {ours} tokens: it cut the prompt",
-            f"raise the server's context size, or lower `window` (now {window}) in openclaw.yaml",
-        )

@@ -7,6 +7,7 @@ user said it. Words of the user's files are data as well: they are kept for good
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -35,6 +36,7 @@ MOST_CHARS = 200_000
 MOST_IN_A_NAME = 2
 TODO_FILE = "TODO.md"
 _NAME_A_FILE = frozenset(("read_file", "memory_get", "read_skill"))
+_NAME_PLACES = frozenset(("memory_search", "search_files"))
 _READERS: Mapping[str, str] = {
     "search_files": "files of the home",
     "run_shell": "a command",
@@ -177,23 +179,22 @@ class Provenance:
         if action.effect == "read-elsewhere":
             return f"file {action.target}"
         path = action.target if action.tool in _NAME_A_FILE else ""
-        if source := (self._source_of(path) if path else ""):
-            return source
-        if action.tool == "run_shell" and (source := self._printed(action.target)):
-            return source
-        if source := self.learned.shown_in(text) or self._elsewhere(text):
+        shown = self._source_of(path) or self._printed(action) or self.learned.shown_in(text)
+        if source := shown or self._elsewhere(action, text):
             return source
         if path or action.tool in _READERS:
             self._read(path or _READERS[action.tool])
         return ""
 
-    def _printed(self, line: str) -> str:
-        """Whose text a command line shows that names its file, in whatever form it comes out."""
+    def _printed(self, action: Action) -> str:
+        """Whose text a program shows that names its file, in whatever form it comes out."""
+        if action.tool != "run_shell":
+            return self.learned.named_in(action.code)
         from openclaw.tools.reach import named
 
-        files = named(self.home, line)
+        files = named(self.home, action.target)
         if files is None:
-            return self.learned.named_in(line)
+            return self.learned.named_in(action.target)
         return next(filter(None, map(self._source_of, files)), "")
 
     def _read(self, path: str) -> None:
@@ -210,11 +211,13 @@ class Provenance:
             return f"{path}, which nobody has accepted"
         return ""
 
-    def _elsewhere(self, text: str) -> str:
-        """The file outside the home that a result names as the place of a line."""
-        root = str(self.home.root)
-        paths = (found["path"] for found in _ELSEWHERE.finditer(text))
-        return next((f"file {path}" for path in paths if not path.startswith(root)), "")
+    def _elsewhere(self, action: Action, text: str) -> str:
+        """The file outside the home that a search names as the place of a line."""
+        root = os.path.realpath(self.home.root)
+        places = _ELSEWHERE.finditer(text) if action.tool in _NAME_PLACES else ()
+        paths = (found["path"] for found in places)
+        real = (path for path in paths if not Path(os.path.realpath(path)).is_relative_to(root))
+        return next((f"file {path}" for path in real), "")
 
     # -------- what was done
 

@@ -11,7 +11,8 @@ from openclaw.app.opening import open_model
 from openclaw.app.recall import Recall
 from openclaw.app.servers import Served
 from openclaw.app.shelf import Shelf
-from openclaw.config import Settings, add_line
+from openclaw.config import Settings, add_line, load_settings
+from openclaw.errors import OpenclawError
 from openclaw.files.home import Home
 from openclaw.memory.todos import TodoFile
 from openclaw.models.base import Model
@@ -45,6 +46,7 @@ class Rooms:
     _recall: Recall | None = None
     _served: Served | None = None
     _vault: Vault | None = None
+    _granted_at: tuple[int, int, int] | None = None
 
     @classmethod
     def open(
@@ -62,6 +64,7 @@ class Rooms:
         app = cls(home, settings, chosen, ask, use_memory, model or settings.model)
         app.grants, notices = read_grants(settings.grants)
         app.notices += notices
+        app._granted_at = _stamp(home)
         return app
 
     def grant(self, grant: Grant, *, lasting: bool) -> None:
@@ -70,6 +73,21 @@ class Rooms:
             grant = replace(grant, since=self.now().date().isoformat())
             add_line(self.home, "grants", str(grant))
         self.grants.append(grant)
+
+    def grants_anew(self) -> list[str]:
+        """Take the lasting grants from openclaw.yaml again when it was changed, so that one that
+        was taken back elsewhere counts no more. Returns what the user should know."""
+        stamp = _stamp(self.home)
+        if stamp == self._granted_at:
+            return []
+        self._granted_at = stamp
+        of_session = [grant for grant in self.grants if not grant.since]
+        try:
+            lasting, notices = read_grants(load_settings(self.home).grants)
+        except OpenclawError as error:
+            lasting, notices = [], [f"no lasting grant counts: {error}"]
+        self.grants = [*lasting, *of_session]
+        return notices
 
     # -------- the rooms
 
@@ -139,3 +157,12 @@ class Rooms:
     def shelf(self, request: str = "") -> Shelf:
         """The skills that the model may take by itself."""
         return Shelf([skill for skill in self.skills() if skill.model_invocable], request)
+
+
+def _stamp(home: Home) -> tuple[int, int, int] | None:
+    """What changes when openclaw.yaml does; None without one."""
+    try:
+        stat = home.settings.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

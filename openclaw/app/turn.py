@@ -60,6 +60,7 @@ def walk(
     session.model = card.name
     yield events.Start(session.id, card.name, card.window, protocol.name)
     yield from map(events.Notice, filter(None, (told, *_news_of_vault(rooms))))
+    yield from map(events.Notice, rooms.grants_anew())
     yield from map(events.Notice, rooms.served.begin())
     box = toolbox(rooms, ledger, shelf, f"session {session.id} turn {turn_number}", watch)
     sources = read_sources(rooms)

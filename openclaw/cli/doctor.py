@@ -10,12 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from openclaw.cli.checks import Check, check_reach
 from openclaw.cli.visible import one_line
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, UsageError
 
@@ -23,24 +24,11 @@ if TYPE_CHECKING:
     from openclaw.config import Settings
     from openclaw.files.home import Home
 
-State = Literal["ok", "warning", "fault"]
 REQUIRED = ("SOUL.md", "AGENTS.md", "USER.md")
 FREE_BYTES = 2_000_000_000
 GIT_SECONDS = 10
 MOST_MEMORIES = 400
 MOST_CHARS = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing looked at: its state, what was found, and what to do about it. `exit_code` is what
-    the command leaves with when this is the first fault."""
-
-    name: str
-    state: State
-    found: str
-    advice: str = ""
-    exit_code: int = 0
 
 
 def doctor(
@@ -78,6 +66,7 @@ def examine(find: Callable[[], Home], model: str | None = None) -> Iterator[Chec
     if settings:
         yield check_model(home, settings, model)
         yield check_embedding(settings)
+        yield from check_reach(home, settings)
     yield from (check_tokenizer(), check_index(home), check_git(home), check_memory(home))
     yield from (check_engine(), check_sandbox(), check_space())
 

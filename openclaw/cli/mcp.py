@@ -29,15 +29,16 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the servers and the tools that they were last known to have. Starts nothing."""
     home = current_home(ctx)
     servers, faults = _read(home)
+    lines = [line for _, line in faults]
     cache = _cache(home)
     described = [_described(server, home, cache) for server in servers]
-    warn(faults)
+    warn(lines)
     if as_json:
         print_json(described)
     elif described:
         rows = [(each["name"], each["state"], each["where"]) for each in described]
         typer.echo(table(rows, ("NAME", "STATE", "WHERE")))
-    elif not faults:
+    elif not lines:
         typer.echo("no MCP servers yet: name one below `mcp:` in openclaw.yaml", err=True)
 
 
@@ -63,6 +64,8 @@ def try_one(
         warn(used.news())
         tools = used.tools()
     except AwayError as error:
+        cache.fail(server, rests=False)
+        cache.save()
         log = home.private / "logs" / f"mcp-{short(name)}.log"
         hint = f"what it wrote: {log}" if log.is_file() and log.stat().st_size else ""
         raise OpenclawError(f"{name} cannot be used: {error}", hint) from error
@@ -75,13 +78,14 @@ def try_one(
         typer.echo(table(rows, ("TOOL", "EFFECT", "ABOUT")))
 
 
-def _read(home: Home) -> tuple[list[Server], list[str]]:
+def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
+    """The servers, and of each that is written wrongly its name and what is wrong with it."""
     from openclaw.app.servers import fault_line
     from openclaw.config import load_settings
     from openclaw.config.servers import read_servers
 
     servers, faults = read_servers(load_settings(home).mcp or {})
-    return servers, [fault_line(home, fault) for fault in faults]
+    return servers, [(fault.server, fault_line(home, fault)) for fault in faults]
 
 
 def _cache(home: Home) -> Cache:
@@ -94,9 +98,10 @@ def _named(home: Home, name: str) -> Server:
     from openclaw.errors import UsageError
 
     servers, faults = _read(home)
-    warn(faults)
     found = next((server for server in servers if server.name == name), None)
     if found is None:
+        if wrong := [line for server, line in faults if server == name]:
+            raise UsageError(wrong[0], "mend that line; openclaw config path names the file")
         known = ", ".join(server.name for server in servers) or "none yet"
         raise UsageError(f"there is no MCP server {name}", f"servers: {known}")
     if found.disabled:
@@ -111,6 +116,8 @@ def _described(server: Server, home: Home, cache: Cache) -> dict[str, Any]:
     tools = McpServers([server], cache, lambda: open_door(home)).tools()
     known = cache.tools(server) is not None
     state = f"{len(tools)} tools" if known else "not asked yet"
+    if cache.failed(server):
+        state = f"{state}, away when last tried" if known else "away when last tried"
     return {
         "name": server.name,
         "state": "disabled" if server.disabled else state,

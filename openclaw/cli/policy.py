@@ -103,7 +103,8 @@ def revoke(
         raise UsageError(f"'{wanted}' is several grants", f"say which by its number: {numbers}")
     from openclaw.cli.visible import one_line
 
-    typer.echo(f"revoked: {one_line(drop_line(home, 'grants', found[0]))}")
+    drop_line(home, "grants", lines[found[0]])
+    typer.echo(f"revoked: {one_line(lines[found[0]])}")
 
 
 EXAMPLES = """\

@@ -128,6 +128,8 @@ def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
         return None
     if key.form == "grants":
         return _lines(node, key)
+    if any(get_origin(kind) is Mapping for kind in kinds):
+        _name_by_text(node, set())
     try:
         value = loader.construct_object(node, deep=True)
     except (yaml.YAMLError, ValueError, TypeError) as error:
@@ -137,6 +139,17 @@ def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
         if fitted is not None and _narrow(fitted, key):
             return fitted
     raise MismatchError(expected(key))
+
+
+def _name_by_text(node: yaml.Node, seen: set[int]) -> None:
+    """Let keys be what is written: YAML reads a bare off as false. A node may hold itself."""
+    if id(node) in seen or not node.tag.endswith(":map"):
+        return
+    seen.add(id(node))
+    for key, value in node.value:
+        if isinstance(key.value, str) and not key.tag.endswith(":merge"):
+            key.tag = "tag:yaml.org,2002:str"
+        _name_by_text(value, seen)
 
 
 def _fit(value: Any, node: yaml.Node, kind: Any) -> Any:
@@ -175,7 +188,7 @@ def _lines(node: yaml.Node, key: Key) -> tuple[str, ...]:
 def _narrow(value: Any, key: Key) -> bool:
     if key.form == "duration" and not DURATION.fullmatch(value):
         return False
-    return key.least is None or value >= key.least
+    return (key.least is None or value >= key.least) and (key.most is None or value <= key.most)
 
 
 def expected(key: Key) -> str:
@@ -190,7 +203,9 @@ def expected(key: Key) -> str:
         named = "keys and values" if get_origin(kind) is Mapping else NAMES.get(kind, "null")
         words += get_args(kind) if get_origin(kind) is Literal else [named]
     text = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-    return text if key.least is None else f"{text} of at least {key.least:g}"
+    if key.least is not None:
+        text += f" of at least {key.least:g}"
+    return text if key.most is None else f"{text} and at most {key.most:g}"
 
 
 def _shown(node: yaml.Node) -> str:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]{0,38}[A-Za-z0-9])?")
+NAMED = "a server's name is made of letters, digits, '-', '_', '.' and blanks; at most 40, no '__'"
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 CALL_SECONDS = 60.0
 LONGEST_SECONDS = 3600.0
@@ -61,6 +62,7 @@ STARTS = ("command", "args", "env", "cwd", "url", "headers")
 class Fault:
     """What is wrong with a server; `path` are the keys that lead to it, below `mcp`."""
 
+    server: str
     path: tuple[str, ...]
     text: str
 
@@ -83,12 +85,10 @@ def read_servers(given: Mapping[str, Any]) -> tuple[list[Server], list[Fault]]:
     faults: list[Fault] = []
     for name, value in given.items():
         try:
-            if not isinstance(name, str):
-                raise _WrongError("", "a server's name that is also a word of YAML needs quotes")
             servers.append(_server(name, value, {short(each.name) for each in servers}))
         except _WrongError as wrong:
-            path = (*above, str(name), *filter(None, (wrong.key,)))
-            faults.append(Fault(path, str(wrong)))
+            path = (*above, name, *filter(None, (wrong.key,)))
+            faults.append(Fault(name, path, str(wrong)))
     return servers, faults
 
 
@@ -104,7 +104,7 @@ def filled(text: str, environment: Mapping[str, str]) -> str:
 
 def _server(name: str, value: Any, taken: set[str]) -> Server:
     if not NAME.fullmatch(name) or "__" in name:
-        raise _WrongError("", "a server's name is made of letters, digits, '-' and '_'")
+        raise _WrongError("", NAMED)
     if short(name) in taken:
         raise _WrongError("", "another server has nearly the same name")
     if not isinstance(value, Mapping):

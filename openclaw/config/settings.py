@@ -14,9 +14,17 @@ from openclaw.errors import UsageError
 from openclaw.shapes import Mode
 
 
-def _key(default: Any, about: str, *, least: float | None = None, form: str = "") -> Any:
-    """A field with what the user is told about it; `least` and `form` narrow its values."""
-    return field(default=default, metadata={"about": about, "least": least, "form": form})
+def _key(
+    default: Any,
+    about: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    form: str = "",
+) -> Any:
+    """A field with what the user is told about it; `least`, `most` and `form` narrow its values."""
+    narrowed = {"least": least, "most": most, "form": form}
+    return field(default=default, metadata={"about": about, **narrowed})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ class Web:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    timeout: float = _key(30.0, "seconds after which a command is ended", least=1)
+    timeout: float = _key(30.0, "seconds after which a command is ended", least=1, most=3600)
     env: tuple[str, ...] = _key((), "environment variables that commands get, e.g. HTTPS_PROXY")
     network: bool = _key(
         False, "commands in the sandbox may use the network, until untrusted text was read"
@@ -116,6 +124,7 @@ class Key:
     default: Any
     about: str
     least: float | None
+    most: float | None
     form: str
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, get_origin
 
 from openclaw.config.reading import (
@@ -18,6 +20,7 @@ from openclaw.config.reading import (
 from openclaw.config.settings import Key, find_key, keys
 from openclaw.errors import UsageError
 from openclaw.files.home import Home
+from openclaw.files.lock import locked
 from openclaw.files.text import write_text
 
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*(:[\w./-]+)*|[0-9]+(ms|s|m|h)")
@@ -51,9 +54,10 @@ def set_value(home: Home, name: str, text: str) -> Any:
     """
     key = find_key(name)
     value = parse_value(key, text)
-    old = settings_text(home)
-    wanted = _wanted(old) | {name: value}
-    _write(home, name, _changed(old, name, render(value)), wanted)
+    with _alone(home):
+        old = settings_text(home)
+        wanted = _wanted(old) | {name: value}
+        _write(home, name, _changed(old, name, render(value)), wanted)
     return value
 
 
@@ -62,21 +66,31 @@ def add_line(home: Home, name: str, line: str) -> None:
 
     Raises UsageError for a file too unusual to be changed by a program.
     """
-    old, lines = _list_of(home, name)
-    _write(home, name, _with_line(old, name, lines, line), _wanted(old) | {name: (*lines, line)})
+    with _alone(home):
+        old, lines = _list_of(home, name)
+        wanted = _wanted(old) | {name: (*lines, line)}
+        _write(home, name, _with_line(old, name, lines, line), wanted)
 
 
-def drop_line(home: Home, name: str, number: int) -> str:
-    """Remove the text with this number, from 0, from the list of a key; returns it.
+def drop_line(home: Home, name: str, line: str) -> None:
+    """Remove a text from the list of a key, the first of several that are the same.
 
-    Raises UsageError when there is none, or for a file too unusual to be changed by a program.
+    Raises UsageError when it is not there, or for a file too unusual to be changed by a program.
     """
-    old, lines = _list_of(home, name)
-    if not 0 <= number < len(lines):
-        raise UsageError(f"{name} has no entry {number + 1}", f"it has {len(lines)}")
-    left = lines[:number] + lines[number + 1 :]
-    _write(home, name, _without_line(old, name, number, left), _wanted(old) | {name: left})
-    return lines[number]
+    with _alone(home):
+        old, lines = _list_of(home, name)
+        if line not in lines:
+            raise UsageError(f"{name} has no entry '{line}'", f"openclaw config get {name}")
+        number = lines.index(line)
+        left = lines[:number] + lines[number + 1 :]
+        _write(home, name, _without_line(old, name, number, left), _wanted(old) | {name: left})
+
+
+@contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    """Nobody else changes the settings between reading and writing them."""
+    with locked(home.private / "locks" / "settings.lock", what=FILE):
+        yield
 
 
 def _list_of(home: Home, name: str) -> tuple[str, tuple[str, ...]]:

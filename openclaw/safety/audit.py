@@ -46,9 +46,13 @@ class Audit:
         """Add a line, in one write, so that those of other processes stay whole."""
         at = self.now().isoformat(timespec="milliseconds")
         line = {"at": at, "session": self.session, "turn": self.turn, **asdict(deed)}
-        line["target"] = self.mask(deed.target)[:LONGEST_TARGET]
-        line["by"] = self.mask(deed.by)
         line["seconds"] = round(deed.seconds, 3)
+        for name in ("target", "by"):
+            try:
+                line[name] = self.mask(line[name])[:LONGEST_TARGET]
+            except Exception as error:  # noqa: BLE001 - a mask that fails: left out
+                del line[name]
+                self.trouble = f"the record of actions was written without {name}: {error}"
         try:
             self._append(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         except (OSError, OpenclawError) as error:

@@ -11,6 +11,7 @@ an address, however long its query is.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from openclaw.safety.hidden import strip
 
@@ -19,7 +20,7 @@ NO_ORDERS = "no orders"
 
 _BAR = "[|\uff5c\u2502\u00a6]"
 _OPEN, _CLOSE = "[<\uff1c\u2039]", "[>\uff1e\u203a]"
-_BARRED = re.compile(rf"{_OPEN}/?(?={_BAR})|{_BAR}(?=/?{_CLOSE})")
+_BARRED = rf"{_OPEN}/?(?={_BAR})|{_BAR}(?=/?{_CLOSE})"
 _TAGS = """
     s bos eos pad unk mask start_of_turn end_of_turn start_of_image end_of_image start_function_call
     end_function_call start_function_response end_function_response escape
@@ -32,25 +33,23 @@ _TAGS = """
     start_of_role end_of_role end_of_text tool_list
     context found
 """.split()
-_TAG = re.compile(
+_TAG = (
     rf"{_OPEN}(?=/?(?:{'|'.join(map(re.escape, _TAGS))})(?![\w-])[^<>]{{0,200}}{_CLOSE})"
-    rf"|{_OPEN}(?={_OPEN}/?\s{{0,9}}(?:sys|data)\b)",
-    re.IGNORECASE,
+    rf"|{_OPEN}(?={_OPEN}/?\s{{0,9}}(?:sys|data)\b)"
 )
 _BRACKETS = (
     "inst tool_calls tool_call tool_results tool_content available_tools system_prompt args "
     "call_id think img img_break img_end prefix suffix middle gmask sop"
 ).split()
-_BRACKET = re.compile(rf"\[(?=/?(?:{'|'.join(_BRACKETS)})\])", re.IGNORECASE)
+_BRACKET = rf"\[(?=/?(?:{'|'.join(_BRACKETS)})\])"
 
 _TOKENS = (
     r"start_of_turn|end_of_turn|start_of_image|end_of_image|start_of_role|end_of_role|im_start|"
     r"im_end|eot_id|bos|eos"
 )
-_SPECIAL = re.compile(
+_SPECIAL = (
     rf"{_OPEN}(?={_BAR}[^<>|\n]{{1,60}}{_BAR}?{_CLOSE}|[^<>|\n]{{1,60}}{_BAR}{_CLOSE}"
-    rf"|/?(?:{_TOKENS}){_CLOSE}|</?(?:sys>|data [0-9a-f]{{8}}))|\[(?=/?inst\])",
-    re.IGNORECASE,
+    rf"|/?(?:{_TOKENS}){_CLOSE}|</?(?:sys>|data [0-9a-f]{{8}}))|\[(?=/?inst\])"
 )
 """Only what can hardly be anything else than a token."""
 
@@ -62,26 +61,23 @@ _WHAT = (
     r"prompt|message|messages|instruction|instructions|note|notice|override|update|alert|reminder|"
     r"response|result|results|output|reply|request|turn|role|command|policy"
 )
-_HEADER = re.compile(
+_HEADER = (
     rf"^(?:[^\S\n]|[>#*_\-=~`\[(]){{0,200}}(?:{_ROLES})(?:[ _-](?:{_WHAT})){{0,2}}"
-    rf"[\])*_`]{{0,4}}(?=[:\uff1a])",
-    re.IGNORECASE | re.MULTILINE,
+    rf"[\])*_`]{{0,4}}(?=[:\uff1a])"
 )
-_OURS = re.compile(
+_OURS = (
     r"^(?:Result of [\w.-]{1,64}|The user asked|The user's request|Changed file|Due to-do"
-    r"|Open to-do|Now|Done|Skill [\w-]{1,64}|(?:Then|Now) the next step for)(?=:)",
-    re.IGNORECASE | re.MULTILINE,
+    r"|Open to-do|Now|Done|Skill [\w-]{1,64}|(?:Then|Now) the next step for)(?=:)"
 )
-_FENCED = re.compile(r"(?<![`~])(?:`{3,20}|~{3,20})(?=(?:json|tool\w*|function\w*|system)\b)", re.I)
+_FENCED = r"(?<![`~])(?:`{3,20}|~{3,20})(?=(?:json|tool\w*|function\w*|system)\b)"
 
-_ESCAPED = re.compile(r"\\u00(4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])", re.IGNORECASE)
+_ESCAPED = r"\\u00(4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])"
 _TOOL = r"[a-z]\w*(?:_\w+)+|todo|remember|calculate"
-_CALL = re.compile(
+_CALL = (
     r'["\'](?:tool|tool_name|tool_calls?|tool_input|function_call|action_input)(?=["\']\s*:)'
     rf'|["\'](?:name|action|function)(?=["\']\s*:\s*["\'](?:[\w.-]{{0,40}}[./])?(?:{_TOOL})["\'])'
     r'|["\']function(?=["\']\s*:\s*\{)'
-    r'|["\']kind(?=["\']\s*:\s*["\'](?:look|change|answer|more)["\'])',
-    re.IGNORECASE,
+    r'|["\']kind(?=["\']\s*:\s*["\'](?:look|change|answer|more)["\'])'
 )
 
 
@@ -99,15 +95,15 @@ def fence(text: str, source: str, marker: str, *, own: bool = False) -> str:
 
 def inert(text: str) -> str:
     """The text with the tokens of chat templates, and our fence, broken by a blank."""
-    return _SPECIAL.sub(_with_blank, text)
+    return _compiled(_SPECIAL).sub(_with_blank, text)
 
 
 def defused(text: str) -> str:
     """The text without what is hidden, and with nothing in it that passes for a token, a tag, a
     role, a result or a call of ours."""
-    text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), strip(text))
+    text = _compiled(_ESCAPED).sub(lambda found: chr(int(found[1], 16)), strip(text))
     for pattern in (_BARRED, _TAG, _BRACKET, _HEADER, _OURS, _FENCED, _CALL):
-        text = pattern.sub(_with_blank, text)
+        text = _compiled(pattern).sub(_with_blank, text)
     return text
 
 
@@ -116,6 +112,12 @@ def plain_source(source: str) -> str:
     line = " ".join(strip(source).split())
     line = defused(line).replace("<", "(").replace(">", ")")
     return line if len(line) <= LONGEST_SOURCE else line[: LONGEST_SOURCE - 3] + "..."
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """At first use: a turn without text of others needs none of them."""
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
 def _with_blank(found: re.Match[str]) -> str:

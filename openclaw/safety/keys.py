@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from openclaw.safety.entropy import bits, is_mixed, is_wordy
 
@@ -19,14 +20,18 @@ Judge = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """`pattern` is matched where `begin` is found, or with `digits` where the number in front of it
-    begins; `judge` has the last word on the match."""
+    """`rest` is matched behind `begin`, with `digits` from where the number in front of it begins;
+    `judge` has the last word on the match."""
 
     kind: str
     begin: str
-    pattern: re.Pattern[str]
+    rest: str
     judge: Judge
-    digits: bool = False
+    back: str = ""
+
+    @property
+    def digits(self) -> bool:
+        return self.back.endswith("}")
 
 
 def _random(least: float) -> Judge:
@@ -46,8 +51,13 @@ def _bot(text: str) -> bool:
 
 
 def _form(kind: str, begin: str, rest: str, judge: Judge | None = None, back: str = "") -> Form:
-    pattern = re.compile(back + re.escape(begin) + rest)
-    return Form(kind, begin, pattern, judge or _random(2.5), back.endswith("}"))
+    return Form(kind, begin, rest, judge or _random(2.5), back)
+
+
+@cache
+def _pattern(form: Form) -> re.Pattern[str]:
+    """Compiled when the beginning was found: few of them ever are."""
+    return re.compile(form.back + re.escape(form.begin) + form.rest)
 
 
 _W = r"[A-Za-z0-9_-]"
@@ -142,7 +152,7 @@ def _at(form: Form, text: str, at: int) -> tuple[int, int] | None:
         start = number.start() if number else at
     if start and _INSIDE.match(text, start - 1):
         return None
-    match = form.pattern.match(text, start)
+    match = _pattern(form).match(text, start)
     if not match or _GOES_ON.match(text, match.end()) or not form.judge(match[0]):
         return None
     return match.span()

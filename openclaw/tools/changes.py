@@ -5,20 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw.files.home import Home
 from openclaw.files.text import decode
-from openclaw.safety.denied import denied_name
 from openclaw.tools.paths import MAX_FILES, SKIPPED
+from openclaw.tools.sandbox import FIXED_FILES
 
 UNSEEN = frozenset({".openclaw", ".git", *SKIPPED})
 MOST_TEXTS = 2_000
 LARGEST_TEXT = 200_000
 MOST_CHARS = 20_000_000
 MOST_CHANGES = 200
+TICK_NS = 20_000_000
+"""How much a file system's clock may lag behind."""
 
 Stamp = tuple[int, int, int, int]
 """Times of the last change and of the last change of its state (ns), size in bytes, inode."""
@@ -27,26 +30,31 @@ Stamp = tuple[int, int, int, int]
 @dataclass(slots=True)
 class Look:
     """The files of a home at one moment, by home-relative path. `texts` are those of them that are
-    small enough to be kept; hidden files have a stamp but no text. `secret` are files that hold
-    credentials, `unsafe` those that act as their owner."""
+    small enough to be kept; hidden files have a stamp but no text. `unsafe` are files that act as
+    their owner; `whole` says that there are not more files than are looked at."""
 
     stamps: dict[str, Stamp] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    secret: list[Path] = field(default_factory=list)
     unsafe: list[Path] = field(default_factory=list)
+    whole: bool = True
+    root: Path = Path()
+    at_ns: int = field(default_factory=time.time_ns)
 
 
 def look(home: Home, earlier: Look | None = None, *, texts: bool = True) -> Look:
     """The home now; texts that an earlier look had are not read again."""
     root = Path(os.path.realpath(home.root))
-    found = Look()
+    found = Look(root=root)
     for path, status in _files(root):
+        if len(found.stamps) >= MAX_FILES:
+            found.whole = False
+            break
         name = path.relative_to(root).as_posix()
+        if name in FIXED_FILES and not status.st_size:
+            continue  # the placeholder of some command that runs
         found.stamps[name] = (
             status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino,
         )  # fmt: skip
-        if denied_name(name):
-            found.secret.append(path)
         if status.st_mode & (stat.S_ISUID | stat.S_ISGID):
             found.unsafe.append(path)
     if texts:
@@ -61,15 +69,37 @@ def changed(before: Look, after: Look) -> dict[str, str | None]:
     return {
         name: before.texts.get(name, "") if name in before.stamps else None
         for name in names
-        if before.stamps.get(name) != after.stamps.get(name) and not _hidden(name)
+        if before.stamps.get(name) != after.stamps.get(name)
+        and not _hidden(name)
+        and _surely(name, before, after)
     }
+
+
+def _surely(name: str, before: Look, after: Look) -> bool:
+    """Whether a file that only one look has is new or gone; with too many files in the home it may
+    only have got beyond the last one that is looked at."""
+    if name not in after.stamps:
+        return after.whole or not os.path.lexists(after.root / name)
+    return name in before.stamps or before.whole or after.stamps[name][1] >= before.at_ns - TICK_NS
 
 
 def disarm(found: Look) -> None:
     """Take the right to act as their owner (setuid) from files that a command left."""
     for path in found.unsafe:
         with contextlib.suppress(OSError):
-            path.chmod(stat.S_IMODE(path.lstat().st_mode) & 0o777, follow_symlinks=False)
+            mode = stat.S_IMODE(path.lstat().st_mode) & 0o777
+            try:
+                path.chmod(mode, follow_symlinks=False)
+            except NotImplementedError:  # by the C library, below glibc 2.32
+                _disarm_open(path, mode)
+
+
+def _disarm_open(path: Path, mode: int) -> None:
+    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        os.fchmod(number, mode)
+    finally:
+        os.close(number)
 
 
 def _add_texts(root: Path, found: Look, earlier: Look | None) -> None:
@@ -92,8 +122,7 @@ def _add_texts(root: Path, found: Look, earlier: Look | None) -> None:
 
 
 def _files(root: Path, skipped: Collection[str] = UNSEEN) -> Iterator[tuple[Path, os.stat_result]]:
-    """Regular files with their status, at most 20,000; links are neither followed nor given."""
-    count = 0
+    """Regular files with their status; links are neither followed nor given."""
     for top, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in skipped)
         for name in sorted(names):
@@ -102,9 +131,6 @@ def _files(root: Path, skipped: Collection[str] = UNSEEN) -> Iterator[tuple[Path
                 status = path.lstat()
                 if stat.S_ISREG(status.st_mode):
                     yield path, status
-                    count += 1
-            if count >= MAX_FILES:
-                return
 
 
 def _hidden(name: str) -> bool:

@@ -16,6 +16,7 @@ import httpcore
 
 from openclaw.safety.address import Resolve, addresses, check_peer
 from openclaw.shapes import ToolProblem
+from openclaw.tools.page import INSTEAD
 
 # For each address of a name but the last, so that a dead IPv6 costs little.
 CONNECT_SECONDS = 5.0
@@ -40,7 +41,7 @@ class Clock:
         return left if most is None else min(left, most)
 
     def late(self) -> ToolProblem:
-        return ToolProblem(f"{self.host} did not answer within {self.seconds:g} seconds.")
+        return ToolProblem(f"{self.host} did not answer within {self.seconds:g} seconds. {INSTEAD}")
 
     def hold(self, function: Callable[[], list[str]]) -> list[str]:
         """Its value, waited for only as long as there is time: the system's name look-up knows no

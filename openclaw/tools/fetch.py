@@ -11,7 +11,6 @@ from openclaw.safety.address import Resolve, system_resolve
 from openclaw.safety.url import Url, effect_of, read_url, urls_in
 from openclaw.safety.vault import MASK
 from openclaw.shapes import Action, ForeignProblem, Ledger, ToolProblem
-from openclaw.tools.page import read_page
 from openclaw.tools.seen import Fetched, Seen
 from openclaw.tools.toolbox import Form, Tool, tool
 
@@ -68,6 +67,7 @@ class WebPages:
         return _shown(fetched, asked, number)
 
     def _fetched(self, url: Url) -> Fetched:
+        from openclaw.tools.page import INSTEAD, read_page
         from openclaw.tools.transfer import get
 
         try:
@@ -80,7 +80,10 @@ class WebPages:
             raise ForeignProblem(_failed(reply))
         page = read_page(reply.body, kind, where)
         if not page.text.strip():
-            raise ToolProblem(f"{reply.url.host} sent a page without text; it may need a browser.")
+            raise ToolProblem(
+                f"{reply.url.host} sent a page without text that can be read here: it may need a "
+                f"browser, or be nested too deep. {INSTEAD}"
+            )
         return Fetched(reply.url, page.title, parts_of(page.text))
 
     def _way(self) -> Way:
@@ -118,6 +121,8 @@ def _pages(count: int) -> str:
 
 def _failed(reply: Reply) -> str:
     """Status and what the server says about it, in a line."""
+    from openclaw.tools.page import INSTEAD, read_page
+
     try:
         phrase = f" {HTTPStatus(reply.status).phrase}"
     except ValueError:
@@ -127,4 +132,5 @@ def _failed(reply: Reply) -> str:
         said = " ".join(f"{page.title} {page.text}".split())[:LONGEST_ERROR]
     except ToolProblem:
         said = ""
-    return f"{reply.url} answers {reply.status}{phrase}" + (f": {said}" if said else ".")
+    answer = f"{reply.url} answers {reply.status}{phrase}. {INSTEAD}"
+    return f"{answer} It says: {said}" if said else answer

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from openclaw.shapes import Action, Deed, Ledger, ToolProblem
+from openclaw.tools.grants import lasting
 from openclaw.tools.policy import Policy, Question, Verdict
 
 
@@ -59,29 +60,43 @@ def permit(
     verdict = policy.decide(action, tainted=tainted)
     if verdict.decision == "allow":
         return Permit(action, verdict, "grant" if verdict.grant else "mode")
-    why = verdict.reason
+    why, advice = verdict.reason, ""
     if verdict.decision == "ask":
         if policy.ask is not None:
             sources = tuple(dict.fromkeys((*ledger.inherited, *ledger.foreign)))
-            lasting = policy.offers(action, tainted=tainted)
-            by = policy.ask(Question(action, arguments, why, lasting, sources))
+            offers = policy.offers(action, tainted=tainted)
+            by = policy.ask(Question(action, arguments, why, offers, sources))
             if by:
                 return Permit(action, verdict, by)
             why = "the user said no"
         else:
             why += "; nobody is there to ask"
+            advice = _advice(policy, action, tainted=tainted)
     target = f" {action.target}" if action.target else ""
-    ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}")
+    ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}{advice}")
     raise RefusedCall(action.tool, verdict, why, policy.ask is not None)
+
+
+def _advice(policy: Policy, action: Action, *, tainted: bool) -> str:
+    """How the user can allow it beforehand, "" when only a person can be asked."""
+    ways = [
+        f"openclaw policy allow {grant.kind} {grant.value}"
+        for grant in policy.offers(action, tainted=tainted)[:1]
+        if lasting(grant)
+    ]
+    ways += [] if tainted else ["--yes"]
+    return f" (allow it by {' or '.join(ways)})" if ways else ""
 
 
 @dataclass(slots=True)
 class Running:
-    """What is known so far of a call that was asked for."""
+    """What is known so far of a call that was asked for; `waited` are seconds until it was
+    decided whether it may run."""
 
     action: Action | None = None
     permit: Permit | None = None
     refused: RefusedCall | None = None
+    waited: float = 0.0
 
     def deed(self, name: str, ok: bool, code: int | None, seconds: float, size: int) -> Deed:
         """What goes on record; `size` in bytes of the result."""

@@ -4,6 +4,7 @@
 2026-11-21 prefix git log           these words, and plain words behind them
 2026-11-21 host docs.python.org     getting from this host and sending to it
 2026-11-21 tool notes__search       this tool, where it names neither a command nor a host
+2026-11-21 tool run_python          any code, in the sandbox, while nothing untrusted was read
 """
 
 from __future__ import annotations
@@ -32,8 +33,15 @@ _LONG = (
     *("output", "exec", "upload-pack", "receive-pack", "open-files-in-pager", "ext-diff", "eval"),
     *("textconv", "config", "config-env", "exec-path", "to-command", "checkpoint-action", "pager"),
     *("use-compress-program", "rsh", "rsh-command", "editor", "pre", "hostname-bin"),
+    # ... and by which a program that runs a script of the home takes it from elsewhere.
+    *("file", "makefile", "directory", "manifest-path", "prefix", "script-shell", "rootdir"),
+    *("git-dir", "work-tree", "workspace", "node-options", "userconfig", "globalconfig"),
+    *("confcutdir", "override-ini", "basetemp"),
 )
-_SHORT = re.compile(r"-(?:[coOIe]|delete|fls|fprint|ok)")
+_SHORT = re.compile(r"-(?:[coOIefC]|delete|toolexec|vettool|modfile)")
+# Short options that may stand together in one word (-kf FILE), of programs that run scripts. Some
+# are harmless elsewhere (git log -p).
+_LETTERS = {"make": "fCEI", "gmake": "fCEI", "pytest": "pco", "py.test": "pco"}
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:+]?=")  # make test SHELL=./mine
 # Programs that only start another one: their first two words say nothing about what runs.
 _STARTERS = frozenset(
@@ -41,11 +49,22 @@ _STARTERS = frozenset(
         *("sudo", "doas", "su", "env", "xargs", "nohup", "nice", "time", "timeout", "setsid"),
         *("watch", "command", "exec", "eval", "builtin", "source", "ssh", "chroot", "unshare"),
         *("sh", "bash", "zsh", "dash", "ksh", "fish", "pwsh", "powershell", "cmd", "busybox"),
-        *("python", "python3", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "sed", "bwrap"),
+        *("python", "pypy", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "sed", "bwrap"),
+    )
+)
+# Programs whose first two words say too little to be offered; a user may still grant them.
+_BROAD = frozenset(
+    (
         *("rm", "rmdir", "dd", "shred", "chmod", "chown", "mv", "cp", "ln", "kill", "pkill"),
         *("echo", "printf", "cat", "ls", "find", "grep", "rg"),
     )
 )
+BY_TARGET: dict[str, tuple[Kind, ...]] = {
+    "run_shell": ("command", "prefix"),
+    "fetch_url": ("host",),
+    "web_search": ("host",),
+}
+"""Tools whose calls each name what they reach, by the kinds of grants that can cover one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +132,9 @@ def read_grants(lines: tuple[str, ...]) -> tuple[list[Grant], list[str]]:
 def offers(action: Action) -> tuple[Grant, ...]:
     """The grants that a lasting yes to this action could be, the narrowest first."""
     if action.effect == "run":
-        whole = (Grant("command", action.target),) if action.target else ()
+        if not action.target:
+            return (Grant("tool", action.tool),) if _by_tool(action) else ()
+        whole = (Grant("command", action.target),)
         start = _start(action.target)
         return (*whole, Grant("prefix", start)) if start and start != action.target else whole
     if action.effect in ("get", "send") and action.target:
@@ -135,17 +156,25 @@ def _trouble(kind: Kind, value: str) -> str:
         return "it holds a character that is not shown"
     if kind == "prefix" and not _PLAIN_LINE.fullmatch(value):
         return "a prefix has only plain words, with one blank between them"
+    if kind == "prefix" and _starts_another(program := value.split(" ")[0]):
+        return f"{program} may start any other program; grant whole lines, as kind command"
     if kind == "host" and not _HOST.fullmatch(value):
         return "a host has no scheme, port or path; for example docs.python.org"
     if kind == "tool" and not _TOOL.fullmatch(value):
         return "a tool is one word"
+    if kind == "tool" and (kinds := BY_TARGET.get(value)):
+        return f"{value} is granted by what it reaches, as kind {' or '.join(kinds)}"
     return ""
 
 
 def _by_tool(action: Action) -> bool:
     """Whether a tool's name may stand for what it does: not for every command or host, and not for
-    files outside the home."""
-    return action.effect == "write" or (action.effect in ("get", "send") and not action.target)
+    files outside the home. Code that is run has no other name; the policy says when it may."""
+    if action.tool in BY_TARGET:
+        return False
+    if action.effect in ("run", "get", "send"):
+        return not action.target
+    return action.effect == "write"
 
 
 def _continues(prefix: str, line: str) -> bool:
@@ -153,14 +182,29 @@ def _continues(prefix: str, line: str) -> bool:
     if not prefix or not _PLAIN_LINE.fullmatch(prefix) or not _PLAIN_LINE.fullmatch(line):
         return False
     words, start = line.split(" "), prefix.split(" ")
-    return words[: len(start)] == start and not any(map(_escapes, words[len(start) :]))
+    return words[: len(start)] == start and not _escapes(words, len(start))
 
 
-def _escapes(word: str) -> bool:
+def _escapes(words: list[str], first: int) -> bool:
+    """Whether one of the words of a line, from the first behind its prefix, leads elsewhere."""
+    letters = {letter for word in words for letter in _LETTERS.get(_program(word), "")}
+    return any(_escape(word, letters) for word in words[first:])
+
+
+def _escape(word: str, letters: set[str]) -> bool:
     if not word.startswith("--"):
-        return bool(_SHORT.match(word) or _ASSIGNMENT.match(word))
+        clustered = word.startswith("-") and not letters.isdisjoint(word)
+        return clustered or bool(_SHORT.match(word) or _ASSIGNMENT.match(word))
     name = word[2:].partition("=")[0]
     return bool(name) and any(option.startswith(name) for option in _LONG)
+
+
+def _starts_another(word: str) -> bool:
+    return _program(word).rstrip("0123456789.") in _STARTERS
+
+
+def _program(word: str) -> str:
+    return word.rpartition("/")[2]
 
 
 def _start(line: str) -> str:
@@ -170,7 +214,7 @@ def _start(line: str) -> str:
         return ""
     program, subcommand = words[:2]
     plain = _SUBCOMMAND.fullmatch(program) and _SUBCOMMAND.fullmatch(subcommand)
-    if not plain or program in _STARTERS or any(map(_escapes, words[2:])):
+    if not plain or _starts_another(program) or program in _BROAD or _escapes(words, 2):
         return ""
     return f"{program} {subcommand}"
 

@@ -36,7 +36,7 @@ class McpServers:
         self._make_door = make_door
         self._door: Door | None = None
         self._connections: dict[str, Connection] = {}
-        self._away: dict[str, str] = {}
+        self._away: dict[str, AwayError] = {}
         self._news: list[str] = []
         self._lock = threading.Lock()
 
@@ -50,7 +50,7 @@ class McpServers:
                     connection.list()
                     self._take(connection)
                 except AwayError as error:
-                    self._lose(server, str(error))
+                    self._lose(server, error)
 
     def unlisted(self) -> list[str]:
         """The servers whose tools are not known and that are worth a try."""
@@ -128,8 +128,9 @@ class McpServers:
         except CallFailedError as error:
             raise ForeignProblem(f"{listed.name} did not work. {error}") from error
         except AwayError as error:
-            self._lose(server, str(error))
-            raise ToolProblem(
+            self._lose(server, error)
+            kind = ForeignProblem if error.foreign else ToolProblem
+            raise kind(
                 f"{server.name} is away: {error}. Its tools cannot be used in this turn; go on "
                 "without them, or tell the user."
             ) from error
@@ -162,12 +163,12 @@ class McpServers:
         try:
             self._connected(server)
         except AwayError as error:
-            self._lose(server, str(error))
+            self._lose(server, error)
 
     def _connected(self, server: Server) -> Connection:
         """A running connection; one that is new has its list taken over."""
         if server.name in self._away:
-            raise AwayError(self._away[server.name])
+            raise self._away[server.name]
         connection = self._connections.get(server.name)
         if connection is None or not connection.alive:
             connection = self._connections[server.name] = self._opened_door().open(server)
@@ -198,7 +199,7 @@ class McpServers:
                 f"more; the first {len(tools)} are used"
             )
 
-    def _lose(self, server: Server, why: str) -> None:
+    def _lose(self, server: Server, why: AwayError) -> None:
         if server.name not in self._away:
             self._away[server.name] = why
             self._news.append(f"MCP server {server.name} is away: {why}")

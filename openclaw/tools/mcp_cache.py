@@ -81,9 +81,13 @@ class Cache:
         """Whether a server could not be used a short while ago: the next prompt need not wait."""
         return 0 <= time.time() - self.away.get(server.name, 0) < AWAY_SECONDS
 
-    def fail(self, server: Server) -> None:
-        """Note that a server whose tools are not known cannot be used now."""
-        self.away[server.name] = time.time()
+    def fail(self, server: Server, *, rests: bool = True) -> None:
+        """Note that a server cannot be used now; unless it `rests`, the next prompt tries again."""
+        self.away[server.name] = time.time() if rests else 0.0
+
+    def failed(self, server: Server) -> bool:
+        """Whether a server could not be used when it was last noted."""
+        return server.name in self.away
 
     def take(self, server: Server, tools: list[Listed]) -> list[str]:
         """Keep a new list; gives the names of tools that are not what they were."""

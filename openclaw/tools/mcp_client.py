@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from openclaw.config.servers import Server
 from openclaw.tools.mcp_errors import AwayError, CallFailedError
-from openclaw.tools.mcp_start import Reached, Surroundings, reach, reason
+from openclaw.tools.mcp_start import Reached, Surroundings, away, reach
 
 START_SECONDS = 20.0
 CLOSE_SECONDS = 4.0
@@ -120,7 +120,7 @@ class Connection:
         return self._asked(self._call(tool, dict(arguments)), self.server.timeout)
 
     def list(self) -> None:
-        """Read the list of tools again. Raises as `call`."""
+        """Read the list of tools again. Raises AwayError, after which the connection is closed."""
         self.listing_changed = False
         self._asked(self._list(), self._door.start_seconds)
 
@@ -161,9 +161,11 @@ class Connection:
         except KeyboardInterrupt:
             future.cancel()
             raise
-        except AwayError:
-            self.close()
+        except CallFailedError:
             raise
+        except Exception as error:  # whatever a server may do to the SDK
+            self.close()
+            raise self._away(error) from error
 
     async def _live(self) -> None:
         """From start to end, in one task: the SDK wants to be left where it was entered."""
@@ -175,7 +177,7 @@ class Connection:
                 await self._stop.wait()
         except (Exception, asyncio.CancelledError) as error:
             if not self._ready.done():
-                self._ready.set_exception(AwayError(self._why(error)))
+                self._ready.set_exception(self._away(error))
             if isinstance(error, asyncio.CancelledError):
                 raise
         finally:
@@ -215,21 +217,21 @@ class Connection:
             )
         except MCPError as error:
             if error.code == CONNECTION_CLOSED or self.server.url:
-                raise AwayError(self._why(error)) from error
+                raise self._away(error) from error
             raise CallFailedError(str(error)) from error
         except ValueError as error:
             raise CallFailedError("its answer is not what MCP allows") from error
         except Exception as error:
-            raise AwayError(self._why(error)) from error
+            raise self._away(error) from error
 
     async def _heard(self, message: Any) -> None:
         """Take note of what the server says by itself."""
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             self.listing_changed = True
 
-    def _why(self, error: BaseException) -> str:
+    def _away(self, error: BaseException) -> AwayError:
         pipe = self._reached.pipe
-        return (pipe.fault if pipe else "") or reason(error, self.server)
+        return AwayError(pipe.fault) if pipe and pipe.fault else away(error, self.server)
 
 
 def _check_installed() -> None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 
 class AwayError(Exception):
-    """A server that cannot be used now; the text says why, in the user's words."""
+    """A server that cannot be used now; the text says why, in the user's words. `foreign` when it
+    may be in those of the server."""
+
+    def __init__(self, why: str, *, foreign: bool = False) -> None:
+        super().__init__(why)
+        self.foreign = foreign
 
 
 class CallFailedError(Exception):

@@ -107,19 +107,22 @@ def _filled(text: str, environment: Mapping[str, str]) -> str:
     return value
 
 
-def reason(error: BaseException, server: Server) -> str:
-    """Why a server cannot be used, in a few words."""
+def away(error: BaseException, server: Server) -> AwayError:
+    """An error as one that says in a few words why a server cannot be used."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     if isinstance(error, AwayError):
-        return str(error)
+        return error
     if isinstance(error, asyncio.CancelledError):
-        return "it was stopped"
+        return AwayError("it was stopped")
     if type(error).__name__ in ("ConnectError", "ConnectTimeout"):
-        return "nobody answers at its address"
+        return AwayError("nobody answers at its address")
     if type(error).__name__ == "ValidationError":
-        return "its answer is not what MCP allows"
+        return AwayError("its answer is not what MCP allows")
     if isinstance(error, OSError):
-        return f"{server.command or 'the address'}: {(error.strerror or str(error)).lower()}"
+        what = error.strerror or str(error)
+        return AwayError(f"{server.command or 'the address'}: {what.lower()}")
     text = " ".join(str(error).split())[:160] or type(error).__name__
-    return "it has ended" if text == "Connection closed" else text
+    if text == "Connection closed":
+        return AwayError("it has ended")
+    return AwayError(text, foreign=True)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 KEPT = 10_000_000
 """Bytes of a program's output that are kept; of more only the end."""
 TAIL = 65_536
+LONGEST_LINE = 1_500
+"""Characters; of longer ones `read_file` would show only the beginning."""
+SHORTEST_LINE, READABLE = 500, 2_000
+AROUND = 80
+"""Characters before a secret that may tell that it is one."""
 
 # Colours, cursor moves, window titles, hyperlinks: CSI, then OSC and its kin, then two-letter ones.
 _ESCAPES = re.compile(
@@ -32,10 +38,13 @@ class Output:
         if len(data) > room:
             self._last = (self._last + data[room:])[-TAIL:]
 
+    @property
+    def lost(self) -> int:
+        return self.total - len(self._first) - len(self._last)
+
     def text(self) -> str:
         """All that was kept, with a line for what was not."""
-        lost = self.total - len(self._first) - len(self._last)
-        gap = f"\n[{lost:,} bytes were not kept]\n" if lost else ""
+        gap = f"\n[{self.lost:,} bytes were not kept]\n" if self.lost else ""
         parts = (self._first.decode("utf-8", "replace"), self._last.decode("utf-8", "replace"))
         return plain(parts[0]) + gap + plain(parts[1])
 
@@ -48,6 +57,30 @@ def plain(text: str) -> str:
         lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
         text = "\n".join(lines)
     return _CONTROLS.sub("", _OVERSTRUCK.sub("", text))
+
+
+def wrapped(text: str) -> str:
+    """The text with its long lines cut, though in no secret, which could not be told any more."""
+    if max(map(len, text.split("\n"))) <= LONGEST_LINE:
+        return text
+    return "\n".join(piece for line in text.split("\n") for piece in _pieces(line))
+
+
+def _pieces(line: str) -> Iterator[str]:
+    from openclaw.safety.secrets import find
+
+    start = 0
+    while len(line) - start > LONGEST_LINE:
+        end = start + LONGEST_LINE
+        for secret in find(line[start : end + LONGEST_LINE]):
+            begin = max(start + secret.start - AROUND, start)
+            if begin < end < start + secret.end:
+                whole = min(start + secret.end, start + READABLE)
+                end = begin if begin >= start + SHORTEST_LINE else whole
+                break
+        yield line[start:end]
+        start = end
+    yield line[start:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,5 +102,7 @@ def excerpt(text: str, limit: int) -> Excerpt:
     tail = tail[after:] if 0 < after < len(tail) else tail
     left = text[len(head) : len(text) - len(tail)]
     line = head.count("\n") + 1
-    gap = f"[{len(left.splitlines()):,} lines ({len(left):,} characters) left out]"
+    count = len(left.splitlines())
+    lines = "1 line" if count == 1 else f"{count:,} lines"
+    gap = f"[{lines} ({len(left):,} characters) left out]"
     return Excerpt(f"{head.rstrip()}\n{gap}\n{tail}", line)

@@ -11,6 +11,7 @@ from openclaw.shapes import ToolProblem
 
 LONGEST = 400_000  # characters of a page; what is beyond is not even shown on later pages
 PDF_PAGES = 100
+INSTEAD = "Try another address, or tell the user."
 
 _META = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE

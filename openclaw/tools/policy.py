@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from openclaw.safety.denied import denied_name
 from openclaw.shapes import Action, Effect, Mode
-from openclaw.tools.grants import Grant, offers
+from openclaw.tools.grants import BY_TARGET, Grant, offers
 
 Decision = Literal["allow", "ask", "deny"]
 
@@ -58,6 +58,8 @@ _INBOX = "memory/inbox/"
 # What Windows may call one of these files behind its back.
 _SHORT_NAME = re.compile(r"(?:opencl|heartb|identi|(?:op|he|id)[0-9a-f]{4})~[0-9]+\.\w{0,3}")
 
+# What these tools read is not told by the target as a path: it is a command line, or a host.
+_NO_PATHS = frozenset(("run_shell", "fetch_url"))
 _OUTWARD: frozenset[Effect] = frozenset({"send", "get", "run", "write-elsewhere"})
 
 
@@ -154,14 +156,14 @@ class Policy:
         rule = _rule(action, self.mode, tainted)
         if decision == "allow" and rule is None:
             return Verdict("allow", self._by_mode(action.effect))
-        if (rule is None or rule.grantable) and (grant := self._granting(action)):
+        if self._grantable(action, rule) and (grant := self._granting(action)):
             return Verdict("allow", f"granted: {grant}", str(grant))
         return Verdict("ask", self._why(action, rule), rule=rule.name if rule else "")
 
     def offers(self, action: Action, *, tainted: bool) -> tuple[Grant, ...]:
         """The grants by which this action would be allowed the next time, the narrowest first."""
         rule = _rule(action, self.mode, tainted)
-        return offers(action) if rule is None or rule.grantable else ()
+        return offers(action) if self._grantable(action, rule) else ()
 
     def refuses(self, effect: Effect, tool: str = "") -> bool:
         """True when every call of the tool with this effect is refused: forbidden, or to be asked
@@ -169,10 +171,21 @@ class Policy:
         decision = TABLE[self.mode][effect]
         if decision != "ask" or self.ask is not None:
             return decision == "deny"
+        if effect == "run" and tool not in ("", *BY_TARGET) and self.unconfined() is not None:
+            return True
         return not any(_may_cover(grant, effect, tool) for grant in self.grants)
+
+    def _grantable(self, action: Action, rule: Rule | None) -> bool:
+        """Whether a grant may answer. One for any code counts in the sandbox only, and not after
+        untrusted text was read."""
+        if action.effect == "run" and not action.target:
+            return rule is None and self.unconfined() is None
+        return rule is None or rule.grantable
 
     def _credentials(self, action: Action) -> str:
         if action.effect not in ("read", "write", "read-elsewhere", "write-elsewhere"):
+            return ""
+        if action.effect == "read" and action.tool in _NO_PATHS:
             return ""
         return self.denied(action.target) if action.target else ""
 
@@ -246,4 +259,5 @@ def _names(parts: tuple[str, ...]) -> set[str]:
 def _may_cover(grant: Grant, effect: Effect, tool: str) -> bool:
     if grant.kind == "tool":
         return not tool or grant.value == tool
-    return effect in (("run",) if grant.kind in ("command", "prefix") else ("get", "send"))
+    by_target = not tool or grant.kind in BY_TARGET.get(tool, ())
+    return by_target and effect in (("get", "send") if grant.kind == "host" else ("run",))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.files.text import write_text
-from openclaw.tools.output import Output, excerpt
+from openclaw.tools.output import Output, excerpt, wrapped
 from openclaw.tools.proctree import marked
 
 MARK = "OPENCLAW_RUN"
@@ -24,6 +24,8 @@ GRACE_SECONDS = 0.5
 TICK_SECONDS = 0.025
 # Further down than the program that waits for it, so that this one stays awake whatever it does.
 NICENESS = 5
+CMD = ("/d", "/s", "/c")
+"""What cmd.exe is given before its line: with /s it takes off the outermost quotes only."""
 
 Watch = Callable[[int], str]
 """Called every tick with the process id; what it returns other than "" ends the program."""
@@ -33,8 +35,8 @@ Watch = Callable[[int], str]
 class Finished:
     """How a program ended. `code` is its exit code (negative: the signal), None when it was ended;
     then `stopped` says why. `text` is the beginning and end of what it printed, as plain text;
-    with more, `spilled` is the file with the whole (at most 10 MB), `gap` the first line of it that
-    `text` leaves out."""
+    with more, `spilled` is the file with the whole (at most 10 MB, `lost` bytes are not in it), its
+    long lines wrapped, `gap` the first line of it that `text` leaves out."""
 
     code: int | None
     text: str
@@ -44,6 +46,7 @@ class Finished:
     spilled: Path | None = None
     gap: int = 0
     stopped: str = ""
+    lost: int = 0
 
 
 def nothing_watched(_process: int) -> str:
@@ -83,17 +86,29 @@ def run(
     seconds = time.monotonic() - start
     code = None if stopped or timed_out else process.returncode
     whole = output.text()
+    if len(whole) > max_chars:
+        whole = wrapped(whole)
     shown = excerpt(whole, max_chars)
     if timed_out:
         stopped = f"it took longer than {timeout:g} s"
     spilled = _spill(spill, whole) if shown.gap else None
-    return Finished(code, shown.text, seconds, output.total, timed_out, spilled, shown.gap, stopped)
+    return Finished(
+        code, shown.text, seconds, output.total, timed_out, spilled, shown.gap, stopped, output.lost
+    )
+
+
+def spelled(argv: Sequence[str]) -> str | list[str]:
+    """The arguments as Windows takes them: a line for cmd.exe as it was shown, since quotes that
+    are put around it for other programs (with \\" for a quote in it) are not understood there."""
+    if tuple(argv[1:-1]) == CMD:
+        return f'{subprocess.list2cmdline(argv[:1])} {" ".join(CMD)} "{argv[-1]}"'
+    return list(argv)
 
 
 def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     windows = os.name == "nt"
     process = subprocess.Popen(
-        list(argv),
+        spelled(argv) if windows else list(argv),
         cwd=cwd,
         env=dict(env),
         stdin=subprocess.DEVNULL,

@@ -30,6 +30,17 @@ def objection(home: Home, reading: Reading) -> str:
     return "too many files to look at" if count > MOST_FILES else ""
 
 
+def stays(home: Home, reading: Reading) -> bool:
+    """Whether a line is known to do nothing but read the home, be it credentials; links count as
+    what they lead to, and what is closed as foreign: pages and answers of servers are kept there.
+    """
+    if not reading.safe or reading.elsewhere:
+        return False
+    root = os.path.realpath(home.root)
+    found = list(islice(names(root, reading), MOST_FILES + 1))
+    return len(found) <= MOST_FILES and not any(_closed(root, name) for name in found)
+
+
 def named(home: Home, line: str) -> list[str] | None:
     """The files and folders of the home that a command line names, folders with a slash behind
     them; also by a pattern, but not what else is in a folder. None for a line that is not
@@ -66,10 +77,16 @@ def _named(root: str, reading: Reading) -> Iterator[str]:
 
 def _against(root: str, name: str) -> str:
     real = os.path.realpath(Path(root, name))
+    spilled = Path(real).is_relative_to(Path(root, SPILL))
+    return _closed(root, name) or ("" if spilled else denied_name(real))
+
+
+def _closed(root: str, name: str) -> str:
+    real = os.path.realpath(Path(root, name))
     if not Path(real).is_relative_to(root):
         return "it lies outside the home"
     inner = Path(real).relative_to(root)
     if inner.is_relative_to(SPILL):
         return ""
     trouble = (name_trouble(part, windows=False) for part in inner.parts)
-    return denied_name(real) or next(filter(None, trouble), "")
+    return next(filter(None, trouble), "")

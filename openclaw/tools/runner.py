@@ -16,6 +16,7 @@ from openclaw.shapes import Ledger, ToolProblem
 from openclaw.tools import sandbox
 from openclaw.tools.cgroup import group, joined
 from openclaw.tools.changes import MOST_CHANGES, Look, changed, disarm, look
+from openclaw.tools.credentials import credentials
 from openclaw.tools.environment import environment
 from openclaw.tools.limits import Limits, Watch, limited
 from openclaw.tools.paths import SPILL
@@ -32,12 +33,14 @@ _FIXED = "skills, sessions, settings, git data and the agent's own files cannot 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A program to run. `reads` says that it is known to do nothing but read the home; `shown` are
-    files elsewhere that it needs (place outside, place in the sandbox)."""
+    """A program to run. `reads` says that it is known to do nothing but read what may be read of
+    the home, `stays` that it is known to do nothing but read the home; `shown` are files elsewhere
+    that it needs (place outside, place in the sandbox)."""
 
     argv: tuple[str, ...]
     name: str
     reads: bool = False
+    stays: bool = False
     shown: tuple[tuple[Path, str], ...] = ()
 
 
@@ -65,7 +68,7 @@ class Runner:
             read_only=order.reads,
             keep_memory=self.ledger.tainted,
             network=self.network and not order.reads and not self.ledger.tainted,
-            hidden=tuple(before.secret),
+            hidden=self._hidden() if confined else (),
             shown=order.shown,
         )
         names: list[str] = []
@@ -77,9 +80,17 @@ class Runner:
                 names = self._notice(before)
         offline = confined and not room.network
         printed = strip(finished.text)
-        if printed.strip() and not (order.reads or offline):  # anybody may have written it
+        # Else anybody may have written it.
+        if printed.strip() and not (order.reads or order.stays or offline):
             printed = self._foreign(printed, f"command: {order.name}", finished)
         return told(replace(finished, text=printed), self.home, offline, names)
+
+    def _hidden(self) -> tuple[Path, ...]:
+        root = Path(os.path.realpath(self.home.root))
+        found = credentials(root)
+        if why := found.crowded(root):
+            raise ToolProblem(f"It was not run: {why}.")
+        return tuple(found.paths)
 
     def _finished(self, order: Order, room: sandbox.Room, confined: bool) -> Finished:
         argv: Sequence[str] = order.argv
@@ -139,7 +150,8 @@ def told(finished: Finished, home: Home, offline: bool, names: Sequence[str]) ->
         lines.append(finished.text.rstrip("\n"))
     if finished.spilled:
         path = home.relative(finished.spilled)
-        lines.append(f"[All of it: read_file {path}, for the rest from_line {finished.gap}]")
+        what = "All but what was not kept" if finished.lost else "All of it"
+        lines.append(f"[{what}: read_file {path}, for the rest from_line {finished.gap}]")
     if names:
         more = f" and {len(names) - SHOWN_CHANGES} more" if len(names) > SHOWN_CHANGES else ""
         lines.append(f"[Changed: {', '.join(names[:SHOWN_CHANGES])}{more}]")

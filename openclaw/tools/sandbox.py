@@ -18,6 +18,7 @@ from pathlib import Path
 
 from openclaw.files.home import Home
 from openclaw.tools.paths import SPILL, program_folders
+from openclaw.tools.placeholders import standing
 
 PROBE_SECONDS = 10.0
 TMP_BYTES = 512 << 20
@@ -83,39 +84,13 @@ def wrap(argv: Sequence[str], room: Room) -> list[str]:
 @contextlib.contextmanager
 def placeholders(room: Room) -> Iterator[None]:
     """Empty files and folders stand where a fixed one is missing: only what exists can be fixed.
-    They are taken away again; after a crash an empty one stays, which says nothing."""
-    made: list[Path] = []
-    try:
-        if not room.read_only:
-            root = Path(os.path.realpath(room.home.root))
-            for name in ("workspace", "memory", *FIXED_FOLDERS):
-                made += _folder(root / name)
-            for name in FIXED_FILES:
-                made += _file(root / name)
+    The last command over the home takes them away again. Raises OSError."""
+    if room.read_only:
         yield
-    finally:
-        for path in reversed(made):
-            with contextlib.suppress(OSError):
-                if path.is_dir():
-                    path.rmdir()
-                elif path.stat().st_size == 0:
-                    path.unlink()
-
-
-def _folder(path: Path) -> list[Path]:
-    try:
-        path.mkdir()
-    except OSError:
-        return []
-    return [path]
-
-
-def _file(path: Path) -> list[Path]:
-    try:
-        path.open("xb").close()
-    except OSError:
-        return []
-    return [path]
+    else:
+        root = Path(os.path.realpath(room.home.root))
+        with standing(root, ("workspace", "memory", *FIXED_FOLDERS), FIXED_FILES):
+            yield
 
 
 # -------- the parts of a command line; what comes later lies over what came before

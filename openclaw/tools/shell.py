@@ -8,18 +8,22 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import OpenclawError
 from openclaw.files.home import Home
 from openclaw.files.text import read_text
 from openclaw.safety.vault import Vault
 from openclaw.shapes import Action, ToolProblem
+from openclaw.tools.process import CMD
 from openclaw.tools.runner import Order, Runner
 from openclaw.tools.toolbox import Form, Tool, tool
+
+if TYPE_CHECKING:
+    from openclaw.tools.commandline import Reading
 
 SCRIPT = "/tmp/script.py"  # noqa: S108  in the sandbox, whose /tmp is its own
 NAME = "script.py"
@@ -54,7 +58,8 @@ class ShellTools:
         if self.vault and reads:
             for text in files_read(line, self.runner.home):
                 self.vault.mask(text)
-        return self.runner.run(Order(shell(line), line.split()[0][:40], reads))
+        stays = reads or self._stays(line)
+        return self.runner.run(Order(shell(line), line.split()[0][:40], reads, stays))
 
     def run_python(self, code: str) -> str:
         """Run Python code in the home folder; print what is wanted."""
@@ -72,11 +77,17 @@ class ShellTools:
         return Action("run_shell", "read" if self._reads(line) else "run", line, self._warning())
 
     def _python_action(self, arguments: Mapping[str, Any]) -> Action:
-        return Action("run_python", "run", text=self._warning())
+        return Action("run_python", "run", text=self._warning(), code=str(arguments["code"]))
 
     def _reads(self, line: str) -> bool:
         confined = self.runner.unconfined() is None
         return reads(line, self.runner.home, confined=confined)
+
+    def _stays(self, line: str) -> bool:
+        from openclaw.tools.reach import stays
+
+        home = self.runner.home
+        return posix_shell() is not None and stays(home, _reading(line, home))
 
     def _warning(self) -> str:
         why = self.runner.unconfined()
@@ -87,7 +98,7 @@ def shell(line: str) -> tuple[str, ...]:
     """The program that runs a command line: bash, which small models write for, else sh."""
     program = posix_shell()
     if program is None:
-        return (os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c", line)
+        return (os.environ.get("COMSPEC", "cmd.exe"), *CMD, line)
     return (program, "-c", line)
 
 
@@ -103,21 +114,31 @@ def posix_shell() -> str | None:
 def reads(line: str, home: Home, *, confined: bool) -> bool:
     """Whether a command line is known to do nothing but read what may be read of the home.
 
-    In the sandbox the rest is not there and nothing can be written, whatever a repository has git
-    do. cmd.exe takes a line in another way than it is read here, so that nothing is known there.
+    In the sandbox nothing can be written, whatever a repository has git do, and credentials are not
+    there, if all are known; so a folder may be searched that holds some. cmd.exe takes a line in
+    another way than it is read here, so that nothing is known there.
     """
-    from openclaw.tools.commandline import read_line
-    from openclaw.tools.gitfolder import doubt
+    from openclaw.tools.credentials import credentials
     from openclaw.tools.reach import objection
 
     if posix_shell() is None:
         return False
-    root = Path(os.path.realpath(home.root))
-    git = (lambda _: "") if confined else (lambda folder: doubt(root / folder, root))
-    reading = read_line(line, home=str(root), git=git)
+    reading = _reading(line, home, confined=confined)
     if not reading.safe or reading.elsewhere:
         return False
-    return confined or not objection(home, reading)
+    if not confined:
+        return not objection(home, reading)
+    root = Path(os.path.realpath(home.root))
+    return not objection(home, replace(reading, trees=())) and credentials(root).whole
+
+
+def _reading(line: str, home: Home, *, confined: bool = False) -> Reading:
+    from openclaw.tools.commandline import read_line
+    from openclaw.tools.gitfolder import doubt
+
+    root = Path(os.path.realpath(home.root))
+    git = (lambda _: "") if confined else (lambda folder: doubt(root / folder, root))
+    return read_line(line, home=str(root), git=git)
 
 
 def files_read(line: str, home: Home) -> Iterator[str]:

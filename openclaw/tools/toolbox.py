@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from openclaw.errors import OpenclawError
@@ -45,10 +45,12 @@ class Beyond(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the model is told about a call."""
+    """What the model is told about a call; `seconds` that it took, without those in which the user
+    was asked."""
 
     text: str
     ok: bool
+    seconds: float = field(default=0.0, compare=False)
 
 
 class Toolbox:
@@ -159,13 +161,13 @@ class Toolbox:
         self._ledger.exit = None
         try:
             outcome = self._outcome(call, running)
-            return outcome
         finally:
+            seconds = time.monotonic() - began - running.waited
             if self._watch is not None:
-                seconds = time.monotonic() - began
                 size = len(outcome.text.encode(errors="replace"))
                 deed = running.deed(call.name, outcome.ok, self._ledger.exit, seconds, size)
                 self._watch.done(deed)
+        return replace(outcome, seconds=seconds)
 
     def _outcome(self, call: ToolCall, running: Running) -> Outcome:
         # Masked a second time, as a secret may come to light when hidden characters are taken out.
@@ -196,11 +198,14 @@ class Toolbox:
             tainted = True
             if self._ledger.tainted or not secrets <= {*masked_names(self._ledger.request)}:
                 policy = replace(policy, grants=())
+        asked = time.monotonic()
         try:
             running.permit = permit(policy, self._ledger, action, arguments, tainted=tainted)
         except RefusedCall as refused:
             running.refused = refused
             raise
+        finally:
+            running.waited = time.monotonic() - asked
         try:
             text = _called(tool, for_call(self._apart, tool.masks, arguments))
         except ForeignProblem as problem:

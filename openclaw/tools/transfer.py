@@ -20,6 +20,7 @@ from openclaw.safety.address import Resolve, addresses, system_resolve
 from openclaw.safety.url import Url, allows, join
 from openclaw.shapes import ForeignProblem, ToolProblem
 from openclaw.tools.connection import Clock, Guard
+from openclaw.tools.page import INSTEAD
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 HEADERS = {
@@ -78,9 +79,9 @@ def get(url: Url, way: Way) -> Reply:
             return reply
         target = join(url, location)
         if target in seen:
-            raise ToolProblem(f"{url.host} redirects in a circle.")
+            raise ToolProblem(f"{url.host} redirects in a circle. {INSTEAD}")
         if len(seen) > way.redirects:
-            raise ToolProblem(f"{url.host} redirects more than {way.redirects} times.")
+            raise ToolProblem(f"{url.host} redirects more than {way.redirects} times. {INSTEAD}")
         check_redirect(url, target, way)
         seen.add(target)
         url = target
@@ -154,13 +155,14 @@ def _value(raw: bytes) -> str:
 
 def _body(chunks: Iterable[bytes], headers: Mapping[str, str], url: Url, way: Way) -> bytes:
     declared = headers.get("content-length", "")
-    large = ToolProblem(f"{url.host}: larger than {way.most_bytes / 1e6:g} MB; not fetched.")
+    most = f"{way.most_bytes / 1e6:g} MB"
+    large = ToolProblem(f"{url.host}: larger than {most}; not fetched. {INSTEAD}")
     if declared.isdigit() and int(declared[:18]) > way.most_bytes:
         raise large
     packing = headers.get("content-encoding", "").strip().lower()
     if packing not in ("", "identity", "gzip", "x-gzip"):
         raise ToolProblem(
-            f"{url.host} packs its answer as {packing[:30]}, which was not asked for."
+            f"{url.host} packs its answer as {packing[:30]}, which was not asked for. {INSTEAD}"
         )
     unpack = zlib.decompressobj(31) if "gzip" in packing else None
     body = bytearray()
@@ -168,7 +170,7 @@ def _body(chunks: Iterable[bytes], headers: Mapping[str, str], url: Url, way: Wa
         try:
             body += unpack.decompress(chunk, way.most_bytes + 1 - len(body)) if unpack else chunk
         except zlib.error:
-            raise ToolProblem(f"{url.host} sends damaged gzip data.") from None
+            raise ToolProblem(f"{url.host} sends damaged gzip data. {INSTEAD}") from None
         if len(body) > way.most_bytes:
             raise large
     return bytes(body)

@@ -1,0 +1,87 @@
+"""What the doctor says of settings that take effect only in a turn: grants, hosts, MCP servers."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from openclaw.cli.visible import one_line
+from openclaw.shapes import ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.config import Settings
+    from openclaw.files.home import Home
+
+State = Literal["ok", "warning", "fault"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at: its state, what was found, and what to do about it. `exit_code` is what
+    the command leaves with when this is the first fault."""
+
+    name: str
+    state: State
+    found: str
+    advice: str = ""
+    exit_code: int = 0
+
+
+def check_reach(home: Home, settings: Settings) -> Iterator[Check]:
+    """What is set there that cannot take effect. An answer needs none of it: all are warnings."""
+    yield check_grants(settings)
+    yield check_hosts(settings)
+    yield check_mcp(home, settings)
+
+
+def check_grants(settings: Settings) -> Check:
+    from openclaw.tools.grants import read_grants
+
+    grants, notices = read_grants(settings.grants)
+    if not notices:
+        return Check("grants", "ok", f"{len(grants)} in openclaw.yaml")
+    return Check("grants", "warning", _some(notices), "openclaw policy revoke NUMBER|VALUE")
+
+
+def check_hosts(settings: Settings) -> Check:
+    name, hosts = "web.allow_hosts", settings.web.allow_hosts
+    wrong = [host for host in hosts if not _may_match(host)]
+    if not wrong:
+        return Check(name, "ok", f"{len(hosts)} hosts")
+    found = f"never the host of a page: {_some(wrong)}"
+    return Check(name, "warning", found, "write host or host:port, for example localhost:8080")
+
+
+def check_mcp(home: Home, settings: Settings) -> Check:
+    from openclaw.app.servers import fault_line
+    from openclaw.config.servers import read_servers
+
+    servers, faults = read_servers(settings.mcp or {})
+    if faults:
+        found = _some([fault_line(home, fault) for fault in faults])
+        return Check("mcp", "warning", found, "mend them in openclaw.yaml (docs/mcp.md)")
+    if any(not server.disabled for server in servers) and importlib.util.find_spec("mcp") is None:
+        found = f"{len(servers)} servers are named, but MCP is not installed"
+        return Check("mcp", "warning", found, "pip install 'openclaw[mcp]'")
+    return Check("mcp", "ok", f"{len(servers)} servers" if servers else "no servers")
+
+
+def _may_match(entry: str) -> bool:
+    """Whether an entry is a host, or a host and a port, that a page may have."""
+    from openclaw.safety.url import read_url
+
+    if any(sign in entry for sign in "/?#\\"):
+        return False
+    try:
+        read_url(f"http://{entry}")
+    except ToolProblem:
+        return False
+    return True
+
+
+def _some(texts: Sequence[str]) -> str:
+    """The first three, and how many more there are."""
+    more = f"; and {len(texts) - 3} more" if len(texts) > 3 else ""
+    return one_line("; ".join(texts[:3]) + more)

@@ -1,0 +1,85 @@
+"""Empty files and folders that stand where a fixed one of the home is missing, while a command runs
+in the sandbox: only what exists can be fixed."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+LOCK = ".openclaw/locks/sandbox.lock"
+LONGEST_WAIT = 5.0
+"""Seconds; the lock is only held alone while a handful of files is removed."""
+
+
+@contextlib.contextmanager
+def standing(root: Path, folders: Sequence[str], files: Sequence[str]) -> Iterator[None]:
+    """The named folders and files exist meanwhile; what was missing is taken away afterwards when
+    it is still empty, by the last command that runs over this home: were it taken away earlier, the
+    kernel would take the mount off it that fixes it for the others. The lock file names what was
+    made, so that after a crash the next one tidies up.
+
+    Raises OSError when the lock cannot be had.
+    """
+    path = root / LOCK
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b", buffering=0) as lock:
+        _share(lock.fileno())
+        try:
+            made = [name for name in folders if _made_folder(root / name)]
+            made += [name for name in files if _made_file(root / name)]
+            lock.write("".join(f"{name}\n" for name in made).encode())
+            yield
+        finally:
+            if _alone(lock.fileno()):
+                lock.seek(0)
+                for name in reversed(lock.read().decode("utf-8", "replace").split("\n")):
+                    if name in folders or name in files:
+                        _remove(root / name)
+                lock.truncate(0)
+
+
+def _share(number: int) -> None:
+    import fcntl
+
+    until = time.monotonic() + LONGEST_WAIT
+    while True:
+        try:
+            return fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise BlockingIOError("another command over this home does not end") from None
+            time.sleep(0.005)
+
+
+def _alone(number: int) -> bool:
+    """Whether nobody else holds the lock; then it is held alone, else not any more."""
+    import fcntl
+
+    with contextlib.suppress(OSError):
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def _made_folder(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        path.mkdir()
+        return True
+    return False
+
+
+def _made_file(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        path.open("xb").close()
+        return True
+    return False
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        elif path.lstat().st_size == 0:
+            path.unlink()
