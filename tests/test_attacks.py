@@ -25,7 +25,7 @@ from tests.attacks.world import World, page, world
 from tests.fakes.talk import Protocol, done, results
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and lines for sh")
-IDENTITY = re.compile(r"(?!.* the shell| .*Python)(SOUL|AGENTS|settings$)")
+IDENTITY = re.compile(r"(?!.* the shell|.* by Python)(SOUL|AGENTS|settings$)")
 FETCH: Call = ("fetch_url", {"url": "{good}/page"})
 MODES: tuple[Mode, ...] = ("edit", "ask", "full")
 

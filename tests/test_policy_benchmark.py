@@ -1,10 +1,10 @@
-"""benchmarks/policy.py measures real decisions, each in well under a millisecond."""
+"""benchmarks/policy.py measures real decisions, and prints a row for each case."""
 
 from __future__ import annotations
 
 import re
 
-from benchmarks.policy import GRANTS, actions, decision_table, decisions, grants, sandbox_table
+from benchmarks.policy import GRANTS, actions, decision_table, grants, sandbox_table
 from openclaw.tools.sandbox import available
 
 
@@ -12,11 +12,6 @@ def test_no_grant_of_the_benchmark_fits_so_that_each_is_looked_at() -> None:
     made = grants(max(GRANTS))
     assert len(made) == max(GRANTS)
     assert not any(grant.covers(action) for grant in made for action in actions())
-
-
-def test_a_decision_takes_less_than_a_millisecond() -> None:
-    assert decisions(20, 400) > 1_000
-    assert decisions(20, 400, lines=True) > 300, "five times less than measured: others work too"
 
 
 def test_the_tables_have_a_row_for_each_case() -> None:

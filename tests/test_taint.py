@@ -17,6 +17,7 @@ from openclaw.safety.learned import Learned
 from openclaw.sessions.session import Session
 from openclaw.shapes import Action, Ledger, Material
 from openclaw.tools.policy import Question
+from openclaw.tools.sandbox import available
 from tests.fakes.scripted import Line
 from tests.fakes.talk import Talk, answer, call, done, results, talk
 
@@ -236,7 +237,8 @@ def test_a_program_that_reads_it_taints_in_whatever_form_it_comes_out(tmp_path: 
     result = results(it.say("Read it.", call("run_python", code=code), "Read."))[0]
     assert "AN ORDER" in result
     assert MARKER.search(result)
-    assert foreign(it) == {"web: evil.example": 0}
+    # Without a sandbox it could have got its text from anywhere.
+    assert foreign(it) == {"command: python" if available() else "web: evil.example": 0}
 
 
 def test_places_in_what_a_program_prints_do_not_taint(tmp_path: Path) -> None:
