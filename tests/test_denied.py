@@ -53,7 +53,7 @@ SYSTEM = """
 /etc/shadow  /etc/shadow-  /etc/gshadow  /etc/ssh/ssh_host_rsa_key  /etc/sudoers  /proc/1/environ
 /proc/self/environ  /proc/4242/task/4243/environ  /proc/self/mem  /run/secrets/db_password
 /mnt/backup/home/ada/.ssh/id_rsa  /home/someone/.codex/auth.json  /Users/ada/.claude.json
-/root/.gemini/oauth_creds.json  C:\\Users\\Ada\\.codex\\auth.json  C:/Users/Ada/.ssh/id_rsa
+/home/ada/.gemini/oauth_creds.json  C:\\Users\\Ada\\.codex\\auth.json  C:/Users/Ada/.ssh/id_rsa
 D:\\backup\\Users\\Ada\\.aws\\credentials  /srv/openclaw/.openclaw/secrets.json
 /srv/openclaw/.openclaw/secrets.damaged-20261121-120000.json
 """
@@ -122,7 +122,7 @@ def test_a_link_to_a_denied_file_is_denied(tmp_path: Path) -> None:
 def test_a_link_by_way_of_proc_is_followed() -> None:
     if not Path("/proc/self/root").is_dir():
         pytest.skip("no /proc here")
-    assert denied(Path("/proc/self/root/etc/shadow"))
+    assert denied(Path("/proc/self/root", "etc", "shadow"))
 
 
 def test_links_that_form_a_loop_do_not_end_in_an_error(tmp_path: Path) -> None:
