@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import notes
+from benchmarks import notes, talks
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 HEAD_CHARACTERS = 3300
@@ -36,14 +36,19 @@ def main() -> None:
     words = argparse.ArgumentParser(description="Time to the first token, embedded model.")
     words.add_argument("--model", type=Path, help="a GGUF file (default: the installed one)")
     words.add_argument("--runs", type=int, default=3)
+    words.add_argument("--only-talks", action="store_true", help="the last tables alone")
     words.add_argument("--measure", type=Path, metavar="CACHE", help=argparse.SUPPRESS)
     said = words.parse_args()
     model = said.model or installed_model()
     if said.measure:
         print(json.dumps(measure(model, said.measure)))
-    else:
+        return
+    if not said.only_talks:
         report(model, said.runs)
         report_recall(model, said.runs)
+    talks.report(str(model), said.runs)
+    if name := ollama_model():
+        talks.report(name, said.runs)
 
 
 def report(model: Path, runs: int) -> None:
@@ -187,6 +192,18 @@ def head() -> str:
         for n in range(200)
     ]
     return "\n".join([*texts, *notes])[:HEAD_CHARACTERS]
+
+
+def ollama_model() -> str:
+    """The chat model of the Ollama at OLLAMA_HOST, "" when none answers there."""
+    from openclaw.errors import OpenclawError
+    from openclaw.models.choose import find_chat_model
+
+    try:
+        found = find_chat_model("") if os.environ.get("OLLAMA_HOST") else None
+    except OpenclawError:
+        return ""
+    return f"ollama/{found}" if found else ""
 
 
 def installed_model() -> Path:

@@ -53,7 +53,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts and times of one or more model calls. Seconds are wall clock."""
+    """Token counts and times of one or more model calls. Seconds are wall clock; `read_seconds` are
+    those in which the prompt was read, where the server tells them."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -61,6 +62,7 @@ class Usage:
     first_token_seconds: float = 0.0
     total_seconds: float = 0.0
     calls: int = 0
+    read_seconds: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
         """Sum of both; the first token is the one that came first, i.e. of the left side."""
@@ -71,6 +73,7 @@ class Usage:
             self.first_token_seconds if self.calls else other.first_token_seconds,
             self.total_seconds + other.total_seconds,
             self.calls + other.calls,
+            self.read_seconds + other.read_seconds,
         )
 
 

@@ -17,6 +17,7 @@ from openclaw.safety.vault import Vault
 from openclaw.shapes import Action, Ledger, Material, Mode, ToolCall
 from openclaw.tools.masks import Masks
 from openclaw.tools.policy import Policy
+from openclaw.tools.results import Room
 from openclaw.tools.runner import Runner
 from openclaw.tools.shell import ShellTools
 from openclaw.tools.toolbox import Form, Tool, Toolbox
@@ -177,7 +178,8 @@ def test_a_secret_is_not_written_into_another_file(it: Talk, write: Any) -> None
     happened = it.say(f"Keep {TOKEN} in a file.", write, "I could not.")
     assert "can only be written back where it was" in results(happened)[0]
     assert holders(it, TOKEN) == {".openclaw/secrets.json"}
-    assert holders(it, MASK) == {f"sessions/{it.session.id}.json"}
+    said = f"sessions/{it.session.id}"
+    assert holders(it, MASK) == {f"{said}.json", f"{said}.notes.md"}
 
 
 def test_what_looks_like_a_mask_does_not_replace_a_secret(it: Talk) -> None:
@@ -398,7 +400,7 @@ def test_a_secret_leaves_only_with_a_yes_even_in_full(vault: Vault) -> None:
 
 def test_what_a_tool_prints_is_masked_before_it_is_cut(vault: Vault) -> None:
     recorder = Recorder("code", says="line\n" * 20 + f"now {TOKEN}")
-    box = Toolbox([recorder.tool], YES, Ledger(), max_chars=110, apart=vault)
+    box = Toolbox([recorder.tool], YES, Ledger(), room=Room(110), apart=vault)
     text = box.run(ToolCall("1", "tool", {"x": "a"})).text
     assert "gh" + "p_" not in text
 

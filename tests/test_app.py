@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
@@ -170,40 +169,6 @@ def test_a_message_larger_than_the_window_is_refused_with_the_numbers(it: Talk) 
     assert not it.requests
 
 
-def long_answer(number: int) -> str:
-    """Words enough for a tenth of a small window, no two lines of them the same."""
-    return f"{number}\n" + "\n".join(
-        f"on day {n} the story of {n * n} cats goes on" for n in range(20)
-    )
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_old_exchanges_go_together_and_then_the_beginning_stays_for_several_turns(
-    tmp_path: Path, protocol: Protocol
-) -> None:
-    it = talk(tmp_path / "home", protocol=protocol, card=ModelCard("s/m", 4096, True))
-    told = []
-    for number in range(20):
-        happened = it.say(f"Go on {number}.", answer(long_answer(number), protocol))
-        told += [number] * ("oldest" in notices(happened))
-    assert len(told) >= 2
-    assert all(later - earlier > 3 for earlier, later in pairwise(told))
-    for number in set(range(1, 20)) - set(told):
-        before, after = (r.messages for r in it.requests[number - 1 : number + 1])
-        assert after[: len(before)] == before
-    assert len(it.stored["messages"]) == 40  # nothing is lost from the file
-    assert it.requests[told[0]].messages[1].role == "user"
-
-
-def test_two_huge_exchanges_do_not_end_a_conversation_for_ever(tmp_path: Path) -> None:
-    it = talk(tmp_path / "home", card=SMALL)
-    for number in range(2):
-        it.say(f"Go on {number}.", " ".join(str(n * 7919) for n in range(300)))
-    happened = it.say("Say hello.", "Hello.")
-    assert done(happened).answer == "Hello."
-    assert "no longer fit" in notices(happened)
-
-
 # -------- what would be sent
 
 
@@ -232,15 +197,6 @@ def test_the_context_of_a_new_session_has_no_history(it: Talk) -> None:
     assert all(m.content in report.raw for m in it.requests[0].messages)
     assert "history" not in {part.name for part in report.parts}
     assert not [p for p in it.app.home.sessions.glob("*.json") if p.stem != it.session.id]
-
-
-def test_the_context_leaves_out_what_no_longer_fits(tmp_path: Path) -> None:
-    it = talk(tmp_path / "home", card=SMALL)
-    for number in range(8):
-        it.say(f"Go on {number}.", long_answer(number))
-    assert int(it.session.extra["history_from"]) > 0
-    assert "Go on 0." not in it.app.context(it.session, "Hi.").raw
-    assert "Go on 7." in it.app.context(it.session, "Hi.").raw
 
 
 # -------- choices

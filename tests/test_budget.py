@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.agent.budget import cost, count, cut, flat, keep_newest, surely_fits
+from openclaw.agent.budget import cost, count, cut, flat, surely_fits
 from openclaw.shapes import Message, ToolCall
 
 
@@ -74,35 +74,6 @@ def test_what_is_kept_is_the_beginning_and_small_enough(text: str, tokens: int) 
         assert text.startswith(kept) and count(kept) <= tokens
     else:
         assert kept == text
-
-
-# -------- keep_newest
-
-
-def exchange(number: int, words: int = 300) -> list[Message]:
-    return [Message("user", f"{number} " + "word " * words), Message("assistant", "yes " * words)]
-
-
-def test_what_fits_stays_whole() -> None:
-    dropped, _ = keep_newest([exchange(n) for n in range(3)], "head", 10_000)
-    assert dropped == 0
-
-
-def test_so_much_is_dropped_that_half_the_room_is_free() -> None:
-    exchanges = [exchange(n) for n in range(10)]
-    sizes = [cost(e) for e in exchanges]
-    limit = sum(sizes) - 1
-    dropped, used = keep_newest(exchanges, "head", limit)
-    assert used <= limit // 2 < used + sizes[dropped - 1]
-    assert keep_newest(exchanges[dropped:], "head", limit)[0] == 0
-
-
-def test_the_newest_two_exchanges_never_go() -> None:
-    exchanges = [exchange(n) for n in range(5)]
-    dropped, used = keep_newest(exchanges, "head", 100)
-    assert dropped == 3
-    assert used > 100  # the caller sees that it does not fit
-    assert keep_newest(exchanges[:2], "head", 100)[0] == 0
 
 
 # -------- surely_fits

@@ -16,7 +16,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from openclaw.agent.events import Done, Event, Token
+from openclaw.agent.events import Compaction, Done, Event, Notice, Token
 from openclaw.agent.receipt import Receipt
 from openclaw.app import ContextReport, Part
 from openclaw.cli.chat import COMMANDS, Chat
@@ -60,7 +60,7 @@ class FakeApp:
     def use_model(self, name: str) -> None:
         self.model_name = name
 
-    def rest(self) -> None:
+    def rest(self, session: Session | None = None) -> None:
         """Nothing is searched here."""
 
     def greeting(self) -> list[str]:
@@ -68,6 +68,12 @@ class FakeApp:
 
     def context(self, session: Session | None, text: str = "") -> ContextReport:
         return ContextReport(8192, 900, (Part("soul", "workspace/SOUL.md", 900, 3600, False),), "")
+
+    def compact(
+        self, session: Session, focus: str = "", *, dry_run: bool = False
+    ) -> Iterator[Event]:
+        yield Notice(f"focus {focus or 'none'}{', dry' if dry_run else ''}")
+        yield Compaction(4000, 1500, 12, "<earlier>\nGoal: bread\n</earlier>")
 
     def ask(
         self, text: str, session: Session, material: Sequence[Material] = (), skill: str = ""
@@ -213,6 +219,13 @@ def test_context_and_todo_are_shown_without_a_model(app: FakeApp) -> None:
     shown = talk(app, "/context", "/todo")[1]
     assert "workspace/SOUL.md" in shown and "8,192" in shown
     assert "1a2b3c4d  Shopping: milk" in shown
+
+
+def test_compact_shows_the_summary_and_how_to_take_it_back(app: FakeApp) -> None:
+    _, shown, _ = talk(app, "/compact the bread")
+    assert "Goal: bread" in shown and "openclaw sessions restore" in shown
+    _, shown, _ = talk(app, "/compact --dry-run the bread")
+    assert "Goal: bread" in shown and "restore" not in shown
 
 
 def test_quit_ends_the_talk(app: FakeApp) -> None:

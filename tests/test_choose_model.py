@@ -16,6 +16,7 @@ from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text, 
 from openclaw.models.choose import FallbackModel, choose, find_chat_model, split_name
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.openai import OpenAIModel
+from openclaw.models.remote import asked_once
 from openclaw.shapes import Message
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.fakes.scripted import ScriptedModel
@@ -244,6 +245,21 @@ def test_the_card_is_that_of_the_model_that_answers() -> None:
     model = chain(AWAY, ScriptedModel("hello", card=card))
     assert model.card == card
     assert ask(model)[1] == [f"{AWAY}; taking model-1 instead"]
+
+
+def test_reading_ahead_takes_no_other_model_as_it_has_not_asked_patiently() -> None:
+    tries: list[int] = []
+
+    def opened() -> Model:
+        tries.append(1)
+        if len(tries) == 1:
+            raise AWAY
+        return ScriptedModel("I am back.")
+
+    model = FallbackModel([("first", opened), ("spare", ScriptedModel)])
+    with asked_once(), pytest.raises(ServerAway):
+        _ = model.card
+    assert ask(model)[0].text == "I am back."
 
 
 def test_a_model_that_failed_is_closed_and_not_asked_again() -> None:

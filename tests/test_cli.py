@@ -426,7 +426,7 @@ def test_version_is_printed_wherever_it_is_asked_for() -> None:
     [
         ("openclaw se", ["sessions"]),
         ("openclaw --mo", ["--model", "--mode"]),
-        ("openclaw sessions re", ["rename"]),
+        ("openclaw sessions ren", ["rename"]),
         ("openclaw --mode re", ["read-only"]),
         ("openclaw --home x to", ["todo"]),
     ],

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from openclaw.agent.events import NewResponse, ReceiptMade, Thought, Token, ToolEnd, ToolStart
+from openclaw.agent.events import (
+    Event,
+    NewResponse,
+    ReceiptMade,
+    Thought,
+    Token,
+    ToolEnd,
+    ToolStart,
+)
 from openclaw.agent.loop import EMPTY, Loop
 from openclaw.agent.native import Native
 from openclaw.agent.protocol import Turn
@@ -24,6 +33,13 @@ from tests.fakes.talk import Talk, call, calls, done, notices, results, shown, t
 
 READ = call("read_file", path="workspace/SOUL.md")
 WRITE = call("write_file", path="workspace/new.md", content="hello\n")
+
+
+def as_it_is(turn: Turn, request: Request) -> Generator[Event, None, Request]:
+    """A request of the turn alone."""
+    said = [message for entry in turn.entries for message in Native().wire(entry)]
+    yield from ()
+    return replace(request, messages=tuple(said))
 
 
 @pytest.fixture
@@ -130,9 +146,9 @@ def test_an_error_that_only_the_user_can_mend_rises_after_what_was_done() -> Non
 
     box = Toolbox([tool(good), tool(full)], Policy("full"), Ledger())
     model = ScriptedModel(calls(("good", {}), ("full", {})))
-    loop = Loop(model, Native(), box, "head", Receipt)
+    loop = Loop(model, Native(), box, as_it_is, Receipt)
     happened: list[object] = []
-    run = loop.run([], Turn(Entry("user", "Do it.")))
+    run = loop.run(Turn(Entry("user", "Do it.")))
     with pytest.raises(OpenclawError, match="full"):
         while True:
             happened.append(next(run))
@@ -199,7 +215,7 @@ def test_a_command_may_be_run_again_once_something_was_changed_and_nothing_is_se
     twice = calls(("test", {}), ("test", {}))
     model = ScriptedModel(twice, calls(("mend", {}), ("test", {})), "There are 2.")
     box = Toolbox(tools, Policy("full"), Ledger())
-    list(Loop(model, Native(), box, "head", Receipt).run([], Turn(Entry("user", "Go on."))))
+    list(Loop(model, Native(), box, as_it_is, Receipt).run(Turn(Entry("user", "Go on."))))
     assert len(made) == ran
 
 

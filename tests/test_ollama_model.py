@@ -11,11 +11,15 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
 from openclaw.models.base import Chunk, Model, Reply, Request, Text, Thinking, Waiting
 from openclaw.models.ollama import OllamaModel
+from openclaw.models.ollama_chat import cached, learned, read_of
 from openclaw.models.ollama_facts import base_url
+from openclaw.models.remote import asked_once
 from openclaw.shapes import Message, ToolCall
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 
@@ -195,7 +199,8 @@ def test_getting_ready_reads_the_system_message_with_the_options_of_the_chat(
     fake_ollama.say("Yes.")
     model = make()
     request = Request((Message("system", "Be brief."), Message("user", "Ready?")))
-    assert list(model.warm(request)) == [Waiting("loading model fake:1b")]
+    said = [waiting for waiting in model.warm(request) if waiting.message]
+    assert said == [Waiting("loading model fake:1b")]
     ask(model)
     made = {asked.path: asked.body for asked in fake_ollama.requests}
     assert made["/api/generate"]["system"] == "Be brief."
@@ -212,6 +217,138 @@ def test_getting_ready_leaves_the_error_of_a_server_that_is_away_to_the_chat(
     assert all("trying again" in waiting.message for waiting in said)
     with pytest.raises(ServerAway):
         ask(model)
+
+
+def test_a_loaded_model_is_not_given_the_head_alone_which_would_push_out_the_conversation(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("one")
+    model = make()
+    ask(model)
+    history = (*QUESTION.messages, Message("assistant", "one"), Message("user", "."))
+    assert list(model.warm(Request(history))) == []
+    assert "/api/generate" not in fake_ollama.paths
+
+
+def test_getting_ready_with_a_history_loads_a_model_that_is_not_loaded(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    history = (*QUESTION.messages, Message("assistant", "one"), Message("user", "."))
+    said = [waiting.message for waiting in make().warm(Request(history)) if waiting.message]
+    assert said == ["loading model fake:1b"]
+    assert fake_ollama.requests[-1].body["system"] == "Be brief."
+
+
+def test_getting_ready_without_a_request_loads_nothing_that_leaving_would_unload(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    assert list(make().warm(Request(()))) == []
+    assert fake_ollama.paths == ["/api/show"]
+
+
+def test_leaving_the_getting_ready_closes_the_connection(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.generate_stall = 20.0
+    waiting = cast("Generator[Waiting]", make().warm(QUESTION))
+    assert next(waiting).message == "loading model fake:1b"
+    assert next(waiting) == Waiting("")
+    waiting.close()
+    assert fake_ollama.hung_up.wait(5)
+
+
+# -------- how much of a prompt was read before
+
+
+def test_what_was_read_before_is_estimated_from_the_time_that_reading_took(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(
+        Answer("cold", prompt_tokens=1000, read_seconds=10.0),
+        Answer("warm", prompt_tokens=1100, read_seconds=1.0),
+    )
+    model = make()
+    cold, warm = ask(model)[0].usage, ask(model)[0].usage
+    assert model.reading_rate == 100
+    assert (cold.cached_tokens, cold.read_seconds) == (0, 10.0)
+    assert (warm.cached_tokens, warm.read_seconds) == (1000, 1.0)
+
+
+def test_a_rate_that_an_earlier_process_has_learned_serves_the_first_call(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.loaded["fake:1b"] = 8192
+    fake_ollama.say(Answer("warm", prompt_tokens=1100, read_seconds=1.0))
+    model = make()
+    model.reading_rate = 100.0
+    assert ask(model)[0].usage.cached_tokens == 1000
+
+
+def test_the_rate_is_learned_while_the_model_is_loaded_ahead(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.generate_read = (1000, 10.0)
+    fake_ollama.say(Answer("warm", prompt_tokens=1100, read_seconds=1.0))
+    model = make()
+    list(model.warm(QUESTION))
+    assert model.reading_rate == 100
+    usage = ask(model)[0].usage
+    assert (model.reading_rate, usage.cached_tokens) == (100, 1000)
+
+
+def test_no_rate_is_learned_from_a_head_that_may_have_been_read_before(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.loaded["fake:1b"] = 8192
+    fake_ollama.generate_read = (1000, 0.1)
+    fake_ollama.say(Answer("warm", prompt_tokens=1100, read_seconds=0.1))
+    model = make()
+    list(model.warm(QUESTION))
+    ask(model)
+    assert model.reading_rate == 0
+
+
+def test_an_answer_that_tells_no_counts_teaches_no_rate() -> None:
+    for told in (b"", b"[]", b"null", b'{"prompt_eval_count": null, "prompt_eval_duration": 1}'):
+        assert read_of(told) == (0, 0.0)
+
+
+def test_who_reads_ahead_asks_a_server_that_refuses_only_once(closed_port: int, make: Make) -> None:
+    model = make(host=f"127.0.0.1:{closed_port}")
+    with asked_once():
+        assert list(model.warm(QUESTION)) == []
+    assert [chunk.message for chunk in model.warm(QUESTION)]
+
+
+def test_without_a_rate_nothing_is_said_to_be_cached(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.loaded["fake:1b"] = 8192
+    fake_ollama.say(Answer("warm", prompt_tokens=1100, read_seconds=0.1))
+    assert ask(make())[0].usage.cached_tokens == 0
+
+
+@pytest.mark.parametrize(
+    ("rate", "count", "seconds", "is_whole", "then"),
+    [
+        (0.0, 1000, 10.0, True, 100.0),
+        (100.0, 1000, 5.0, True, 150.0),
+        (100.0, 1000, 5.0, False, 100.0),
+        (100.0, 1000, 20.0, False, 50.0),
+        (100.0, 10, 5.0, True, 100.0),
+        (100.0, 1000, 0.0, True, 100.0),
+        (0.0, 1000, 1.0, False, 0.0),
+    ],
+)
+def test_the_rate_is_learned_from_prompts_that_were_surely_read(
+    rate: float, count: int, seconds: float, is_whole: bool, then: float
+) -> None:
+    assert learned(rate, count, seconds, is_whole=is_whole) == then
+
+
+@given(st.integers(0, 10**6), st.floats(0, 10**4), st.floats(0, 10**5))
+def test_never_more_is_said_to_be_cached_than_was_sent(
+    count: int, seconds: float, rate: float
+) -> None:
+    assert 0 <= cached(count, seconds, rate) <= count
 
 
 def test_a_model_loaded_with_another_window_is_loaded_anew(

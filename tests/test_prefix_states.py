@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from openclaw.models.prefix import PrefixStates, state_key
+from openclaw.models.prefix import PrefixStates, session_key, state_key
 
 
 def _saved(states: PrefixStates, key: str, size: int = 1000) -> Path:
-    name = states.new_name(key)
+    name = states.new_name()
     (states.folder / name).write_bytes(os.urandom(size))
     states.accept(key, name)
     return states.folder / f"{key}.kv"
@@ -77,6 +79,24 @@ def test_leavings_of_a_killed_process_are_swept_and_running_ones_left(
     assert running.exists()
 
 
+def test_what_a_dead_process_began_is_swept_when_the_folder_is_opened(
+    states: PrefixStates,
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    names = [f"{ended.pid}-x.part", states.new_name(), f"{10**30}-x.part", "a-b.part"]
+    for name in names:
+        (states.folder / name).write_bytes(b"begun")
+    assert states.prepare()
+    left = {path.name for path in states.folder.iterdir()}
+    assert left == set(names[1 if os.name != "nt" else 0 :])
+
+
+def test_a_disk_that_the_states_could_fill_has_no_room_for_them(tmp_path: Path) -> None:
+    assert not PrefixStates(tmp_path, megabytes=10**9).has_room()
+    assert not PrefixStates(tmp_path / "none", megabytes=1).has_room()
+
+
 def test_a_state_that_another_process_took_away_is_no_error(states: PrefixStates) -> None:
     states.accept("one", "never-written.part")
     states.discard("one")
@@ -86,3 +106,68 @@ def test_a_state_that_another_process_took_away_is_no_error(states: PrefixStates
 def test_a_folder_that_cannot_be_made_is_said_by_false(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     assert not PrefixStates(tmp_path / "file" / "kv", 1).prepare()
+
+
+def test_a_conversations_state_is_named_after_it_so_that_it_can_be_deleted_with_it(
+    states: PrefixStates,
+) -> None:
+    mine, other = session_key("trip", "model", "head"), session_key("trip-2", "model", "head")
+    _saved(states, mine)
+    _saved(states, other)
+    _saved(states, state_key("model", "head"))
+    assert [path.stem for path in states.folder.glob("s-trip.*.kv")] == [mine]
+
+
+def test_the_key_of_a_conversation_depends_on_model_and_head() -> None:
+    keys = {session_key("trip", *parts) for parts in (("a", "b"), ("a", "c"), ("d", "b"))}
+    assert len(keys) == 3
+    assert all(key.startswith("s-trip.") for key in keys)
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", "a\\b", "a:b", "a\n", ".a", "a."])
+def test_no_file_is_named_after_what_cannot_be_a_files_name(name: str) -> None:
+    assert session_key(name, "model") == ""
+
+
+def test_of_a_conversation_only_the_newest_state_is_kept(states: PrefixStates) -> None:
+    old = _saved(states, session_key("trip", "first head"))
+    other = _saved(states, session_key("trip-2", "first head"))
+    head = _saved(states, state_key("first head"))
+    new = _saved(states, session_key("trip", "second head"))
+    assert not old.exists()
+    assert other.exists() and head.exists() and new.exists()
+
+
+def test_a_state_that_is_used_stays_longest(states: PrefixStates) -> None:
+    for n, key in enumerate(("head", "later")):
+        path = _saved(states, key, 400_000)
+        os.utime(path, (time.time() - 1000 + n, time.time() - 1000 + n))
+    states.touch("head")
+    states.touch("never saved")
+    _saved(states, "new", 400_000)
+    assert sorted(path.stem for path in states.folder.iterdir()) == ["head", "new"]
+
+
+WRITER = """
+import os, sys
+from pathlib import Path
+from openclaw.models.prefix import PrefixStates
+states = PrefixStates(Path(sys.argv[1]), megabytes=50)
+for n in range(60):
+    name = states.new_name()
+    (states.folder / name).write_bytes(os.urandom(1) * (20_000 + n))
+    states.accept("shared", name)
+"""
+
+
+def test_processes_that_save_the_same_state_never_leave_half_a_one(states: PrefixStates) -> None:
+    command = [sys.executable, "-c", WRITER, str(states.folder)]
+    _saved(states, "shared")
+    writers = [subprocess.Popen(command) for _ in range(2)]
+    looks = 0
+    while any(writer.poll() is None for writer in writers):
+        looks += 1
+        assert states.find("shared") == "shared.kv"
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert looks > 10
+    assert [path.name for path in states.folder.iterdir()] == ["shared.kv"]

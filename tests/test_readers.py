@@ -38,6 +38,7 @@ def reason(data: bytes | str, kind: Kind = "text") -> str:
         ("workspace/notes", "text"),
         ("workspace/data.json", "text"),
         ("sessions/one.json", "session"),
+        ("sessions/archive/one/0001.json", "session"),
         ("/elsewhere/sessions/one.json", "text"),
     ],
 )
@@ -157,6 +158,21 @@ def test_a_session_gives_what_was_said_on_the_lines_of_its_file(tmp_path: Path) 
     ]
     assert len(lines) == len(source)
     assert [source[number].split('"')[1] for number in said] == ["title", *["content"] * 3]
+
+
+def test_a_part_of_the_archive_gives_what_was_said_without_the_summary_before_it(
+    tmp_path: Path,
+) -> None:
+    store = SessionStore(tmp_path / "sessions")
+    session = store.new("talk")
+    session.messages = [Entry("user", "one"), Entry("assistant", "two"), Entry("user", "three")]
+    session.compressed_context = "said before"
+    store.save(session)
+    store.compact(session, 2, "in short")
+    part = read_document(tmp_path / "sessions/archive/talk/0001.json", "session").text
+    assert [line for line in part.split("\n") if line] == ["one", "user: one", "assistant: two"]
+    left = read_document(tmp_path / "sessions/talk.json", "session").text
+    assert [line for line in left.split("\n") if line] == ["one", "in short", "user: three"]
 
 
 def test_a_session_of_version_1_on_one_line_is_read() -> None:

@@ -70,6 +70,14 @@ def test_sessions_are_found_only_when_they_are_wanted(home: Path) -> None:
     assert found(home, sessions=True) == ["memory/a.md", "sessions/one.json"]
 
 
+def test_the_archive_is_found_with_the_sessions_and_only_with_them(home: Path) -> None:
+    put(home, "sessions/one.json", "sessions/one.notes.md", "sessions/archive/old.json")
+    put(home, "sessions/archive/one/0001.json", "sessions/archive/one/0001.txt")
+    put(home, "sessions/archive/one/deep/0001.json", "sessions/archive/.x/0001.json")
+    assert found(home) == []
+    assert found(home, sessions=True) == ["sessions/archive/one/0001.json", "sessions/one.json"]
+
+
 def test_hidden_files_and_folders_of_packages_are_left_out(home: Path) -> None:
     put(home, "workspace/.env", "workspace/.git/config", "workspace/.obsidian/x.json")
     put(home, "workspace/node_modules/a/readme.md", "workspace/__pycache__/a.txt")

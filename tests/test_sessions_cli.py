@@ -95,6 +95,71 @@ def test_a_search_names_session_and_message(
     assert capsys.readouterr().out == ""
 
 
+def test_without_a_message_that_holds_all_words_the_nearest_are_shown(
+    store: SessionStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = saved(store, "the plumber has the key", "Good.", "x", 'say "well done" to Ana')
+    assert run(["sessions", "search", "plumber key Monday"]) == 0
+    told = capsys.readouterr()
+    assert f"{session.id} #1" in told.out
+    assert told.err == "no message holds all of the words\n"
+    assert run(["sessions", "search", "plumber key Monday", "--json"]) == 0
+    told = capsys.readouterr()
+    (hit,) = json.loads(told.out)
+    assert set(hit) == {
+        *("id", "title", "at", "role", "number", "snippet"),
+        *("tool", "missing", "archived", "reply"),
+    }
+    assert (hit["missing"], hit["archived"], told.err) == (["monday"], False, "")
+    assert run(["sessions", "search", '"done to Ana"']) == 0
+    assert capsys.readouterr().err == "nothing found\n"
+
+
+def test_a_compacted_session_is_shown_and_found_whole_and_restored(
+    store: SessionStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = saved(store, "the first fox", "yes", "the second fox", "no", "the third fox", "ok")
+    for upto in (2, 2):
+        store.compact(session, upto, "foxes were counted")
+    assert run(["sessions", "list"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[3] == "6"
+    for words in (["show", "latest"], ["export", session.id]):
+        assert run(["sessions", *words]) == 0
+        out = capsys.readouterr().out
+        order = ("first fox", "second fox", "with message 5", "foxes were counted", "third fox")
+        assert sorted(map(out.index, order)) == [out.index(words) for words in order]
+    assert run(["sessions", "show", "latest", "--raw"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["messages"]) == 2
+    assert run(["sessions", "search", "fox", "--json"]) == 0
+    hits = json.loads(capsys.readouterr().out)
+    assert sorted((hit["number"], hit["archived"]) for hit in hits) == [
+        *((1, True), (3, True), (5, False))
+    ]
+    assert run(["sessions", "restore", "latest"]) == 0
+    said = f"{session.id}: 2 messages are back, 2 are still in the archive\n"
+    assert capsys.readouterr().out == said
+    assert run(["sessions", "restore", session.id[:17]]) == 0
+    assert capsys.readouterr().out == f"{session.id}: 2 messages are back\n"
+    assert len(store.load(session.id).messages) == 6
+    assert run(["sessions", "restore", session.id]) == 2
+    assert "nothing of session" in capsys.readouterr().err
+
+
+def test_a_damaged_part_of_the_archive_is_one_line_and_no_failure(
+    store: SessionStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = saved(store, "one", "two", "three")
+    store.compact(session, 2, "in short")
+    (store.folder / "archive" / session.id / "0001.json").write_bytes(b"{")
+    for words in (["show", "latest"], ["export", "latest"], ["search", "three"]):
+        assert run(["sessions", *words]) == 0
+        told = capsys.readouterr()
+        assert "three" in told.out
+        (line,) = told.err.splitlines()
+        assert f"messages 1 to 2 of session {session.id} cannot be read" in line
+    assert run(["sessions", "restore", "latest"]) == 6
+
+
 def test_a_session_is_renamed_forked_exported_and_deleted(
     store: SessionStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from openclaw.errors import OpenclawError
 from openclaw.shapes import Action, Effect, ForeignProblem, Ledger, ToolCall, ToolProblem
 from openclaw.tools.grants import Grant
 from openclaw.tools.policy import Policy, Question
+from openclaw.tools.results import Room
 from openclaw.tools.toolbox import Act, Form, Outcome, Tool, Toolbox, tool
 
 ALL: frozenset[Effect] = frozenset({"read", "write", "get"})
@@ -354,7 +355,7 @@ def test_a_foreign_problem_is_fenced_and_one_of_ours_is_not() -> None:
 
 def test_a_long_foreign_text_is_cut_inside_its_fence() -> None:
     ledger = Ledger()
-    box = foreign_box(ledger, max_chars=100)
+    box = foreign_box(ledger, room=Room(100))
     text = run("reach", {"what": "word\n" * 500}, box).text
     fenced, _, note = text.rpartition("\n")
     assert note.startswith("[Cut: ")
@@ -403,11 +404,12 @@ def test_long_output_is_cut_at_a_line_end_and_says_so() -> None:
         """Much."""
         return "line of text\n" * 500_000
 
-    box = Toolbox([tool(much)], Policy("full"), Ledger(), max_chars=1_000)
+    box = Toolbox([tool(much)], Policy("full"), Ledger(), room=Room(1_000))
     outcome = run("much", {}, box)
     body, _, note = outcome.text.rpartition("\n")
     assert outcome.ok
-    assert set(body.split("\n")) == {"line of text"}
-    assert len(body) <= 1_000
+    *lines, gap = sorted(filter(None, body.split("\n")), reverse=True)
+    assert set(lines) == {"line of text"} and gap.endswith("left out]")
+    assert len(body) <= 1_100
     assert note.startswith("[Cut: ")
     assert "6,500,000" in note

@@ -1,4 +1,4 @@
-"""How many tokens a text costs, and what of a conversation fits the window."""
+"""How many tokens a text costs, and how a long one is cut."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from openclaw.errors import PromptTooLarge
-from openclaw.shapes import Entry, Message
-
-INPUT_SHARE = 0.75
-"""The part of the window that a request may fill; the rest is for the reply."""
-
-MOST_SHARE = 0.95
-"""What it may fill when nothing more can be left out, for a short reply."""
+from openclaw.shapes import Message
 
 MESSAGE_OVERHEAD = 6
 """Tokens that a chat template adds around a message, rounded up (ChatML takes 5)."""
@@ -47,8 +40,9 @@ def tokenizer() -> Callable[[str], int]:
     return lambda text: -(-len(text) // 4)
 
 
+@functools.lru_cache(maxsize=1024)
 def count(text: str) -> int:
-    """Tokens of a text (cl100k_base)."""
+    """Tokens of a text (cl100k_base); kept, as each request counts the conversation again."""
     return tokenizer()(text)
 
 
@@ -75,7 +69,8 @@ def compact(schema: Any) -> str:
 
 def cost(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:
     """Tokens of a request as a model is sent it."""
-    return count(flat(messages, tools)) + MESSAGE_OVERHEAD * len(messages)
+    said = sum(count(flat([m])) + MESSAGE_OVERHEAD for m in messages)
+    return said + (count("\n".join(map(compact, tools))) if tools else 0)
 
 
 def cut(text: str, tokens: int, next_step: str) -> tuple[str, bool]:
@@ -89,58 +84,3 @@ def cut(text: str, tokens: int, next_step: str) -> tuple[str, bool]:
     keep = keep[: keep.rfind("\n") + 1] or keep
     left = text[len(keep) :].count("\n") + 1
     return f"{keep.rstrip()}\n[cut here, {left} more lines: {next_step}]", True
-
-
-def keep_newest(exchanges: Sequence[Sequence[Message]], fixed: str, limit: int) -> tuple[int, int]:
-    """How many of the oldest exchanges must go so that the rest and the fixed text fit the limit,
-    and the tokens of all that is asked for. The newest two exchanges never go.
-
-    When something must go, so much goes that half the limit is free: the beginning of the request
-    then stays the same for many turns instead of moving with each.
-    """
-    everything = "\n".join((fixed, *(flat(e) for e in exchanges)))
-    if surely_fits(everything, limit):
-        return 0, 0
-    sizes = [cost(e) for e in exchanges]
-    base = count(fixed) + MESSAGE_OVERHEAD
-    wanted = base + sum(sizes)
-    if wanted <= limit:
-        return 0, wanted
-    dropped, left = 0, sum(sizes)
-    while dropped < len(sizes) - 2 and base + left > limit // 2:
-        left -= sizes[dropped]
-        dropped += 1
-    return dropped, base + left
-
-
-def fit(
-    messages: Sequence[Entry],
-    wire: Callable[[Entry], list[Message]],
-    user: Entry,
-    head: str,
-    schemas: str,
-    window: int,
-) -> tuple[list[Entry], int]:
-    """The history that fits the window (tokens) beside head, tool schemas and the new message, and
-    how many of the oldest exchanges were left out.
-
-    Raises PromptTooLarge when not even the new message alone fits.
-    """
-    exchanges: list[list[Entry]] = []
-    for entry in messages:
-        if entry.role == "user" or not exchanges:
-            exchanges.append([])
-        exchanges[-1].append(entry)
-    wired = [[m for e in exchange for m in wire(e)] for exchange in exchanges]
-    fixed = "\n".join((head, flat(wire(user)), schemas))
-    dropped, used = keep_newest(wired, fixed, int(window * INPUT_SHARE))
-    while used > window * MOST_SHARE and dropped < len(wired):
-        used -= cost(wired[dropped])
-        dropped += 1
-    if used > window * MOST_SHARE:
-        raise PromptTooLarge(
-            f"the request needs about {used} tokens, the window has {window}: "
-            f"{count(head)} head, {count(user.context + user.content)} new message",
-            "shorten the message or the longest file of `openclaw context`, or raise `window`",
-        )
-    return [entry for exchange in exchanges[dropped:] for entry in exchange], dropped

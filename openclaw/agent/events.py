@@ -87,9 +87,14 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
+    """The first `messages` of the conversation went to the archive; `summary` stands for them. The
+    tokens are those of a request without a new message."""
+
     kind: ClassVar[str] = "compaction"
     before_tokens: int
     after_tokens: int
+    messages: int = 0
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,8 @@ class ReceiptMade:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The turn is over. `stop_reason`: answer, steps, repeated, empty, interrupted, length."""
+    """The turn is over. `stop_reason`: answer, steps, repeated, full,
+    empty, interrupted, length."""
 
     kind: ClassVar[str] = "done"
     answer: str

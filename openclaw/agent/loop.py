@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from openclaw.agent import events
 from openclaw.agent.claims import claims, releasable
+from openclaw.agent.meter import Meter
 from openclaw.agent.parse import Step
 from openclaw.agent.protocol import StepProtocol, Turn
 from openclaw.agent.receipt import Receipt
-from openclaw.agent.replies import check_count, is_stuck
-from openclaw.errors import OpenclawError
+from openclaw.agent.replies import is_stuck
+from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.models.base import Model, Reply, Request, Text, Thinking, Waiting
-from openclaw.shapes import CHANGING, Entry, Message, ToolCall, ToolUse, Usage
+from openclaw.shapes import CHANGING, Entry, ToolCall, ToolUse, Usage
 from openclaw.tools.toolbox import Outcome, Toolbox
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
@@ -27,6 +28,7 @@ UNBACKED = (
 EMPTY = "The model gave an empty reply twice. Try again, or another model: openclaw models list"
 RETRY_TEMPERATURE = 0.5
 Happening = events.Event | Entry
+Fit = Callable[[Turn, Request], Generator[events.Event, None, Request]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +43,30 @@ class Limits:
 
 @dataclass(slots=True)
 class Loop:
-    """What a turn needs: a model, a protocol, tools, the head, and what looks at the home."""
+    """What a turn needs: a model, a protocol, tools, what looks at the home, and `fit`: it puts
+    head, history and turn into a request as they fit the window."""
 
     model: Model
     protocol: StepProtocol
     toolbox: Toolbox
-    head: str
+    fit: Fit
     receipt: Callable[[], Receipt]
     limits: Limits = Limits()
+    meter: Meter = field(default_factory=Meter)
 
-    def run(self, history: Sequence[Entry], turn: Turn) -> Iterator[Happening]:
+    def run(self, turn: Turn) -> Iterator[Happening]:
         """Yields what happens, and each new session entry as soon as it is complete.
 
-        The last event is Done. The history is not changed. Errors of the model or the home
-        (OpenclawError) come out of here after all that was done has been yielded.
+        The last event is Done. Errors of the model or the home (OpenclawError) come out of here
+        after all that was done has been yielded.
         """
-        sent = [m for entry in history for m in self.protocol.wire(entry)]
         state = _State()
         yield from self._add(turn, turn.user)
         try:
             for number in range(self.limits.max_steps):
                 if number:
                     yield events.NewResponse(number + 1)
-                step = yield from self._step(sent, turn, state)
+                step = yield from self._step(turn, state)
                 if step.calls:
                     yield from self._act(step, turn, state)
                 elif step.answer or state.empty:
@@ -74,18 +77,21 @@ class Loop:
                 if state.stopped:
                     break
             yield from self._give_up(turn, state)
+        except PromptTooLarge as error:
+            if len(turn.entries) < 2:
+                raise
+            yield events.Notice(str(error))
+            state.stopped = "full"  # what was done is told, whatever no longer fits
+            yield from self._give_up(turn, state)
         except KeyboardInterrupt:
             yield from self._interrupted(turn, state)
 
     # -------- a model call
 
-    def _step(
-        self, sent: list[Message], turn: Turn, state: _State
-    ) -> Generator[Happening, None, Step]:
+    def _step(self, turn: Turn, state: _State) -> Generator[Happening, None, Step]:
         demand = self.protocol.demand(turn, self.toolbox)
-        new = [m for entry in turn.entries for m in self.protocol.wire(entry)]
         request = Request(
-            (Message("system", self.head), *sent, *new),
+            (),
             demand.tools,
             demand.schema,
             self.limits.max_tokens,
@@ -93,18 +99,30 @@ class Loop:
             max(self.limits.temperature, RETRY_TEMPERATURE * state.empty),
             think=self.limits.think,
         )
-        reply = yield from self._listen(request, turn, state)
-        check_count(request, reply.usage.prompt_tokens, self.model.card.window)
+        request, reply = yield from self._asked(turn, request, state)
+        self.meter.learn(request, reply.usage.prompt_tokens, self.model.card.window)
         state.usage += reply.usage
         state.last = reply
         if reply.stop_reason == "length":
-            yield events.Notice(
-                f"the reply was cut at {self.limits.max_tokens} tokens (max_tokens)"
-            )
+            yield events.Notice(f"the reply was cut at {request.max_tokens} tokens (max_tokens)")
         step = self.protocol.read(reply, turn, self.toolbox)
         if step.thought:
             yield events.Thought(step.thought)
         return step
+
+    def _asked(
+        self, turn: Turn, request: Request, state: _State
+    ) -> Generator[Happening, None, tuple[Request, Reply]]:
+        """The request as it fits and its reply. A server that counts more than we do refuses it
+        before it says a word; it is then fitted more tightly and asked again."""
+        while True:
+            fitted = yield from self.fit(turn, request)
+            try:
+                return fitted, (yield from self._listen(fitted, turn, state))
+            except PromptTooLarge:
+                if state.partial or not self.meter.refused():
+                    raise
+                yield events.Notice("the request was larger than counted; fitting it anew")
 
     def _listen(
         self, request: Request, turn: Turn, state: _State
@@ -143,7 +161,7 @@ class Loop:
         try:
             for index, call in enumerate(step.calls):
                 call = replace(call, id=f"call_{len(turn.entries)}_{index + 1}")
-                yield from self._use(call, uses, state)
+                yield from self._use(call, uses, turn, state, len(step.calls))
         except (KeyboardInterrupt, OpenclawError):
             if uses:  # what was done is known to the conversation whatever comes after it
                 yield from self._add(turn, self._entry(step.answer, state, tool_calls=tuple(uses)))
@@ -156,30 +174,34 @@ class Loop:
             turn, self._entry(step.answer, state, tool_calls=tuple(uses), hint=hint)
         )
 
-    def _use(self, call: ToolCall, uses: list[ToolUse], state: _State) -> Iterator[Happening]:
+    def _use(
+        self, call: ToolCall, uses: list[ToolUse], turn: Turn, state: _State, share: int
+    ) -> Iterator[Happening]:
         yield events.ToolStart(call.id, call.name, call.arguments)
-        outcome = self._call(call, state)
+        outcome = self._call(call, turn, state, share)
         uses.append(ToolUse(call.id, call.name, dict(call.arguments), outcome.text, outcome.ok))
         seconds = round(outcome.seconds, 3)
         yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds)
 
-    def _call(self, call: ToolCall, state: _State) -> Outcome:
+    def _call(self, call: ToolCall, turn: Turn, state: _State, share: int) -> Outcome:
         """Run a call, unless it would only repeat itself: a write that was done, a read
         or a command since which nothing was written, a failure since which nothing succeeded."""
         effect = self.toolbox.effect(call)
         once = effect in CHANGING and effect != "run"
         key = json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
         known = state.made.get(key)
+        if known and known.at < turn.forgotten:
+            known = None  # its result is no longer shown: it may be had again
         if known and (
             (once and known.outcome.ok)
             or (not once and known.outcome.ok and known.writes == state.writes)
             or (not known.outcome.ok and known.successes == state.successes)
         ):
             return self._repeated(known, state)
-        outcome = self.toolbox.run(call)
+        outcome = self.toolbox.run(call, share)
         state.writes += effect in CHANGING and outcome.ok
         state.successes += outcome.ok
-        state.made[key] = _Made(outcome, state.writes, state.successes)
+        state.made[key] = _Made(outcome, state.writes, state.successes, len(turn.entries))
         return outcome
 
     def _repeated(self, known: _Made, state: _State) -> Outcome:
@@ -222,9 +244,12 @@ class Loop:
         yield events.Notice("the reply was empty; asking once more")
 
     def _give_up(self, turn: Turn, state: _State) -> Iterator[Happening]:
-        why = {"repeated": "the same call came again and again"}.get(
-            state.stopped, f"{self.limits.max_steps} steps were used up (max_steps)"
-        )
+        reasons = {
+            "repeated": "the same call came again and again",
+            "full": "what this turn has brought no longer fits the window (setting window)",
+        }
+        steps = f"{self.limits.max_steps} steps were used up (max_steps)"
+        why = reasons.get(state.stopped, steps)
         said = [entry.content for entry in turn.entries[1:] if entry.content and not entry.hint]
         known = [use.output for entry in turn.entries for use in entry.tool_calls if use.ok]
         parts = [*said[-1:], f"I stopped: {why}."]
@@ -275,11 +300,13 @@ class Loop:
 
 @dataclass(slots=True)
 class _Made:
-    """A call that was made: what came of it, and how many writes and successes there were then."""
+    """A call that was made: what came of it, how many writes, successes and entries of the turn
+    there were then."""
 
     outcome: Outcome
     writes: int
     successes: int
+    at: int
     count: int = 1
 
 

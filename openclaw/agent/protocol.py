@@ -21,7 +21,7 @@ class Turn:
     request is (answer, look, change; empty when not asked for). `closing` says
     whether the next reply may or must be the answer. `skill` is the text of a skill that was read
     in this turn or that the user asked for; `looked` counts the results that did not hold the
-    answer.
+    answer. The results of the first `forgotten` entries are shown in one line.
     """
 
     user: Entry
@@ -33,6 +33,7 @@ class Turn:
     closing: str = "no"
     skill: str = ""
     looked: int = 0
+    forgotten: int = 0
 
     @property
     def request(self) -> str:

@@ -15,6 +15,9 @@ CALLS_AS_TEXT = ("qwen2.5-coder", "qwen2.5coder")
 SMALL = 3.0
 """Billions of parameters below which native tool calls fail too often (docs/small-models.md)."""
 
+NARROW = 4096
+"""Tokens of a window below which the schemas of native tools leave too little for the talk."""
+
 
 def choose_protocol(setting: str, card: ModelCard) -> StepProtocol:
     """Native tool calls for models that are known to be good at them, else JSON steps.
@@ -23,6 +26,8 @@ def choose_protocol(setting: str, card: ModelCard) -> StepProtocol:
     """
     if setting == "auto":
         name = card.name.lower()
+        if card.window < NARROW:
+            return JsonSteps()
         weak = 0 < card.parameters < SMALL or any(text in name for text in CALLS_AS_TEXT)
         setting = "native" if card.tools and not weak else "json"
     return Native() if setting == "native" else JsonSteps()

@@ -23,6 +23,18 @@ SMALL = frozenset(
 )
 
 
+NEGATION = re.compile(
+    r"\b(?:not|cannot|never|no|none|nobody|nothing|without|neither|nor|nicht|nie|niemals|kein\w*|nichts"
+    r"|ohne|pas|jamais|aucun\w*|sans|nunca|sin|non|mai|senza)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+
+
+def denies(sentence: str) -> bool:
+    """Whether a sentence says that something is not so."""
+    return NEGATION.search(sentence) is not None
+
+
 def content_words(text: str) -> list[str]:
     """The words of a text that say what it is about, without their commonest endings."""
     words = (word.lower() for word in WORD.findall(text))

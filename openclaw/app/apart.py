@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from openclaw.safety.vault import Vault, masked_names
+from openclaw.sessions.session import Session
 from openclaw.shapes import Entry, Material, ToolUse
 from openclaw.tools.masks import disarmed, in_texts
 
@@ -35,6 +36,13 @@ def entry(vault: Vault, said: Entry) -> Entry:
 def _use(vault: Vault, use: ToolUse) -> ToolUse:
     made = in_texts(use.input, vault.mask)
     return replace(use, input=made, output=vault.mask(use.output))
+
+
+def session(vault: Vault, talk: Session) -> None:
+    """Put names in the place of secrets in all that a conversation may still be sent with."""
+    talk.messages[:] = [entry(vault, said) for said in talk.messages]
+    talk.compressed_context = vault.mask(talk.compressed_context)
+    talk.title = vault.mask(talk.title)
 
 
 def told(before: Iterable[str], after: Iterable[str]) -> str:

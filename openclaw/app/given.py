@@ -13,6 +13,7 @@ from openclaw.app.heads import Heads
 from openclaw.app.recall import has_more, long_files, worth_looking_up
 from openclaw.app.rooms import Rooms
 from openclaw.app.shelf import Shelf
+from openclaw.app.toolset import page_of
 from openclaw.files.text import read_text
 from openclaw.sessions.store import Session
 from openclaw.tools.toolbox import Toolbox
@@ -47,9 +48,13 @@ def head(
     shelf: Shelf,
     window: int,
 ) -> tuple[tuple[prompt.Part, ...], list[str]]:
-    fresh = prompt.head(sources, protocol.rules(toolbox), shelf.blurbs, window)
     heads = Heads(rooms.home.private / "cache" / "heads")
-    return heads.head(session, sources, fresh, protocol.name)
+    return heads.head(
+        session,
+        sources,
+        lambda: prompt.head(sources, protocol.rules(toolbox), shelf.blurbs, window),
+        protocol.name,
+    )
 
 
 def tail(
@@ -100,6 +105,6 @@ def looks_up(
     """Whether a prompt is looked up, as there may be more about it than in these files."""
     if rooms.settings.recall != "auto" or not rooms.use_memory:
         return False
-    if long_files(rooms.home, seen):
+    if long_files(rooms.home, seen, page_of(rooms.settings.window)):
         return True
     return worth_looking_up(text, seen) and has_more(rooms.home, rooms.settings, known)

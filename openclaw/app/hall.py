@@ -8,13 +8,17 @@ from dataclasses import dataclass, replace
 from openclaw.agent import events
 from openclaw.agent.cues import Cues
 from openclaw.agent.protocols import choose_protocol, schemas
+from openclaw.agent.window import KEPT, messages
+from openclaw.app import apart
 from openclaw.app.context import ContextReport, report
-from openclaw.app.given import cues_of, due, looks_up, read_sources, tail
-from openclaw.app.given import head as head_of
+from openclaw.app.fitting import Fitting, fitting_of
+from openclaw.app.given import cues_of, due, looks_up, tail
 from openclaw.app.rooms import Rooms
 from openclaw.app.shelf import Shelf
 from openclaw.app.toolset import toolbox
-from openclaw.app.turn import walk
+from openclaw.app.turn import noted, walk
+from openclaw.errors import UsageError
+from openclaw.models.base import Request
 from openclaw.sessions.store import Session
 from openclaw.shapes import Entry, Ledger, Material
 from openclaw.tools.toolbox import Toolbox
@@ -37,10 +41,18 @@ class App(Rooms):
             self.sessions.refresh(session)
             yield from walk(self, text, session, material, skill)
 
-    def rest(self) -> None:
-        """Use the time until the next prompt for the index."""
+    def get_ready(self) -> None:
+        """Let the model begin to load beside whatever comes before it is asked."""
+        self.ahead.begin(lambda: (self.model, Request(())))
+
+    def rest(self, session: Session | None = None) -> None:
+        """Use the time until the next prompt for the index, and for the model: it loads and reads
+        what the next request of `session` begins with (the setting `preload`)."""
         if looks_up(self, "anything", Cues()):
             self.recall.rest()
+        if session is not None and self.settings.preload:
+            seen = replace(session, extra=dict(session.extra), messages=list(session.messages))
+            self.ahead.begin(lambda: (self.model, self.next_request(seen)))
 
     def greeting(self) -> list[str]:
         """Open and due to-dos for the start of a talk; no model is asked."""
@@ -61,24 +73,59 @@ class App(Rooms):
     def context(self, session: Session | None, text: str = "") -> ContextReport:
         """What the next request would be, part by part. Nothing is sent or saved."""
         card = self.model.card
-        protocol = choose_protocol(self.settings.protocol, card)
-        shelf = self.shelf(text)
-        box = self.toolbox(Ledger(), shelf)
-        sources = read_sources(self)
         seen = session or self.sessions.new(None, card.name)
         scratch = replace(seen, extra=dict(seen.extra), messages=list(seen.messages))
-        head, changed = head_of(self, scratch, sources, protocol, box, shelf, card.window)
+        shelf = self.shelf(text)
+        fitting = self._fitting(scratch, shelf)
+        protocol, box = fitting.protocol, fitting.box
         beside = box.beside(native=protocol.name == "native")
         lines = [*cues_of(self, text, shelf).lines, *beside]
         text = self.vault.mask(text)
-        user = Entry("user", text, context=tail(self, sources, changed, "", lines))
-        start = int(scratch.extra.get("history_from", 0))
-        history = [m for entry in scratch.messages[start:] for m in protocol.wire(entry)]
+        beside_text = tail(self, fitting.sources, fitting.changed, "", lines)
+        user = Entry("user", text, context=beside_text)
+        made = fitting.plan([*scratch.messages, user], fitting.tools)
+        history = scratch.messages[made.drop :]
+        said = messages([*history, user], made.short - made.drop, "", protocol.wire)
+        newest = protocol.wire(user)
         return report(
             card.window,
-            head,
+            fitting.parts,
             schemas(protocol, box),
-            history,
+            scratch.compressed_context,
+            said[: len(said) - len(newest)],
             f"sessions/{seen.id}.json",
-            protocol.wire(user),
+            newest,
         )
+
+    def compact(
+        self, session: Session, focus: str = "", *, dry_run: bool = False
+    ) -> Iterator[events.Event]:
+        """Put all but the last two exchanges of a conversation into the archive, a summary in their
+        place; `focus` says what matters most in it. The last event is Compaction. With `dry_run`
+        nothing is changed. UsageError when there is nothing to put away."""
+        with self.sessions.writing(session.id, timeout=2.0):
+            self.sessions.refresh(session)
+            starts = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
+            if len(starts) <= KEPT:
+                raise UsageError(
+                    f"nothing to put away: the last {KEPT} exchanges stay, and there are"
+                    f" {len(starts)}",
+                    "go on talking; it is done by itself when the window is full",
+                )
+            fitting = self._fitting(session, self.shelf())
+            if not dry_run:
+                yield from map(events.Notice, noted(self, session))
+            yield from fitting.compact(
+                starts[-KEPT], fitting.tools, self.vault.mask(focus), dry_run=dry_run
+            )
+            fitting.keep_learned()
+
+    def next_request(self, session: Session) -> Request:
+        """What the next prompt's request will begin with, for the model to read it ahead."""
+        session = replace(session, extra=dict(session.extra), messages=list(session.messages))
+        return self._fitting(session, self.shelf()).beginning(".")
+
+    def _fitting(self, session: Session, shelf: Shelf) -> Fitting:
+        apart.session(self.vault, session)
+        protocol = choose_protocol(self.settings.protocol, self.model.card)
+        return fitting_of(self, session, protocol, shelf, Ledger())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,24 +26,29 @@ class Heads:
         self,
         session: Session,
         sources: Mapping[str, prompt.Source],
-        fresh: tuple[prompt.Part, ...],
+        make: Callable[[], tuple[prompt.Part, ...]],
         protocol: str,
     ) -> tuple[tuple[prompt.Part, ...], list[str]]:
         """The head that the session began with, and what has changed in its files since.
 
         A conversation keeps its head, so that the model's cache of it stays good; an edit is told
-        in the tail and folded in by the next conversation.
+        in the tail and folded in by the next conversation or compaction. `make` makes one of the
+        files as they are now.
         """
         sums = {source.path: md5(source.text.encode()) for source in sources.values()}
-        kept = session.extra.get("head") or {}
+        kept = session.extra.get("head")
+        kept = kept if isinstance(kept, dict) else {}
         if session.messages and kept.get("protocol") == protocol:
             old = self._load(str(kept.get("sha256", "")))
             if old is not None:
-                told = dict(kept.get("files", {}))
+                files = kept.get("files")
+                told = files if isinstance(files, dict) else {}
                 changed = [path for path, value in sums.items() if told.get(path) != value]
+                fresh = make() if changed else ()
                 notes = [_difference(path, old, fresh) for path in changed]
                 session.extra["head"] = {**kept, "files": sums}
                 return old, [note for note in notes if note]
+        fresh = make()
         key = self._save(fresh)
         session.extra["head"] = {"sha256": key, "protocol": protocol, "files": sums}
         return fresh, []

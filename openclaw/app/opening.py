@@ -31,6 +31,7 @@ def open_model(name: str, settings: Settings, home: Home) -> Model:
         kv_mb=settings.embedded.kv_cache_mb,
         api_key_env=settings.openai.api_key_env,
         fallbacks=settings.fallbacks,
+        wanted=lambda session: (home.sessions / f"{session}.json").exists(),
     )
 
 

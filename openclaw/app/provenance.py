@@ -27,16 +27,18 @@ from openclaw.safety.learned import Learned
 from openclaw.sessions.store import Session
 from openclaw.shapes import Action, Deed, Ledger, Material, ToolUse
 from openclaw.tools.policy import is_identity
-from openclaw.tools.results import as_data
+from openclaw.tools.results import Room, as_data, cut
 
 KEY = "foreign"
 """Of a session's file: each source, and the index of the newest user message that it came with."""
 OWN_FILES = "the user's files"
+HERE = "earlier in this conversation"
 MOST_CHARS = 200_000
 MOST_IN_A_NAME = 2
 TODO_FILE = "TODO.md"
 _NAME_A_FILE = frozenset(("read_file", "memory_get", "read_skill"))
 _NAME_PLACES = frozenset(("memory_search", "search_files"))
+_SEARCHES = frozenset(("memory_search", "search_sessions"))
 _READERS: Mapping[str, str] = {
     "search_files": "files of the home",
     "run_shell": "a command",
@@ -51,21 +53,23 @@ _ELSEWHERE = re.compile(r"^(?P<path>(?:/|[A-Za-z]:[\\/])[^\n:]{1,300}):\d+(?:-\d
 class Provenance:
     """Looks on while one turn runs (see `openclaw.tools.gate.Watch`).
 
-    `data` are the user's files whose text the tools gave the model, `seen` texts that it was given
-    without a tool or in an earlier turn, by their source.
+    `room` is how much of what goes along with a prompt is shown; `data` are the user's files whose
+    text the tools gave the model, `seen` texts that it was given without a tool or in an earlier
+    turn, by their source.
     """
 
     home: Home
     ledger: Ledger
     session: Session
     audit: Audit
+    room: Room = Room(2 * MOST_CHARS)
     data: list[str] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
     _at: int = 0
     _sums: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._at = len(self.session.messages)
+        self._at = self.session.archived + len(self.session.messages)
 
     @property
     def learned(self) -> Learned:
@@ -73,12 +77,13 @@ class Provenance:
 
     # -------- the conversation
 
-    def inherit(self, start: int) -> None:
+    def inherit(self) -> None:
         """Take over what earlier turns brought along. Their sources count as long as the
-        conversation goes on: what a model has said of a page outlives the page in its window.
-        `start` is the index of the first message that it is sent."""
+        conversation goes on: what a model has said of a page outlives the page in its window."""
         self.ledger.inherited = tuple(_kept(self.session))
-        for entry in self.session.messages[start:]:
+        if self.session.compressed_context:
+            self.seen.append((HERE, self.session.compressed_context))
+        for entry in self.session.messages:
             self.seen += [(_place(use), use.output) for use in entry.tool_calls if _shows(use)]
 
     def save(self) -> None:
@@ -98,12 +103,13 @@ class Provenance:
 
     def _material(self, material: Material) -> str:
         if not material.path:
-            return as_data(material.text, material.label, self.ledger, 2 * MOST_CHARS)
+            return as_data(material.text, material.label, self.ledger, self.room)
         if source := self.learned.source(material.path):
             label = f"{material.label}, {source}"
-            return as_data(material.text, label, self.ledger, 2 * MOST_CHARS)
+            return as_data(material.text, label, self.ledger, self.room)
         self._read(material.path)
-        return fence(material.text, material.label, self.ledger.marker, own=True)
+        text, note = cut(material.text, self.room)
+        return fence(text, material.label, self.ledger.marker, own=True) + note
 
     def passages(self, found: Iterable[tuple[str, str]]) -> list[str]:
         """Passages, each a path and what is shown of it, as fenced blocks: those of the user's own
@@ -119,9 +125,15 @@ class Provenance:
         blocks = [fence("\n".join(own), OWN_FILES, self.ledger.marker)] if own else []
         return blocks + [self.foreign("\n".join(texts), by) for by, texts in others.items()]
 
+    def earlier(self, lines: Sequence[str]) -> list[str]:
+        """What was said in the archived part of the conversation, as a fenced block."""
+        text = "\n".join(lines)
+        self.seen += [(HERE, text)] if text else []
+        return [fence(text, HERE, self.ledger.marker)] if text else []
+
     def foreign(self, text: str, source: str) -> str:
         """A text of others, fenced; from here on the turn is tainted."""
-        return as_data(text, source, self.ledger, MOST_CHARS)
+        return as_data(text, source, self.ledger, Room(MOST_CHARS))
 
     # -------- whose words they are
 
@@ -263,7 +275,7 @@ def _is_mine(path: str) -> bool:
 
 def _shows(use: ToolUse) -> bool:
     """Whether a call of an earlier turn gave the model text of a file."""
-    readers = use.tool in _READERS or use.tool in (*_NAME_A_FILE, "memory_search")
+    readers = use.tool in _READERS or use.tool in (*_NAME_A_FILE, *_SEARCHES)
     skill = use.tool == "read_skill" and not use.input.get("file")
     return readers and not skill and not _is_mine(_place(use))
 
@@ -277,6 +289,14 @@ def _kept(session: Session) -> dict[str, int]:
     value = session.extra.get(KEY)
     found = value.items() if isinstance(value, dict) else ()
     return {str(source): at for source, at in found if isinstance(at, int)}
+
+
+def brought_along(session: Session) -> str:
+    """Whose words a conversation may hold beside the user's, "" when nobody else's; for what others
+    are shown of it."""
+    if not session.extra.get(KEY):
+        return ""
+    return f"session {session.id}: {_named(list(_kept(session))) or 'unknown'}"
 
 
 def _named(sources: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from openclaw.agent.cues import Cues
 from openclaw.app.opening import index_options
 from openclaw.config import Settings
 from openclaw.files.home import Home
+from openclaw.files.package import child_environment
 from openclaw.shapes import ToolProblem
 
 PATIENCE_SECONDS = 4.0
@@ -24,9 +25,6 @@ TOOL_SECONDS = 60.0
 TODO_FILE = "memory/TODO.md"
 MOST_CHARACTERS = 1000
 """Of a longer prompt the beginning is looked up."""
-
-LONG_FILE = 8_000
-"""Bytes; a page of read_file is somewhat more than that."""
 
 LATE = "memory is still being read; this answer does without it (openclaw memory index)"
 BROKEN = "memory could not be searched; see what is wrong: openclaw memory search WORDS"
@@ -127,6 +125,7 @@ class Recall:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             encoding="utf-8",
+            env=child_environment(),
         )
         reader = threading.Thread(
             target=_read, args=(_pipe(process.stdout), self._replies), daemon=True
@@ -160,11 +159,12 @@ def worth_looking_up(text: str, cues: Cues) -> bool:
     return not told and any(c.isalnum() for c in text)
 
 
-def long_files(home: Home, cues: Cues) -> list[str]:
-    """The files that a question names and that are too long to be read in one go: a small model
-    takes the first page for the whole, so that what fits the question is looked up in them."""
+def long_files(home: Home, cues: Cues, page: int) -> list[str]:
+    """The files that a question names and that are too long to be read in one go, longer than
+    `page` characters by a third: a small model takes the first page for the whole, so that what
+    fits the question is looked up in them."""
     named = cues.named if cues.asks else ()
-    return [path for path in named if (home.root / path).stat().st_size > LONG_FILE]
+    return [path for path in named if (home.root / path).stat().st_size > page * 4 // 3]
 
 
 def has_more(home: Home, settings: Settings, known: Collection[str]) -> bool:

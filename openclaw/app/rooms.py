@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Self
 
+from openclaw.app.ahead import Ahead
+from openclaw.app.meters import Meters
 from openclaw.app.opening import open_model
 from openclaw.app.recall import Recall
 from openclaw.app.servers import Served
@@ -42,6 +45,7 @@ class Rooms:
     grants: list[Grant] = field(default_factory=list)
     seen: Seen = field(default_factory=Seen)
     search: Search = ddgs_search
+    ahead: Ahead = field(default_factory=Ahead)
     _model: Model | None = None
     _recall: Recall | None = None
     _served: Served | None = None
@@ -96,12 +100,18 @@ class Rooms:
         return SessionStore(self.home.sessions, self.home.private / "locks")
 
     @property
+    def meters(self) -> Meters:
+        return Meters(self.home.private / "cache" / "tokens.json")
+
+    @property
     def todos(self) -> TodoFile:
         return TodoFile(self.home.memory / "TODO.md", today=lambda: self.now().date())
 
     @property
     def model(self) -> Model:
-        """The model that answers; opened at first use."""
+        """The model that answers; opened at first use. It reads ahead no more: whoever asks for it
+        will use it."""
+        self.ahead.end()
         if self._model is None:
             self._model = open_model(self.model_name, self.settings, self.home)
         return self._model
@@ -112,21 +122,32 @@ class Rooms:
 
     def use_model(self, name: str) -> None:
         """Take another model from the next turn on."""
-        if self._model is not None:
-            self._model.close()
-            self._model = None
+        self.ahead.end()
+        self._close_model()
         self.model_name = name
 
     def close(self) -> None:
-        if self._model is not None:
-            self._model.close()
-            self._model = None
-        if self._recall is not None:
-            self._recall.close()
-            self._recall = None
-        if self._served is not None:
-            self._served.close()
-            self._served = None
+        """Close what is open. Whatever one of them raises, the others are closed."""
+        with ExitStack() as stack:
+            stack.callback(self._close_served)
+            stack.callback(self._close_recall)
+            stack.callback(self._close_model)
+            self.ahead.end()
+
+    def _close_model(self) -> None:
+        model, self._model = self._model, None
+        if model is not None:
+            model.close()
+
+    def _close_recall(self) -> None:
+        recall, self._recall = self._recall, None
+        if recall is not None:
+            recall.close()
+
+    def _close_served(self) -> None:
+        served, self._served = self._served, None
+        if served is not None:
+            served.close()
 
     @property
     def recall(self) -> Recall:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from openclaw.agent.meter import Meter
+from openclaw.agent.window import INPUT_SHARE
 from openclaw.app.provenance import Provenance
 from openclaw.app.rooms import Rooms
 from openclaw.app.shelf import Shelf
+from openclaw.app.talks import PastTalks
+from openclaw.files.home import Home
 from openclaw.memory.notes import Notes
 from openclaw.safety.denied import denied, denied_name
+from openclaw.safety.learned import Learned
 from openclaw.shapes import Ledger
+from openclaw.tools.paths import SPILL
 from openclaw.tools.policy import Policy
+from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, Room
+from openclaw.tools.spill import spill
 from openclaw.tools.toolbox import Tool, Toolbox
+
+USUAL_HEAD = 1_000
+"""Tokens of the starter home's first request."""
+MOST_RESULT, LEAST_RESULT = 0.3, 0.08
+"""Shares of the window that one result may take."""
+CHARS_A_TOKEN = 3.5
 
 
 def toolbox(
@@ -20,18 +35,26 @@ def toolbox(
     shelf: Shelf,
     source: str = "",
     watch: Provenance | None = None,
+    meter: Meter | None = None,
 ) -> Toolbox:
-    """The tools, under the policy. `source` is noted with what they remember; `watch` looks on."""
+    """The tools, under the policy. `source` is noted with what they remember; `watch` looks on;
+    `meter` tells which results fit the window."""
     from openclaw.tools.sandbox import available
 
     policy = Policy(rooms.mode, rooms.ask_user, rooms.grants, available, _denied)
-    tools = _built_in(rooms, ledger, shelf, source, watch)
+    room = _room(rooms, meter) if meter else Room()
+    tools = _built_in(rooms, ledger, shelf, source, watch, room)
     listed, beyond = rooms.served.share(tools, shelf.request)
-    return Toolbox(listed, policy, ledger, beyond=beyond, watch=watch, apart=rooms.vault)
+    return Toolbox(listed, policy, ledger, beyond=beyond, room=room, watch=watch, apart=rooms.vault)
 
 
 def _built_in(
-    rooms: Rooms, ledger: Ledger, shelf: Shelf, source: str, watch: Provenance | None
+    rooms: Rooms,
+    ledger: Ledger,
+    shelf: Shelf,
+    source: str,
+    watch: Provenance | None,
+    room: Room,
 ) -> list[Tool]:
     from openclaw.tools.build import build_tools
     from openclaw.tools.runner import Runner
@@ -44,6 +67,7 @@ def _built_in(
         notes=Notes(rooms.home.memory, today=lambda: rooms.now().date(), source=lambda: source),
         skills=shelf,
         searcher=rooms.recall if rooms.settings.recall != "off" and rooms.use_memory else None,
+        talks=PastTalks(rooms, watch) if rooms.use_memory else None,
         search=rooms.search,
         region=rooms.settings.web.region,
         results=rooms.settings.web.results,
@@ -51,8 +75,50 @@ def _built_in(
         allow_hosts=rooms.settings.web.allow_hosts,
         origin=watch.origin if watch else lambda text: "",
         vault=rooms.vault,
-        runner=Runner(rooms.home, ledger, shell.timeout, shell.env, shell.network),
+        runner=Runner(rooms.home, ledger, shell.timeout, shell.env, shell.network, room=room),
+        room=room,
     )
+
+
+def page_of(window: int) -> int:
+    """Characters of a file that one result shows where the window has so many tokens."""
+    return min(PAGE_CHARS, int(result_tokens(window) * CHARS_A_TOKEN))
+
+
+def result_tokens(window: int) -> int:
+    """The most tokens that one result may have: a third of what a usual head leaves of a request,
+    so that the last two exchanges still fit beside it."""
+    left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 3
+    return max(int(window * LEAST_RESULT), min(left, int(window * MOST_RESULT)))
+
+
+def _room(rooms: Rooms, meter: Meter) -> Room:
+    window = rooms.model.card.window
+    tokens = result_tokens(window)
+    return Room(
+        chars=min(MAX_CHARS, tokens * 4),
+        tokens=tokens,
+        within=meter.fits,
+        keep=lambda text, source: spilled(rooms.home, text, source),
+        page=page_of(window),
+    )
+
+
+def spilled(home: Home, text: str, source: str) -> str:
+    """The path of a file of the home that holds a text too long to be shown; `source` says whose
+    it is when it is not the user's."""
+    path = home.relative(spill(home.root / SPILL, text))
+    if source:
+        Learned(home).note(path, source)
+    return path
+
+
+def material_room(rooms: Rooms, meter: Meter, parts: int) -> Room:
+    """How much of each of so many attachments a prompt shows: half of what the head leaves."""
+    window = rooms.model.card.window
+    left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 2
+    tokens = max(int(window * LEAST_RESULT), left) // max(1, parts)
+    return replace(_room(rooms, meter), chars=tokens * 4, tokens=tokens)
 
 
 def _denied(path: str) -> str:

@@ -5,29 +5,28 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
-from openclaw.agent import budget, events, prompt
+from openclaw.agent import events, prompt
 from openclaw.agent.cues import Cues
 from openclaw.agent.loop import Happening, Limits, Loop, stamp
-from openclaw.agent.protocol import StepProtocol, Turn
-from openclaw.agent.protocols import choose_protocol, schemas
+from openclaw.agent.protocol import Turn
+from openclaw.agent.protocols import choose_protocol
 from openclaw.agent.receipt import Receipt, make_receipt
 from openclaw.app import apart
-from openclaw.app.given import REQUIRED, SOURCES, cues_of, looks_up, read_sources, tail
-from openclaw.app.given import head as head_of
+from openclaw.app.fitting import Fitting, fitting_of
+from openclaw.app.given import REQUIRED, SOURCES, cues_of, looks_up, tail
 from openclaw.app.provenance import Provenance
 from openclaw.app.recall import long_files
 from openclaw.app.rooms import Rooms
 from openclaw.app.shelf import instructions, wanted
-from openclaw.app.toolset import toolbox
+from openclaw.app.talks import earlier
+from openclaw.app.toolset import material_room, page_of
 from openclaw.config import Settings
 from openclaw.files.text import read_text
 from openclaw.memory.todos import parse
-from openclaw.models.base import Request
 from openclaw.safety.audit import ACTIONS, Audit
 from openclaw.sessions.store import Session
-from openclaw.shapes import Change, Entry, Ledger, Material, Message, ToolProblem
+from openclaw.shapes import Change, Entry, Ledger, Material, ToolProblem
 from openclaw.tools.recall import flat, where
-from openclaw.tools.toolbox import Toolbox
 
 MOST_ON_RECEIPT = 1_000_000
 """Bytes of a file that a receipt compares."""
@@ -40,11 +39,11 @@ def walk(
     given = (text, *(each.text for each in material))
     text, material = rooms.vault.mask(text), apart.materials(rooms.vault, material)
     told = apart.told(given, (text, *(each.text for each in material)))
-    session.messages[:] = [apart.entry(rooms.vault, said) for said in session.messages]
-    ledger = Ledger(read=dict(session.extra.get("read", {})), request=text)
-    turn_number = 1 + sum(entry.role == "user" for entry in session.messages)
-    watch = Provenance(rooms.home, ledger, session, _audit(rooms, session.id, turn_number))
-    attached = watch.materials(material)
+    apart.session(rooms.vault, session)
+    known = session.extra.get("read")
+    ledger = Ledger(read=dict(known) if isinstance(known, dict) else {}, request=text)
+    number = 1 + session.turns
+    watch = Provenance(rooms.home, ledger, session, _audit(rooms, session.id, number))
     shelf = rooms.shelf(text)
     seen = cues_of(rooms, text, shelf)
     asked = wanted(rooms.skills(), skill) if skill else None
@@ -52,7 +51,6 @@ def walk(
     if asked:  # the user has said what to do; words of the prompt do not say it again
         ledger.allowed = asked.allowed_tools
         seen = Cues(known_lists=seen.known_lists)
-        attached = "\n\n".join(filter(None, (followed, attached)))
     if looks_up(rooms, text, seen):
         rooms.recall.start()  # first, so that it is ready when the model is
     card = rooms.model.card
@@ -62,45 +60,46 @@ def walk(
     yield from map(events.Notice, filter(None, (told, *_news_of_vault(rooms))))
     yield from map(events.Notice, rooms.grants_anew())
     yield from map(events.Notice, rooms.served.begin())
-    box = toolbox(rooms, ledger, shelf, f"session {session.id} turn {turn_number}", watch)
-    sources = read_sources(rooms)
+    if session.messages:
+        yield from map(events.Notice, noted(rooms, session))
+    fitting = fitting_of(rooms, session, protocol, shelf, ledger, watch)
+    box = fitting.box
     for name in REQUIRED:
-        if name not in sources:
+        if name not in fitting.sources:
             yield events.Notice(f"{SOURCES[name]} is missing; `openclaw init` puts it back")
-    parts, changed = head_of(rooms, session, sources, protocol, box, shelf, card.window)
-    yield from (events.Notice(_cut_notice(part)) for part in parts if part.cut)
-    head = rooms.vault.mask(prompt.render(parts))
-    found = yield from _recalled(rooms, text, seen, parts, head, protocol, box)
+    yield from (events.Notice(_cut_notice(part)) for part in fitting.parts if part.cut)
+    watch.room = material_room(rooms, fitting.meter, len(material))
+    for each in material:
+        if not watch.room.holds(each.text):
+            yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
+    attached = "\n\n".join(filter(None, (followed, watch.materials(material))))
+    found = yield from _recalled(rooms, text, seen, fitting)
     passages = watch.passages(found)
+    if session.archived and (seen.asks or "?" in text):
+        passages += watch.earlier(earlier(rooms, session, text))
     lines = [*seen.lines, *box.beside(native=protocol.name == "native")]
-    context = tail(rooms, sources, changed, attached, lines, passages)
+    context = tail(rooms, fitting.sources, fitting.changed, attached, lines, passages)
     user = Entry("user", text, context=context, at=stamp())
-    history, dropped = _fitted(session, user, head, protocol, box, card.window)
-    watch.inherit(len(session.messages) - len(history))
-    if dropped:
-        yield events.Notice(f"the oldest {dropped} exchanges no longer fit the window")
+    watch.inherit()
     limits = _limits(rooms.settings)
-    loop = Loop(rooms.model, protocol, box, head, lambda: _receipt(rooms, ledger), limits)
-    rules = prompt.hard_rules(sources)
+    loop = Loop(
+        rooms.model,
+        protocol,
+        box,
+        fitting.fit,
+        lambda: _receipt(rooms, ledger),
+        limits,
+        fitting.meter,
+    )
+    rules = prompt.hard_rules(fitting.sources)
     turn = Turn(user, rules, seen, found=bool(passages), skill=followed)
     new_title = not session.title
-    yield from _kept(rooms, loop.run(history, turn), session, ledger, watch)
+    try:
+        yield from _kept(rooms, loop.run(turn), session, ledger, watch)
+    finally:
+        fitting.keep_learned()
     if new_title and session.title:
         yield events.Title(session.title)
-
-
-def _fitted(
-    session: Session, user: Entry, head: str, protocol: StepProtocol, box: Toolbox, window: int
-) -> tuple[list[Entry], int]:
-    """The history as it fits beside head and message, and how many exchanges were left out of it;
-    the session remembers from where it begins."""
-    start = int(session.extra.get("history_from", 0))
-    tools = schemas(protocol, box)
-    history, dropped = budget.fit(
-        session.messages[start:], protocol.wire, user, head, tools, window
-    )
-    session.extra["history_from"] = len(session.messages) - len(history)
-    return list(history), dropped
 
 
 def _limits(settings: Settings) -> Limits:
@@ -119,7 +118,11 @@ def _kept(
                 session.messages.append(apart.entry(rooms.vault, happening))
                 session.extra["read"] = dict(ledger.read)
                 watch.save()
-                rooms.sessions.save(session)
+                try:
+                    if _is_last(happening):  # before it is saved that they were kept
+                        yield from map(events.Notice, noted(rooms, session, ledger))
+                finally:
+                    rooms.sessions.save(session)
             elif isinstance(happening, events.Done):
                 yield from map(events.Notice, (*rooms.served.news(), *watch.news()))
                 refused = tuple(ledger.refused)
@@ -135,25 +138,19 @@ def _kept(
 
 
 def _recalled(
-    rooms: Rooms,
-    text: str,
-    seen: Cues,
-    parts: Sequence[prompt.Part],
-    head: str,
-    protocol: StepProtocol,
-    toolbox: Toolbox,
+    rooms: Rooms, text: str, seen: Cues, fitting: Fitting
 ) -> Generator[events.Event, None, list[tuple[str, str]]]:
     """Passages for the tail, each a path and its text. While they are looked for, the model
     reads the head."""
-    known = {*SOURCES.values()} - {part.path for part in parts if part.cut}
+    known = {*SOURCES.values()} - {part.path for part in fitting.parts if part.cut}
     if not looks_up(rooms, text, seen, known):
         return []
-    rooms.recall.begin(text, known, long_files(rooms.home, seen))
+    page = page_of(rooms.settings.window)
+    rooms.recall.begin(text, known, long_files(rooms.home, seen, page))
     if not rooms.recall.answered:
-        tools = protocol.demand(Turn(Entry("user", text)), toolbox).tools
-        request = Request((Message("system", head), Message("user", text)), tools)
-        for waiting in rooms.model.warm(request):
-            yield events.Notice(waiting.message)
+        for waiting in rooms.model.warm(fitting.beginning(text)):
+            if waiting.message:
+                yield events.Notice(waiting.message)
     found = rooms.recall.passages()
     yield from (events.Notice(line) for line in rooms.recall.news())
     found = [{**passage, "text": rooms.vault.mask(passage["text"])} for passage in found]
@@ -173,9 +170,27 @@ def _audit(rooms: Rooms, session_id: str, turn: int) -> Audit:
     )
 
 
+def _is_last(said: Entry) -> bool:
+    """Whether a message may be the turn's answer."""
+    return said.role == "assistant" and not said.tool_calls and not said.hint
+
+
+def noted(rooms: Rooms, session: Session, ledger: Ledger | None = None) -> list[str]:
+    """Keep the working notes of all that was said and not yet noted."""
+    if session.extra.get("noted") == session.archived + len(session.messages):
+        return []
+    from openclaw.app.notekeeping import keep_up
+
+    changes = _changes(rooms, ledger) if ledger else ()
+    return keep_up(rooms.sessions.folder, session, changes, rooms.vault.mask)
+
+
 def _receipt(rooms: Rooms, ledger: Ledger) -> Receipt:
-    changes = [Change(p, before, _now(rooms, p)) for p, before in ledger.before.items()]
-    return make_receipt(changes, parse, ledger.searches, ledger.sent)
+    return make_receipt(_changes(rooms, ledger), parse, ledger.searches, ledger.sent)
+
+
+def _changes(rooms: Rooms, ledger: Ledger) -> list[Change]:
+    return [Change(p, before, _now(rooms, p)) for p, before in ledger.before.items()]
 
 
 def _now(rooms: Rooms, path: str) -> str | None:

@@ -173,6 +173,7 @@ def _answer(
     from openclaw.cli.turn import code_of, open_session, play
 
     try:
+        app.get_ready()
         session = open_session(app.sessions, *which, app.model_name)
         for text in app.notices:
             listener(Notice(text))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from openclaw.agent.events import Done, Event, Notice
+from openclaw.agent.events import Compaction, Done, Event, Notice
 from openclaw.cli.attach import attach, not_found
 from openclaw.cli.render import Listener
 from openclaw.cli.turn import by_name, code_of, play
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from openclaw.skills.load import Skill
 
 SHOWN_SESSIONS = 10
+DRY_RUN = "--dry-run"
 
 # name: (arguments, what it does); the method is `_NAME`.
 COMMANDS = {
@@ -31,7 +32,8 @@ COMMANDS = {
     "resume": ("[ID]", "go on with an earlier conversation, the latest without ID"),
     "sessions": ("", "list the latest conversations"),
     "model": ("[NAME]", "show or change the model"),
-    "context": ("", "show what the next request costs"),
+    "context": ("[--cache]", "show what the next request costs; what was read before"),
+    "compact": ("[FOCUS]", "sum up older messages and put them away; --dry-run shows the summary"),
     "todo": ("", "list open to-dos"),
     "mode": ("[MODE]", "show or change what tools may do: read-only, ask, edit, full"),
     "quit": ("", "leave (also Ctrl-D)"),
@@ -55,10 +57,13 @@ class ChatApp(Protocol):
         self, text: str, session: Session, material: Sequence[Material] = (), skill: str = ""
     ) -> Iterator[Event]: ...
     def context(self, session: Session | None, text: str = "") -> ContextReport: ...
+    def compact(
+        self, session: Session, focus: str = "", *, dry_run: bool = False
+    ) -> Iterator[Event]: ...
     def greeting(self) -> list[str]: ...
     def skills(self) -> list[Skill]: ...
     def use_model(self, name: str) -> None: ...
-    def rest(self) -> None: ...
+    def rest(self, session: Session | None = None) -> None: ...
 
 
 class Chat:
@@ -88,7 +93,7 @@ class Chat:
         if self.session.messages and self.lines.interactive:
             self._say_where()
         while self._open:
-            self.app.rest()
+            self.app.rest(self.session if self.lines.interactive else None)
             try:
                 text = self.lines.read(self.toolbar).strip()
             except KeyboardInterrupt:
@@ -186,10 +191,28 @@ class Chat:
         self._say(f"model: {self.session.model or self.app.model_name}")
 
     def _context(self, rest: str) -> None:
+        """With --cache what of each request so far the model had read before."""
+        if rest == "--cache":
+            from openclaw.cli.cache import cache_lines, calls_of
+
+            calls = calls_of(self.app.sessions.messages(self.session))
+            for line in cache_lines(self.session.id, calls):
+                self._say(line)
+            return
         from openclaw.cli.context import report_lines
 
         for line in report_lines(self.app.context(self.session)):
             self._say(line)
+
+    def _compact(self, rest: str) -> None:
+        words = rest.split()
+        focus = " ".join(word for word in words if word != DRY_RUN)
+        for event in self.app.compact(self.session, focus, dry_run=DRY_RUN in words):
+            self._listener(event)
+            if isinstance(event, Compaction):
+                self._say(harmless(event.summary))
+        if DRY_RUN not in words:
+            self._say(f"to take it back: openclaw sessions restore {self.session.id}")
 
     def _todo(self, rest: str) -> None:
         todos = [todo for todo in self.app.todos.items() if not todo.done]

@@ -13,6 +13,7 @@ from openclaw.cli.visible import harmless
 
 if TYPE_CHECKING:
     from openclaw.app import ContextReport
+    from openclaw.files.home import Home
 
 BAR = 20
 
@@ -31,6 +32,10 @@ def context(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Print exactly what would be sent.")] = False,
+    cache: Annotated[
+        bool,
+        typer.Option("--cache", help="Show what of each request so far was read before."),
+    ] = False,
 ) -> None:
     """Show what would be sent with the next prompt, and what each part costs. Nothing is sent."""
     from openclaw.app import App
@@ -38,6 +43,9 @@ def context(
     from openclaw.config import load_settings
 
     home = current_home(ctx)
+    if cache:
+        _print_cache(home, session or "latest", as_json=as_json)
+        return
     app = App.open(home, load_settings(home), model=model, use_memory=not no_memory)
     try:
         talk = app.sessions.load(session) if session else None
@@ -45,6 +53,20 @@ def context(
     finally:
         app.close()
     _print(report, as_json=as_json, raw=raw)
+
+
+def _print_cache(home: Home, ref: str, *, as_json: bool) -> None:
+    from openclaw.cli.cache import cache_json, cache_lines, calls_of
+    from openclaw.cli.common import print_json
+    from openclaw.sessions.store import SessionStore
+
+    store = SessionStore(home.sessions, home.private / "locks")
+    session = store.load(ref)
+    calls = calls_of(store.messages(session))
+    if as_json:
+        print_json(cache_json(session.id, calls))
+    else:
+        sys.stdout.write("\n".join(cache_lines(session.id, calls)) + "\n")
 
 
 def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,26 +62,47 @@ def show(
     if raw:
         typer.echo(read_text(store.folder / f"{session.id}.json"), nl=False)
     else:
-        typer.echo(harmless(export_markdown(session)), nl=False)
+        typer.echo(harmless(export_markdown(session, store.archived(session))), nl=False)
+        warn(store.problems)
 
 
 @app.command("search")
 def search(
     ctx: typer.Context,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words that must all occur.")],
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help='Words; "..." for words that stand together.')
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Find messages that hold all words, the newest first."""
+    """Find messages, archived ones and results of tools too.
+
+    Those that hold all words are shown, the newest first; when there are none, those that hold most
+    of them, the best first.
+    """
     store = _store(ctx)
     hits = store.search(query)
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif hits:
-        rows = [(f"{h.id} #{h.number}", _minute(h.at), h.role, h.snippet) for h in hits]
+        rows = [(f"{h.id} #{h.number}", _minute(h.at), h.tool or h.role, h.snippet) for h in hits]
         typer.echo(table(rows, ("MESSAGE", "AT", "ROLE", "TEXT")))
+        if hits[0].missing:
+            typer.echo("no message holds all of the words", err=True)
     else:
         typer.echo("nothing found", err=True)
     warn(store.problems)
+
+
+@app.command("restore")
+def restore(ctx: typer.Context, ref: Ref) -> None:
+    """Undo the last compaction of a conversation."""
+    store = _store(ctx)
+    session_id = store.load(ref).id
+    with store.writing(session_id, timeout=1.0):
+        session = store.load(session_id)
+        count = store.restore(session)
+    left = f", {session.archived} are still in the archive" if session.archived else ""
+    typer.echo(f"{session_id}: {count} messages are back{left}")
 
 
 @app.command("rename")
@@ -107,6 +129,7 @@ def delete(
         typer.echo(f"kept {session_id}", err=True)
         raise typer.Exit(1)
     typer.echo(f"deleted {store.delete(session_id)}")
+    warn(store.problems)
 
 
 @app.command("export")
@@ -121,7 +144,10 @@ def export(
     from openclaw.files.text import write_text
     from openclaw.sessions.store import export_markdown
 
-    text = export_markdown(_store(ctx).load(ref))
+    store = _store(ctx)
+    session = store.load(ref)
+    text = export_markdown(session, store.archived(session))
+    warn(store.problems)
     if output:
         write_text(output, text)
         typer.echo(f"wrote {output}", err=True)
@@ -139,9 +165,47 @@ def fork(
     ] = None,
 ) -> None:
     """Begin a new conversation with the first messages of another."""
-    session = _store(ctx).fork(ref, at)
+    store = _store(ctx)
+    session = store.fork(ref, at)
     typer.echo(one_line(f"{session.id}: {session.title}"))
     typer.echo(f"  go on with it: openclaw --session {session.id}", err=True)
+    warn(store.problems)
+
+
+@app.command("compact")
+def compact(
+    ctx: typer.Context,
+    ref: Ref,
+    focus: Annotated[
+        str, typer.Option("--focus", metavar="WORDS", help="What matters most in the summary.")
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the summary and change nothing.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="The model that sums up.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put all but the last two exchanges into the archive, a summary in their place."""
+    from openclaw.agent.events import Compaction, Notice, to_wire
+    from openclaw.app import App
+    from openclaw.cli.render import compaction_line
+    from openclaw.config import load_settings
+
+    home = current_home(ctx)
+    with closing(App.open(home, load_settings(home), model=model)) as open_home:
+        session = open_home.sessions.load(ref)
+        for event in open_home.compact(session, focus, dry_run=dry_run):
+            if isinstance(event, Notice):
+                warn([event.text])
+            elif isinstance(event, Compaction) and as_json:
+                print_json({"id": session.id, **to_wire(event)})
+            elif isinstance(event, Compaction):
+                typer.echo(harmless(event.summary))
+                warn([compaction_line(event.before_tokens, event.after_tokens)])
+    if not dry_run:
+        warn([f"take it back: openclaw sessions restore {session.id}"])
 
 
 def _store(ctx: typer.Context) -> SessionStore:

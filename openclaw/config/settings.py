@@ -41,7 +41,9 @@ class OpenAI:
 @dataclass(frozen=True, slots=True)
 class Embedded:
     threads: int = _key(0, "0: as many as there are real cores", least=0)
-    kv_cache_mb: int = _key(512, "disk space for saved prompt beginnings", least=0)
+    kv_cache_mb: int = _key(
+        512, "disk space for what was read of conversations; 0: none is kept", least=0
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class Settings:
     max_tokens: int = _key(1024, "longest reply, in tokens", least=1)
     max_steps: int = _key(12, "most model calls of one turn", least=1)
     keep_alive: str = _key("30m", "how long Ollama keeps the model loaded", form="duration")
+    preload: bool = _key(True, "load the model and read the instructions while you type")
     mode: Mode | None = _key(None, "read-only, ask, edit or full; null: by the situation")
     language: str = _key("auto", "language of the answers; auto: the user's")
     think: bool | None = _key(None, "let thinking models think; null: as the model likes")

@@ -92,6 +92,9 @@ class Home:
         """
         if not path.is_absolute():
             return path.as_posix()
+        text, root = str(path), f"{self.root}{os.sep}"
+        if text.startswith(root):  # many files are named in each turn, and pathlib is slow
+            return text[len(root) :].replace(os.sep, "/")
         try:
             return path.relative_to(self.root).as_posix()
         except ValueError:

@@ -29,7 +29,8 @@ class ModelCard:
 @dataclass(frozen=True, slots=True)
 class Request:
     """One call. `tools` are function specs in OpenAI's shape; `schema` constrains the whole reply
-    to a JSON value; `think` None leaves it to the model."""
+    to a JSON value; `think` None leaves it to the model. `session` names the conversation, under
+    which a model may keep its state for later processes."""
 
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -39,6 +40,7 @@ class Request:
     seed: int | None = None
     stop: tuple[str, ...] = ()
     think: bool | None = None
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,9 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The model is not ready yet; `message` is for the user, for example "loading model"."""
+    """The model is not ready yet; `message` is for the user, for example "loading model".
+
+    An empty one, which only `Model.warm` gives, has nothing to say: it is a moment to stop in."""
 
     message: str
 
@@ -80,8 +84,12 @@ class Model(Protocol):
     """A model that can be asked.
 
     `stream` raises ServerAway, ModelMissing, ModelFailed or PromptTooLarge (`openclaw.errors`).
-    Closing the generator cancels the request and frees the server at once.
+    Closing the generator cancels the request and frees the server at once. `reading_rate` is the
+    number of prompt tokens that it reads in a second, 0.0 while that is unknown; whoever knows it
+    from an earlier process may set it.
     """
+
+    reading_rate: float
 
     @property
     def card(self) -> ModelCard: ...
@@ -90,7 +98,12 @@ class Model(Protocol):
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """Get ready for requests that begin like this one, as far as that saves time later: load
-        the model, read the head. What goes wrong is left for `stream` to raise."""
+        the model, read the head and the history (the newest messages of the user left out). Without
+        messages only load it, where that goes on by itself. What goes wrong is left for `stream`
+        to raise.
+
+        May run in another thread than `stream`, never at the same time. Closing the generator ends
+        it soon; what was loaded and read until then stays."""
         ...
 
     def close(self) -> None: ...

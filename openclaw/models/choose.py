@@ -52,12 +52,23 @@ def choose(
     kv_mb: int,
     fallbacks: Sequence[str] = (),
     api_key_env: str = "OPENAI_API_KEY",
+    wanted: Callable[[str], bool] = lambda _: True,
 ) -> Model:
     """The model named by the settings, with its fallbacks behind it. Only `auto` looks for a
     server now (0.3 s at most on this machine). Raises UsageError for a name that is none,
-    ModelMissing when a file is not there or `auto` finds nothing and there is no fallback."""
+    ModelMissing when a file is not there or `auto` finds nothing and there is no fallback.
+    `wanted` tells whether what was computed for a conversation is to be kept."""
     offers = _Offers(
-        host, window, keep_alive, openai_base_url, api_key, api_key_env, threads, kv_folder, kv_mb
+        host,
+        window,
+        keep_alive,
+        openai_base_url,
+        api_key,
+        api_key_env,
+        threads,
+        kv_folder,
+        kv_mb,
+        wanted,
     )
     split_name(settings_model)
     for name in fallbacks:
@@ -122,6 +133,16 @@ class FallbackModel:
             except (ServerAway, ModelMissing, ModelFailed) as error:
                 self._go_on(error)
 
+    @property
+    def reading_rate(self) -> float:
+        """That of the model whose turn it is; it can be set once that one is open."""
+        return self._model.reading_rate if self._model else 0.0
+
+    @reading_rate.setter
+    def reading_rate(self, rate: float) -> None:
+        if self._model:
+            self._model.reading_rate = rate
+
     def stream(self, request: Request) -> Iterator[Chunk]:
         """See `Model`."""
         while True:
@@ -170,7 +191,10 @@ class FallbackModel:
         return self._model
 
     def _go_on(self, error: OpenclawError) -> None:
-        """Take the next model; after the last, raise the first failure and name the others."""
+        """Take the next model; after the last, raise the first failure and name the others. Whoever
+        reads ahead has not asked patiently, and takes none: that is for the turn."""
+        if not remote.is_patient():
+            raise error
         self._failures.append(error)
         if self._at + 1 == len(self._ways):
             failures, self._failures = self._failures, self._failures[:-1]
@@ -195,6 +219,7 @@ class _Offers:
     threads: int
     kv_folder: Path | None
     kv_mb: int
+    wanted: Callable[[str], bool]
 
     def opener(self, name: str) -> Callable[[], Model]:
         return lambda: self.open(name)
@@ -252,6 +277,7 @@ class _Offers:
             threads=self.threads,
             cache_folder=self.kv_folder,
             cache_mb=self.kv_mb,
+            wanted=self.wanted,
         )
 
 

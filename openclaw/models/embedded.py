@@ -1,48 +1,44 @@
-"""The embedded model: any GGUF file, run by llama.cpp in this process.
+"""The embedded model: any GGUF file, run by llama.cpp without a server of the user's.
 
-Before the first request of a process the beginning that all its requests share (the system message)
-is taken from a file that an earlier process saved, or read once and saved.
+What it has computed for a conversation, and for the system message that all conversations share, is
+kept in files for later processes (`openclaw.models.slot`).
 """
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, PromptTooLarge
 from openclaw.models import chat
 from openclaw.models.base import Chunk, ModelCard, Reply, Request, Waiting
 from openclaw.models.gguf import identity, read_header
 from openclaw.models.llama import Engine, EngineError
-from openclaw.models.prefix import PrefixStates, state_key
+from openclaw.models.prefix import PrefixStates
+from openclaw.models.slot import BEAT, STREAMED, Read, Slot, Wanted
 from openclaw.shapes import Usage
 
-# A shorter head is read again sooner than its file is checked.
-_SHORTEST_HEAD = 600
+T = TypeVar("T")
+
 # Reading more tokens than this takes long enough for the user to wonder.
 _LONG_READ = 256
-_STREAMED: Mapping[str, Any] = {
-    "stream": True,
-    "stream_options": {"include_usage": True},
-    "return_progress": True,
-    "cache_prompt": True,
-    "id_slot": 0,
-}
+# Fewer tokens tell little of how many are read in a second.
+_MEASURED = 64
 
 
 class EmbeddedModel:
-    """A model in this process.
+    """A model that this process runs, in one of its own.
 
     path         a GGUF file
     window       tokens of one request and its reply, at most; the model's own window also limits it
     threads      0 takes what the machine has
     cache_folder where states of prefixes are kept between processes; None keeps none
     cache_mb     size of that folder, in megabytes
+    wanted       whether the state of the conversation of that id is to be kept
     """
 
     def __init__(
@@ -53,11 +49,14 @@ class EmbeddedModel:
         threads: int = 0,
         cache_folder: Path | None = None,
         cache_mb: int = 512,
+        wanted: Wanted = lambda _: True,
     ) -> None:
         self._path, self._window, self._threads = path, window, threads
-        self._states = PrefixStates(cache_folder, cache_mb) if cache_folder else None
+        self._wanted = wanted
+        self.reading_rate = 0.0
+        self._states = PrefixStates(cache_folder, cache_mb) if cache_folder and cache_mb else None
         self._engine: Engine | None = None
-        self._head: tuple[Any, ...] | None = None
+        self._slot: Slot | None = None
 
     @cached_property
     def card(self) -> ModelCard:
@@ -79,103 +78,70 @@ class EmbeddedModel:
         )
 
     def stream(self, request: Request) -> Generator[Chunk, None, None]:
+        """See `Model`."""
         began = time.perf_counter()
-        yield from self._load()
-        body = _body(request)
         try:
-            fresh = yield from self._prepare_head(body)
+            slot = yield from _audible(self._ready())
+            body = _body(request)
+            fresh = yield from _audible(slot.prepare(body, request.session))
+            slot.used()
             yield from self._answer(body, began, fresh)
         except EngineError as error:
             raise self._as_openclaw_error(error) from error
 
     def load(self) -> None:
         """Load the model now instead of with the first request. Raises as `stream` does."""
-        for _ in self._load():
+        for _ in self._ready():
             pass
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`."""
         with suppress(OpenclawError, EngineError):
-            yield from self._load()
-            yield from self._prepare_head(_body(request))
+            slot = yield from self._ready()
+            if request.messages:
+                body = _body(request)
+                yield from slot.prepare(body, request.session)
+                yield from slot.read(body)
 
     def close(self) -> None:
-        engine, self._engine, self._head = self._engine, None, None
+        """Saves the state of the conversation, when something was added to it."""
+        slot, self._slot = self._slot, None
+        engine, self._engine = self._engine, None
+        if slot:
+            slot.keep()
         if engine:
             engine.close()
 
-    def _load(self) -> Iterator[Waiting]:
-        if self._engine is not None:
-            return
+    def _ready(self) -> Generator[Waiting, None, Slot]:
+        """The slot of the loaded engine. May be left and asked again while it loads."""
+        if self._slot is not None and self._loaded().is_alive:
+            return self._slot
+        if self._slot is not None:  # llama.cpp has died: what it held is lost, not the model
+            self._slot = None
+            self._loaded().close()
         card = self.card
         yield Waiting(f"loading model {card.name}")
-        if self._states and not self._states.prepare():
-            self._states = None
-        folder = self._states.folder if self._states else None
-        engine = Engine(self._path, window=card.window, threads=self._threads, states=folder)
-        engine.load()
-        self._engine = engine
-
-    def _prepare_head(self, body: Mapping[str, Any]) -> Generator[Waiting, None, int]:
-        """Bring the engine's slot to the state after the head of `body`. Returns the number of
-        tokens that had to be read for it."""
-        identity_of_head = _head_of(body)
-        if self._states is None or identity_of_head == self._head:
-            return 0
-        # An interrupted reading leaves the slot in between: it is prepared again next time.
-        self._head = None
-        head = self._render_head(body)
-        fresh = 0
-        if len(head) >= _SHORTEST_HEAD:
-            fresh = yield from self._restore_or_read(self._states, head)
-        self._head = identity_of_head
-        return fresh
-
-    def _restore_or_read(self, states: PrefixStates, head: str) -> Generator[Waiting, None, int]:
-        engine = self._loaded()
-        key = state_key(self.card.digest, str(self.card.window), engine.version, head)
-        name = states.find(key)
-        if name is not None:
-            try:
-                engine.post("/slots/0?action=restore", {"filename": name})
-            except EngineError:
-                states.discard(key)
-            else:
-                return 0
-        yield Waiting("reading the instructions, once for this model")
-        fresh = self._read(head)
-        self._save(states, key)
-        return fresh
-
-    def _render_head(self, body: Mapping[str, Any]) -> str:
-        """The text that every request with this system message begins with, as the model's own
-        template writes it: what two requests with different users' texts have in common."""
-        texts = [
-            str(self._loaded().post("/apply-template", _with_user(body, text))["prompt"])
-            for text in ("0", "A")
-        ]
-        return _common_start(*texts)
-
-    def _read(self, head: str) -> int:
-        fresh = 0
-        body = {"prompt": head, "n_predict": 0, "temperature": 0.0, **_STREAMED}
-        with closing(self._loaded().complete(body)) as chunks:
-            for chunk in chunks:
-                fresh = chunk.get("timings", {}).get("prompt_n", fresh)
-        return int(fresh)
-
-    def _save(self, states: PrefixStates, key: str) -> None:
-        name = states.new_name(key)
+        if self._engine is None:
+            if self._states and not self._states.prepare():
+                self._states = None
+            folder = self._states.folder if self._states else None
+            self._engine = Engine(
+                self._path, window=card.window, threads=self._threads, states=folder
+            )
+        engine = self._engine
         try:
-            self._loaded().post("/slots/0?action=save", {"filename": name})
-        except EngineError:
-            return
-        states.accept(key, name)
+            for _ in engine.load():
+                yield BEAT
+        except OpenclawError:
+            self._engine = None
+            raise
+        self._slot = Slot(engine, self._states, self._wanted, card.digest, str(card.window))
+        return self._slot
 
     def _answer(
-        self, body: Mapping[str, Any], began: float, fresh: int
+        self, body: Mapping[str, Any], began: float, fresh: Read
     ) -> Generator[Chunk, None, None]:
-        deltas, first, told = chat.Deltas(), 0.0, fresh > 0
+        deltas, first, told = chat.Deltas(), 0.0, fresh.tokens > 0
         last: Mapping[str, Any] = {}
         with closing(self._loaded().chat(body)) as chunks:
             for chunk in chunks:
@@ -187,6 +153,10 @@ class EmbeddedModel:
                 for piece in deltas.take(chunk):
                     first = first or time.perf_counter() - began
                     yield piece
+        if not deltas.finished:
+            self._loaded().close()  # the next request loads anew
+            raise ModelFailed(f"{self.card.name} broke the reply off", "ask again")
+        self._learn_rate(last)
         yield Reply(
             deltas.text,
             deltas.tool_calls(),
@@ -194,6 +164,11 @@ class EmbeddedModel:
             deltas.stop_reason,
             _usage(last, fresh, first, time.perf_counter() - began),
         )
+
+    def _learn_rate(self, last: Mapping[str, Any]) -> None:
+        timings = last.get("timings", {})
+        if timings.get("prompt_n", 0) >= _MEASURED and timings.get("prompt_ms"):
+            self.reading_rate = round(1000 * timings["prompt_n"] / timings["prompt_ms"], 1)
 
     def _loaded(self) -> Engine:
         if self._engine is None:
@@ -217,7 +192,7 @@ def _body(request: Request) -> dict[str, Any]:
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "repeat_penalty": 1.0,
-        **_STREAMED,
+        **STREAMED,
     }
     if request.seed is not None:
         body["seed"] = request.seed
@@ -246,25 +221,15 @@ def _closed(schema: Any) -> Any:
     return schema
 
 
-def _leading(body: Mapping[str, Any]) -> list[Any]:
-    """The system messages that a request begins with."""
-    messages = body["messages"]
-    return list(itertools.takewhile(lambda message: message["role"] == "system", messages))
-
-
-def _head_of(body: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (_leading(body), body.get("tools"), body.get("chat_template_kwargs"))
-
-
-def _with_user(body: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """What is rendered to find the head: the leading messages of `body`, then a user's `text`."""
-    kept = {key: body[key] for key in ("tools", "chat_template_kwargs") if key in body}
-    return {"messages": [*_leading(body), {"role": "user", "content": text}], **kept}
-
-
-def _common_start(first: str, second: str) -> str:
-    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
-    return first[: sum(1 for _ in pairs)]
+def _audible(happenings: Generator[Waiting, None, T]) -> Generator[Waiting, None, T]:
+    """The same without its beats."""
+    while True:
+        try:
+            waiting = next(happenings)
+        except StopIteration as end:
+            return cast(T, end.value)
+        if waiting.message:
+            yield waiting
 
 
 def _unread(chunk: Mapping[str, Any]) -> int:
@@ -273,16 +238,17 @@ def _unread(chunk: Mapping[str, Any]) -> int:
     return int(progress.get("total", 0)) - int(progress.get("processed", 0))
 
 
-def _usage(last: Mapping[str, Any], fresh: int, first: float, total: float) -> Usage:
+def _usage(last: Mapping[str, Any], fresh: Read, first: float, total: float) -> Usage:
     """`fresh` tokens of the head were read by this very call: the engine found them in its slot,
     but no work was saved by that."""
-    usage = last.get("usage", {})
-    cached = int(last.get("timings", {}).get("cache_n", 0))
+    usage, timings = last.get("usage", {}), last.get("timings", {})
+    cached = int(timings.get("cache_n", 0))
     return Usage(
         prompt_tokens=int(usage.get("prompt_tokens", 0)),
-        cached_tokens=max(0, cached - fresh),
+        cached_tokens=max(0, cached - fresh.tokens),
         generated_tokens=int(usage.get("completion_tokens", 0)),
         first_token_seconds=first or total,
         total_seconds=total,
         calls=1,
+        read_seconds=fresh.seconds + float(timings.get("prompt_ms", 0.0)) / 1000,
     )

@@ -1,20 +1,20 @@
-"""llama.cpp in this process, through `xllamacpp`: load, generate, save and restore the slot.
+"""Drives llama.cpp, which runs in a process of its own (`openclaw.models.engine`).
 
-Generation is a direct call. Only what has no call (the rendered template, saving and restoring the
-slot) goes over the engine's own HTTP, on a UNIX socket in a folder that only this user can enter;
-where there are no UNIX sockets, on a loopback port. Both ask for a random key.
+It is asked over HTTP, on a UNIX socket in a folder that only this user can enter; where there are
+no UNIX sockets, on a loopback port. Both ask for a random key.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib.util
 import json
-import os
 import queue
 import secrets
 import shutil
 import socket
+import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Mapping
@@ -22,18 +22,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
+from openclaw.models.engine import Wish, start
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
 
-Feed = Callable[[Any], bool]
+Feed = Callable[[Any], None]
 Chunks = Generator[dict[str, Any], None, None]
 
-# The engine looks for a cancelled request between two batches: 128 tokens are a second or so, and
-# on a CPU as fast as the usual 2,048.
-_BATCH = 128
 _LONGEST_SOCKET_PATH = 100
-_PATIENCE_SECONDS = 15.0
+_BEAT_SECONDS = 0.05
+_LAST_SECONDS = 10.0  # between the end of a process's output and its own
+_DATA = b"data: "
 
 
 class EngineError(Exception):
@@ -49,193 +49,246 @@ class Engine:
 
     def __init__(self, path: Path, *, window: int, threads: int, states: Path | None) -> None:
         self.version = ""
+        self.address = ""
         self._path, self._window, self._threads, self._states = path, window, threads, states
-        self._server: Any = None
         self._key = secrets.token_hex(24)
         self._room: Path | None = None
-        self._calls: list[_Call] = []
+        self._process: subprocess.Popen[str] | None = None
+        self._loading: _Call | None = None
+        self._told: Mapping[str, Any] = {}
+        self._call: _Call | None = None
 
     @property
-    def loaded(self) -> bool:
-        return self._server is not None
+    def is_alive(self) -> bool:
+        """Whether it is loaded and answers; False from the first sign that its process died."""
+        return bool(self.address) and self._process is not None and self._process.poll() is None
 
-    def load(self) -> None:
-        """Load the model; ModelMissing without xllamacpp, ModelFailed when it cannot be loaded.
-        Ctrl-C leaves at once, the loading thread then ends by itself."""
-        xllamacpp = _xllamacpp()
-        atexit.register(self.close)
-        try:
-            parameters = self._parameters(xllamacpp)
-            for server in self._run(lambda feed: feed(xllamacpp.Server(parameters))):
-                self._server = server
-        except ModelFailed as error:
+    def load(self) -> Generator[None, None, None]:
+        """Load the model; a beat every 0.05 s, after which it may be left: it loads on by itself,
+        and a further `load` waits for its end. ModelMissing without xllamacpp, ModelFailed when the
+        model cannot be loaded."""
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise ModelMissing(
+                "the embedded engine is not installed (no module xllamacpp)",
+                "pip install 'openclaw[embedded]', or use Ollama",
+            )
+        if self._loading is None:
+            self._told = {}
+            self._process = self._start()
+            self._loading = _Call(self._listen)
+        for _ in self._loading.pieces():
+            yield
+        if not self.address:
             self.close()
-            raise ModelFailed(
-                f"llama.cpp cannot load {self._path} with a window of {self._window:,} tokens",
-                "the file is damaged, of an unknown kind or too large for this memory; "
-                "`openclaw models pull` fetches a good one, `window` in openclaw.yaml is the size",
-            ) from error
-        self.version = str(xllamacpp.__version__)
+            raise self._not_loaded()
+
+    def _not_loaded(self) -> OpenclawError:
+        if "missing" in self._told:
+            return ModelMissing(
+                f"the embedded engine cannot be used: {self._told['missing']}",
+                "pip install --force-reinstall 'openclaw[embedded]', or use Ollama",
+            )
+        reason = f": {self._told['error']}" if "error" in self._told else ""
+        return ModelFailed(
+            f"llama.cpp cannot load {self._path} with a window of {self._window:,} tokens{reason}",
+            "the file is damaged, of an unknown kind or too large for this memory; "
+            "`openclaw models pull` fetches a good one, `window` in openclaw.yaml is the size",
+        )
 
     def chat(self, body: Mapping[str, Any]) -> Chunks:
-        """The chunks of one chat completion, among them `prompt_progress` while it reads."""
-        return self._generate("handle_chat_completions", body)
+        """The chunks of one chat completion, among them `prompt_progress` while it reads, and an
+        empty one whenever 0.05 s have passed without any."""
+        return self._generate("/v1/chat/completions", body)
 
     def complete(self, body: Mapping[str, Any]) -> Chunks:
-        """The chunks of a completion of a plain text."""
-        return self._generate("handle_completions", body)
+        """The chunks of a completion of a plain text, as those of `chat`."""
+        return self._generate("/completions", body)
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """One request to the engine's HTTP; EngineError when refused."""
+        """One request, after what still runs was ended; EngineError when refused."""
+        from http.client import HTTPException
+
+        self._settle()
         connection = self._connection()
-        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
-        try:
-            connection.request("POST", path, json.dumps(body), headers)
-            response = connection.getresponse()
-            answer = json.loads(response.read())
-        except (OSError, ValueError) as error:
-            raise EngineError({"message": f"no answer to {path}: {error}"}) from error
-        finally:
-            connection.close()
+        with contextlib.closing(connection):
+            try:
+                connection.request("POST", path, json.dumps(body), self._headers)
+                response = connection.getresponse()
+                answer = json.loads(response.read())
+            except (OSError, ValueError, HTTPException) as error:
+                self.address = ""
+                raise EngineError({"message": f"no answer to {path}: {error}"}) from error
         if response.status != 200:
             raise EngineError(answer.get("error", {}))
         return dict(answer)
 
     def close(self) -> None:
-        """End what runs, give the memory back, remove the socket. May be called again."""
+        """End the process, whatever it does, and remove the socket. May be called again."""
         atexit.unregister(self.close)
-        self._wait()
-        self._server = None
+        process, self._process = self._process, None
+        self._settle()
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in filter(None, (process.stdin, process.stdout)):
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self.address, self._loading = "", None
         if self._room is not None:
             shutil.rmtree(self._room, ignore_errors=True)
             self._room = None
 
-    def _parameters(self, xllamacpp: Any) -> Any:
-        p = xllamacpp.CommonParams()
-        p.model.path = str(self._path)
-        p.n_ctx, p.n_parallel = self._window, 1
-        p.n_batch = p.n_ubatch = _BATCH
-        p.cpuparams.n_threads = self._threads or _cores()
-        p.use_jinja = True
-        p.warmup = p.ui = False
-        # Trying what fits costs a third of a start, and there is nothing to fit without a GPU.
-        p.fit_params = any("GPU" in str(device["type"]) for device in xllamacpp.get_device_info())
-        p.verbosity, p.cache_ram_mib, p.n_threads_http = -1, 0, 2
-        p.api_keys = [self._key]
-        p.hostnames = [self._address()]
-        if self._states is not None:
-            p.slot_save_path = str(self._states) + os.sep
-        return p
+    def _start(self) -> subprocess.Popen[str]:
+        """Start the process and tell it what to load."""
+        atexit.register(self.close)
+        try:
+            place = self._place()
+            process = start()
+        except OSError as error:
+            self.close()
+            raise ModelFailed(
+                f"the embedded engine cannot be started: {error}",
+                "it needs a writable folder for temporary files, and memory for a process",
+            ) from error
+        wish = Wish(
+            str(self._path), self._window, self._threads, str(self._states or ""), place, self._key
+        )
+        if process.stdin is not None:
+            with contextlib.suppress(OSError):  # it has died already, which its silence tells
+                process.stdin.write(wish.to_line())
+                process.stdin.flush()
+        return process
 
-    def _address(self) -> str:
+    def _listen(self, feed: Feed) -> None:
+        """Wait for what the process tells when it has loaded. Silence means that it has died."""
+        process = self._process
+        if process is None or process.stdout is None:
+            return
+        with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
+            if line := process.stdout.readline():
+                self._told = json.loads(line)
+            else:
+                exit_code = process.wait(_LAST_SECONDS)
+                self._told = {"error": f"the engine process died at once (exit {exit_code})"}
+        self.version = self._told.get("version", "")
+        self.address = self._told.get("address", "")
+
+    def _place(self) -> str:
         if not hasattr(socket, "AF_UNIX"):
             return "127.0.0.1"
         self._room = Path(tempfile.mkdtemp(prefix="openclaw-"))
         address = str(self._room / "engine.sock")
-        return address if len(address.encode()) < _LONGEST_SOCKET_PATH else "127.0.0.1"
+        if len(address.encode()) < _LONGEST_SOCKET_PATH:
+            return address
+        self._room.rmdir()
+        self._room = None
+        return "127.0.0.1"
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
 
     def _connection(self) -> HTTPConnection:
+        """A connection that is open. EngineError when the process is gone."""
         from http.client import HTTPConnection
 
-        address = str(self._server.listening_address)
-        if not address.startswith("unix://"):
-            return HTTPConnection(address.removeprefix("http://"))
-        connection = HTTPConnection("localhost")
-        connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.connect(address.removeprefix("unix://"))
+        if not self.address:
+            raise EngineError({"message": "the engine was closed"})
+        is_socket = self.address.startswith("unix://")
+        connection = HTTPConnection("localhost" if is_socket else self.address[len("http://") :])
+        try:
+            if is_socket:
+                connection.sock = socket.socket(socket.AF_UNIX)
+                connection.sock.connect(self.address.removeprefix("unix://"))
+            else:
+                connection.connect()
+        except OSError as error:
+            connection.close()
+            self.address = ""
+            raise EngineError({"message": f"the engine is gone ({error})"}) from error
         return connection
 
-    def _generate(self, name: str, body: Mapping[str, Any]) -> Chunks:
-        call, text = getattr(self._server, name), json.dumps(body)
-        with contextlib.closing(self._run(lambda feed: call(text, feed))) as pieces:
-            for piece in pieces:
-                chunk = json.loads(piece)
-                if "error" in chunk:
-                    raise EngineError(chunk["error"])
-                yield chunk
+    def _generate(self, path: str, body: Mapping[str, Any]) -> Chunks:
+        from http.client import HTTPException
 
-    def _run(self, work: Callable[[Feed], object]) -> Generator[Any, None, None]:
-        self._wait()
-        call = _Call(work)
-        self._calls.append(call)
-        return call.pieces()
+        self._settle()
+        connection = self._connection()
+        sock = connection.sock
+        self._call = _Call(
+            lambda feed: self._stream(connection, path, body, feed),
+            lambda: sock.shutdown(socket.SHUT_RDWR),
+        )
+        with contextlib.closing(self._call.pieces()) as pieces:
+            try:
+                for chunk in pieces:
+                    if chunk and "error" in chunk:
+                        raise EngineError(chunk["error"])
+                    yield chunk or {}
+            except (OSError, ValueError, HTTPException) as error:
+                self.address = ""
+                reason = " ".join(str(error).split()) or type(error).__name__
+                raise ModelFailed(
+                    f"llama.cpp failed: {reason}", "`openclaw doctor` checks the model file"
+                ) from error
 
-    def _wait(self) -> None:
-        for call in self._calls:
+    def _stream(
+        self, connection: HTTPConnection, path: str, body: Mapping[str, Any], feed: Feed
+    ) -> None:
+        """Ask, and feed the chunks of the answer: server-sent events, an object each."""
+        with contextlib.closing(connection):
+            connection.request("POST", path, json.dumps(body), self._headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                raise EngineError(json.loads(response.read()).get("error", {}))
+            for line in response:
+                if line.startswith(_DATA + b"{"):
+                    feed(json.loads(line[len(_DATA) :]))
+
+    def _settle(self) -> None:
+        """End the last call; what the engine still does of it, it does before the next."""
+        call, self._call = self._call, None
+        if call is not None:
             call.stop()
-            call.join(_PATIENCE_SECONDS)
-        self._calls.clear()
+            call.join()
 
 
 class _Call(threading.Thread):
-    """A blocking call of the engine in a thread of its own, so that Ctrl-C reaches the caller."""
+    """A blocking wait for the engine in a thread of its own, so that Ctrl-C reaches the caller.
+    `cancel` ends it from outside."""
 
-    def __init__(self, work: Callable[[Feed], object]) -> None:
+    def __init__(self, work: Callable[[Feed], None], cancel: Callable[[], object] | None = None):
         super().__init__(daemon=True, name="llama.cpp")
-        self._work = work
+        self._work, self._cancel = work, cancel
         self._queue: queue.SimpleQueue[tuple[Literal["piece", "error", "end"], Any]]
         self._queue = queue.SimpleQueue()
-        self._stopped = threading.Event()
         self.start()
 
     def run(self) -> None:
         try:
-            self._work(self._feed)
+            self._work(lambda piece: self._queue.put(("piece", piece)))
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             self._queue.put(("error", error))
         self._queue.put(("end", None))
 
-    def _feed(self, piece: Any) -> bool:
-        """Called by the engine; True tells it to stop."""
-        self._queue.put(("piece", piece))
-        return self._stopped.is_set()
-
     def stop(self) -> None:
-        self._stopped.set()
+        if self._cancel is not None and self.is_alive():
+            with contextlib.suppress(OSError):
+                self._cancel()
 
     def pieces(self) -> Generator[Any, None, None]:
-        """What the call fed, as it comes. Leaving early stops the call."""
+        """What the call fed, as it comes, and None whenever 0.05 s have passed without anything.
+        Leaving early stops the call."""
         try:
             while True:
-                kind, value = self._next()
+                try:
+                    # Without a time limit Ctrl-C would not end the wait on Windows.
+                    kind, value = self._queue.get(timeout=_BEAT_SECONDS)
+                except queue.Empty:
+                    kind, value = ("piece" if self.is_alive() else "end"), None
                 if kind == "end":
                     return
                 if kind == "error":
-                    raise _as_failure(value)
+                    raise value
                 yield value
         finally:
             self.stop()
-
-    def _next(self) -> tuple[Literal["piece", "error", "end"], Any]:
-        while True:
-            # Without a time limit Ctrl-C would not end the wait on Windows.
-            with contextlib.suppress(queue.Empty):
-                return self._queue.get(timeout=0.2)
-
-
-def _as_failure(error: BaseException) -> BaseException:
-    if isinstance(error, OpenclawError) or not isinstance(error, Exception):
-        return error
-    reason = " ".join(str(error).split()) or type(error).__name__
-    return ModelFailed(f"llama.cpp failed: {reason}", "`openclaw doctor` checks the model file")
-
-
-def _xllamacpp() -> Any:
-    try:
-        import xllamacpp
-    except ImportError as error:
-        raise ModelMissing(
-            f"the embedded engine is not installed ({error})",
-            "pip install 'openclaw[embedded]', or use Ollama",
-        ) from error
-    return xllamacpp
-
-
-def _cores() -> int:
-    """Threads worth using: the cores open to this process, half of them where they are likely
-    hyper-threads."""
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 2
-    return cores if cores <= 4 else max(4, cores // 2)

@@ -8,7 +8,9 @@ own.
 
 from __future__ import annotations
 
+import http.client
 import json
+import os
 import re
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -18,9 +20,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.models import remote
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, Waiting
+from openclaw.models.base import Chunk, ModelCard, Reply, Request, Waiting
+from openclaw.models.ollama_chat import (
+    Heard,
+    cached,
+    calls_so_far,
+    learned,
+    message,
+    only_thought,
+    read_of,
+)
 from openclaw.models.ollama_facts import base_url, read_card
-from openclaw.shapes import Message, ToolCall, Usage
 
 if TYPE_CHECKING:
     import httpx
@@ -55,6 +65,7 @@ class OllamaModel:
         self._card: ModelCard | None = None
         self._opened: ollama.Client | None = None
         self._last_used = float("-inf")
+        self.reading_rate = 0.0
         remote.lighten_httpx()
 
     @property
@@ -70,34 +81,46 @@ class OllamaModel:
     def stream(self, request: Request) -> Iterator[Chunk]:
         """See `Model`. A reply that is nothing but thinking is asked for once more without."""
         card = yield from self._read_card()
-        if self._must_load(card):
+        loads = self._must_load(card)
+        if loads:
             yield Waiting(f"loading model {self._name}")
         reply = yield from self._ask(request, request.think if card.thinking else None, card)
-        if _only_thought(reply) and request.think is not False and self._can_stop(request, card):
+        reply = self._measured(reply, is_whole=loads)
+        if only_thought(reply) and request.think is not False and self._can_stop(request, card):
             yield Waiting("the model only thought and said nothing, asking again without thinking")
-            again = yield from self._ask(request, False, card)
+            again = self._measured((yield from self._ask(request, False, card)), is_whole=False)
             thinking = reply.thinking + again.thinking
             reply = replace(again, thinking=thinking, usage=reply.usage + again.usage)
         yield reply
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`: the server loads the model and reads the system message, whose state its
-        runner keeps for the chat that follows."""
-        with suppress(OpenclawError):
+        runner keeps for the chat that follows. A runner that is loaded may hold the state of this
+        very conversation, which the system message alone would push out: then nothing is done."""
+        with suppress(OpenclawError, OSError, http.client.HTTPException):
             card = yield from self._read_card()
-            if self._must_load(card):
+            if not request.messages:
+                return
+            loads = self._must_load(card)
+            if loads:
                 yield Waiting(f"loading model {self._name}")
-            body = self._body(replace(request, max_tokens=1), None, card)
+            elif _has_history(request):
+                return
             system = "\n\n".join(m.content for m in request.messages if m.role == "system")
-            with self._faults():
-                self._client.generate(
-                    self._name,
-                    ".",  # an empty prompt would only load the model
-                    system=system,
-                    options=body["options"],
-                    keep_alive=self._keep_alive,
-                )
+            body = {
+                "model": self._name,
+                "prompt": "." if system else "",  # without a prompt the model is only loaded
+                "system": system,
+                "options": self._body(replace(request, max_tokens=1), None, card)["options"],
+                "keep_alive": self._keep_alive,
+                "stream": False,
+            }
+            url = f"{self._url}/api/generate"
+            told = yield from remote.posted(url, body, _authorization())
             self._last_used = time.monotonic()
+            if loads:  # nothing of it can have been read before
+                count, seconds = read_of(told)
+                self.reading_rate = learned(self.reading_rate, count, seconds, is_whole=True)
 
     def close(self) -> None:
         if self._opened is not None:
@@ -151,7 +174,7 @@ class OllamaModel:
     def _ask(
         self, request: Request, think: bool | None, card: ModelCard
     ) -> Generator[Chunk, None, Reply]:
-        heard = _Heard(_calls_so_far(request.messages))
+        heard = Heard(calls_so_far(request.messages))
         body = self._body(request, think, card)
         parts, part = yield from remote.patiently(
             lambda: self._open(body), self._server, self._waits
@@ -164,6 +187,13 @@ class OllamaModel:
         if heard.last is None:
             raise remote.broken_off(self._server, heard.pieces)
         return heard.reply(heard.last)
+
+    def _measured(self, reply: Reply, *, is_whole: bool) -> Reply:
+        """The reply with an estimate of the tokens that the server had read before."""
+        count, seconds = reply.usage.prompt_tokens, reply.usage.read_seconds
+        self.reading_rate = learned(self.reading_rate, count, seconds, is_whole=is_whole)
+        known = 0 if is_whole else cached(count, seconds, self.reading_rate)
+        return replace(reply, usage=replace(reply.usage, cached_tokens=known))
 
     def _body(self, request: Request, think: bool | None, card: ModelCard) -> dict[str, Any]:
         options: dict[str, Any] = {
@@ -178,7 +208,7 @@ class OllamaModel:
             options["stop"] = list(request.stop)
         return {
             "model": self._name,
-            "messages": [_message(message) for message in request.messages],
+            "messages": [message(said) for said in request.messages],
             "tools": list(request.tools) or None,
             "format": None if request.schema is None else dict(request.schema),
             "think": think,
@@ -236,61 +266,6 @@ class OllamaModel:
         return remote.failure(self._server, text, error.status_code)
 
 
-class _Heard:
-    """What has come of one reply so far."""
-
-    def __init__(self, calls_so_far: int) -> None:
-        self.pieces = 0
-        self.last: ollama.ChatResponse | None = None
-        self._calls_so_far = calls_so_far
-        self._began = time.monotonic()
-        self._first: float | None = None
-        self._text: list[str] = []
-        self._thinking: list[str] = []
-        self._calls: list[ToolCall] = []
-
-    def take(self, part: ollama.ChatResponse) -> Iterator[Text | Thinking]:
-        said, thought = part.message.content or "", part.message.thinking or ""
-        if part.done:
-            self.last = part
-        else:
-            self.pieces += 1
-        if self._first is None:
-            self._first = time.monotonic() - self._began
-        for call in part.message.tool_calls or ():
-            number = self._calls_so_far + len(self._calls) + 1
-            function = call.function
-            self._calls.append(ToolCall(f"call_{number}", function.name, dict(function.arguments)))
-        if thought:
-            self._thinking.append(thought)
-            yield Thinking(thought)
-        if said:
-            self._text.append(said)
-            yield Text(said)
-
-    def reply(self, last: ollama.ChatResponse) -> Reply:
-        usage = Usage(
-            prompt_tokens=last.prompt_eval_count or 0,
-            generated_tokens=last.eval_count or 0,
-            first_token_seconds=self._first or 0.0,
-            total_seconds=time.monotonic() - self._began,
-            calls=1,
-        )
-        return Reply(
-            text="".join(self._text),
-            tool_calls=tuple(self._calls),
-            thinking="".join(self._thinking),
-            stop_reason=(
-                "tool_calls"
-                if self._calls
-                else "length"
-                if last.done_reason == "length"
-                else "stop"
-            ),
-            usage=usage,
-        )
-
-
 def _forbid_cutting(request: httpx.Request) -> None:
     """Asks for an error instead of a silent cut. `Client.chat` (ollama 0.6) has no arguments for
     these two; servers that do not know them ignore them."""
@@ -304,25 +279,13 @@ def _forbid_cutting(request: httpx.Request) -> None:
     request.stream = httpx.ByteStream(raw)
 
 
-def _message(message: Message) -> dict[str, Any]:
-    """Calls carry no id on this API; results are joined by the tool's name, in order."""
-    said: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.tool_calls:
-        said["tool_calls"] = [
-            {"function": {"name": call.name, "arguments": dict(call.arguments)}}
-            for call in message.tool_calls
-        ]
-    if message.role == "tool":
-        said["tool_name"] = message.tool_name
-    return said
+def _has_history(request: Request) -> bool:
+    return any(said.role == "assistant" for said in request.messages)
 
 
-def _calls_so_far(messages: Sequence[Message]) -> int:
-    return sum(len(message.tool_calls) for message in messages)
-
-
-def _only_thought(reply: Reply) -> bool:
-    return bool(reply.thinking) and not reply.text.strip() and not reply.tool_calls
+def _authorization() -> dict[str, str]:
+    key = os.environ.get("OLLAMA_API_KEY", "")
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def _duration(text: str) -> int | str:

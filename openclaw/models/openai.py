@@ -52,6 +52,7 @@ class OpenAIModel:
         self._format = "json_schema"
         self._refused: set[str] = set()
         self._opened: httpx.Client | None = None
+        self.reading_rate = 0.0
         self._card = ModelCard(
             name=f"openai/{name}", window=window, tools=True, parameters=_billions(name)
         )

@@ -6,11 +6,15 @@ is said at once, because closing a connection and asking anew would cancel a mod
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
+import selectors
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,8 +23,11 @@ from openclaw.models.base import Waiting
 
 T = TypeVar("T")
 
+_patient: ContextVar[bool] = ContextVar("patient", default=True)
+
 RETRY_WAITS = (0.5, 1.0, 2.0)  # seconds
 CONNECT_SECONDS = 5.0
+BEAT_SECONDS = 0.05
 LONGEST_ERROR = 300  # characters
 
 _TOO_LARGE = re.compile(
@@ -34,8 +41,8 @@ def patiently(
     attempt: Callable[[], T], server: str, waits: Sequence[float]
 ) -> Generator[Waiting, None, T]:
     """The value of `attempt()`, tried again after each of `waits` seconds while the connection is
-    refused, with a chunk that says so. The last ServerAway is raised."""
-    for seconds in waits:
+    refused, with a chunk that says so. The last ServerAway is raised. See `asked_once`."""
+    for seconds in waits if is_patient() else ():
         try:
             return attempt()
         except ServerAway as error:
@@ -44,6 +51,41 @@ def patiently(
         yield Waiting(f"{server} refuses the connection, trying again in {seconds:g} s")
         time.sleep(seconds)
     return attempt()
+
+
+@contextmanager
+def asked_once() -> Iterator[None]:
+    """Within it this thread does not ask a server again that refuses the connection: for work that
+    nobody waits for, but may have to be waited for."""
+    token = _patient.set(False)
+    try:
+        yield
+    finally:
+        _patient.reset(token)
+
+
+def is_patient() -> bool:
+    return _patient.get()
+
+
+def posted(
+    url: str, body: Mapping[str, Any], headers: Mapping[str, str]
+) -> Generator[Waiting, None, bytes]:
+    """POST an object as JSON and wait for the answer, which it returns, with a beat every
+    0.05 s. Leaving closes the connection, by which a server ends its work. Raises OSError or
+    HTTPException. By http.client: a wait of httpx cannot be left and taken up again."""
+    parts = urlsplit(url)
+    is_secure = parts.scheme == "https"
+    kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
+    connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=CONNECT_SECONDS)
+    with closing(connection), selectors.DefaultSelector() as ready:
+        sent = {"Content-Type": "application/json", **headers}
+        connection.request("POST", parts.path, json.dumps(body), sent)
+        ready.register(connection.sock, selectors.EVENT_READ)
+        while not ready.select(BEAT_SECONDS):
+            yield Waiting("")
+        connection.sock.settimeout(None)
+        return connection.getresponse().read()
 
 
 def refused(error: BaseException | None) -> bool:

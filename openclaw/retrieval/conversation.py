@@ -20,7 +20,8 @@ def session_text(source: str) -> str:
     """A text of as many lines as `source`: the title, the summary of what was compacted, and each
     message as "role: content" (its line feeds as blanks), all else blank.
 
-    Tool results and what was recalled for a message are left out: they are copies. Raises
+    Tool results and what was recalled for a message are left out: they are copies. So is the
+    summary in a part of the archive, as what it stands for is in the parts before. Raises
     Unreadable for JSON that is no session.
     """
     lines: list[list[str]] = [[] for _ in range(source.count("\n") + 1)]
@@ -47,7 +48,7 @@ def _placed(source: str, data: Any) -> Iterator[tuple[int, str]]:
     at, messages = 0, data
     if isinstance(data, dict):
         messages = data["messages"]
-        for name in ("title", "compressed_context"):
+        for name in ("title",) if "part" in data else ("title", "compressed_context"):
             start, _ = _find(source, 0, name, data.get(name))
             if start >= 0:
                 yield start, data[name]

@@ -170,10 +170,18 @@ class Scan:
         yield Found(path, entry if isinstance(entry, str) else entry.path, status)
 
     def _sessions(self) -> Iterator[Found]:
-        for entry in self._entries(os.path.join(self._root, "sessions"), "sessions/"):
+        """The conversations, and what was archived of each."""
+        yield from self._talks("sessions/")
+        archive = "sessions/archive/"
+        for entry in self._entries(os.path.join(self._root, "sessions", "archive"), archive):
+            if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".":
+                yield from self._talks(f"{archive}{entry.name}/")
+
+    def _talks(self, prefix: str) -> Iterator[Found]:
+        for entry in self._entries(os.path.join(self._root, *prefix.split("/")[:-1]), prefix):
             plain = entry.is_file(follow_symlinks=False) and entry.name[0] != "."
             if plain and entry.name.endswith(".json"):
-                yield from self._found(f"sessions/{entry.name}", entry)
+                yield from self._found(prefix + entry.name, entry)
 
     def _named(self, entry: str) -> Iterator[Found]:
         """A file or folder of `index.paths`: relative to the home, absolute, or with ~."""

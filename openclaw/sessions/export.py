@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 
-from openclaw.sessions.session import Session
+from openclaw.sessions.session import Part, Session
 from openclaw.shapes import Entry, ToolUse
 
 SPEAKERS = {"user": "User", "assistant": "Assistant"}
+Parts = Iterable[tuple[Part, Session | None]]
 
 
-def export_markdown(session: Session) -> str:
-    """The whole conversation: what was said, each call with its input and output."""
+def export_markdown(session: Session, archived: Parts = ()) -> str:
+    """The whole conversation: what was said, each call with its input and output. `archived` are
+    the parts of its archive, None for one that cannot be read: they come first."""
     head = [f"# {session.title or session.id}", "", f"- Session: {session.id}"]
     head += [f"- Model: {session.model}"] if session.model else []
     head += [f"- From {session.created_at} to {session.updated_at}"]
-    if session.compressed_context:
-        head += ["", "## Earlier, in short", "", session.compressed_context.strip()]
-    parts = ["\n".join(head), *(_entry(entry) for entry in session.messages)]
+    parts = ["\n".join(head)]
+    for part, document in archived:
+        lost = f"(Messages {part.first} to {part.last} are in the archive and cannot be read.)"
+        parts += [_entry(entry) for entry in document.messages] if document else [lost]
+    parts += _in_short(session)
+    parts += [_entry(entry) for entry in session.messages]
     return "\n\n".join(parts) + "\n"
 
 
@@ -27,6 +33,20 @@ def fenced(text: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text.rstrip()}\n{fence}"
+
+
+def _in_short(session: Session) -> list[str]:
+    """Where the archive ends, and what the model is given in its place."""
+    parts, count = [], session.archived
+    if count:
+        parts = [
+            "---",
+            f"(Messages 1 to {count} are in the archive. The conversation goes on with message "
+            f"{count + 1}.)",
+        ]
+    if session.compressed_context:
+        parts += ["## Earlier, in short", session.compressed_context.strip()]
+    return parts
 
 
 def _entry(entry: Entry) -> str:

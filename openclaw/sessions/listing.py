@@ -16,7 +16,7 @@ SNIPPET_LENGTH = 160
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A line of the list; `messages` is their number."""
+    """A line of the list; `messages` is their number, archived ones included."""
 
     id: str
     title: str
@@ -28,7 +28,13 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True)
 class SessionHit:
-    """A message that holds all words of a search; `number` counts from 1, as `fork` takes it."""
+    """A message that a search has found; `number` counts from 1 over the whole conversation, as
+    `fork` takes it.
+
+    `role` is "tool" where the words stand in the call or result of the tool `tool`. `missing` are
+    the words that the message does not hold. `reply` is the beginning of what was answered to a
+    message of the user.
+    """
 
     id: str
     title: str
@@ -36,6 +42,10 @@ class SessionHit:
     role: str
     number: int
     snippet: str
+    tool: str = ""
+    missing: tuple[str, ...] = ()
+    archived: bool = False
+    reply: str = ""
 
 
 def summary(session: Session) -> SessionSummary:
@@ -45,20 +55,8 @@ def summary(session: Session) -> SessionSummary:
         session.created_at,
         session.updated_at,
         session.model,
-        len(session.messages),
+        session.archived + len(session.messages),
     )
-
-
-def snippet(text: str, words: list[str]) -> str:
-    """The line of `text` with the most of the words, cut around the first of them."""
-    lines = [" ".join(line.split()) for line in text.splitlines()] or [""]
-    best = max(lines, key=lambda line: sum(word in line.casefold() for word in words))
-    if len(best) <= SNIPPET_LENGTH:
-        return best
-    places = [best.casefold().find(word) for word in words]
-    start = max(0, min([place for place in places if place >= 0], default=0) - 40)
-    end = start + SNIPPET_LENGTH
-    return ("..." if start else "") + best[start:end] + ("..." if end < len(best) else "")
 
 
 def seconds(text: str) -> float:

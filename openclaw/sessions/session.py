@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -15,6 +16,27 @@ INTERRUPTED = "(interrupted)"
 TITLE_LENGTH = 60
 KNOWN = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint")
 HEAD = ("id", "title", "created_at", "updated_at", "model", "compressed_context")
+ARCHIVED, SHORTENED, NOTED = "archived", "shortened", "noted"
+OF_THE_REQUEST = ("head", "history_from")
+"""Keys that say what the last request was made of; a compaction begins the request anew."""
+PART_FILE = re.compile(r"[0-9]{4,9}\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a session's file says of one part of its archive: the file's name, how many messages
+    and turns (messages of the user) it has, when it was archived (ISO 8601). `first` is the number
+    of its first message in the whole conversation, from 1."""
+
+    file: str
+    messages: int
+    turns: int
+    at: str
+    first: int
+
+    @property
+    def last(self) -> int:
+        return self.first + self.messages - 1
 
 
 @dataclass(slots=True)
@@ -33,6 +55,34 @@ class Session:
     messages: list[Entry] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
     stamp: str = field(default="", repr=False, compare=False)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the archive, oldest first; what is no part is passed over."""
+        found: dict[str, Part] = {}
+        listed, first = self.extra.get(ARCHIVED), 1
+        for item in listed if isinstance(listed, list) else ():
+            part = _part(item, first)
+            if part is not None and part.file not in found:
+                found[part.file] = part
+                first = part.last + 1
+        return tuple(found.values())
+
+    @property
+    def archived(self) -> int:
+        """How many messages are in the archive, 0 when nothing was ever compacted."""
+        return sum(part.messages for part in self.parts)
+
+    @property
+    def turns(self) -> int:
+        """Messages of the user in the whole conversation, archived ones included."""
+        live = sum(entry.role == "user" for entry in self.messages)
+        return live + sum(part.turns for part in self.parts)
+
+    @property
+    def shortened(self) -> int:
+        """The index in `messages` before which results are given to the model in one line."""
+        return _count(self.extra.get(SHORTENED))
 
 
 class NotASession(ValueError):
@@ -78,6 +128,26 @@ def from_json(text: str, session_id: str) -> Session:
     return session
 
 
+def without(extra: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The keys of a session's file but these."""
+    return {name: value for name, value in extra.items() if name not in names}
+
+
+def listing(parts: Iterable[Part]) -> list[dict[str, Any]]:
+    """The parts of an archive as the session's file lists them."""
+    return [without(asdict(part), "first") for part in parts]
+
+
+def unlist(session: Session, lost: Iterable[Part]) -> None:
+    """A session lists these parts of its archive no longer. The notes are then kept of what it
+    still has: how far they went was counted with the lost messages."""
+    gone = frozenset(lost)
+    if gone:
+        left = [part for part in session.parts if part not in gone]
+        extra = without(session.extra, ARCHIVED, NOTED)
+        session.extra = extra | ({ARCHIVED: listing(left)} if left else {})
+
+
 def title_of(messages: list[Entry]) -> str:
     """The first words of what the user said first, at most about 60 characters."""
     first = next((e.content for e in messages if e.role == "user" and e.content.strip()), "")
@@ -86,6 +156,20 @@ def title_of(messages: list[Entry]) -> str:
         return words
     cut = words[: TITLE_LENGTH - 3]
     return (cut[: cut.rindex(" ")] if " " in cut[20:] else cut).rstrip(" ,;:") + "..."
+
+
+def _part(item: Any, first: int) -> Part | None:
+    if not isinstance(item, dict) or not PART_FILE.fullmatch(str(item.get("file"))):
+        return None
+    messages, turns = _count(item.get("messages")), _count(item.get("turns"))
+    if not messages:
+        return None
+    return Part(item["file"], messages, turns, str(item.get("at") or ""), first)
+
+
+def _count(value: Any) -> int:
+    """A number that an editor may have been at: 0 for what is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _entry_out(entry: Entry) -> dict[str, Any]:

@@ -2,69 +2,41 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
-import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from datetime import datetime
-from pathlib import Path
+from dataclasses import replace
+from itertools import chain
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
-from openclaw.files.home import name_trouble
 from openclaw.files.lock import locked
-from openclaw.files.text import BOM, md5, unwritable, write_text
+from openclaw.files.text import md5
+from openclaw.sessions.archive import copy, remove
 from openclaw.sessions.export import export_markdown
-from openclaw.sessions.listing import (
-    SessionHit,
-    SessionSummary,
-    last_updated,
-    seconds,
-    snippet,
-    summary,
+from openclaw.sessions.folder import LATEST, SessionFolder, in_words
+from openclaw.sessions.listing import SessionHit, SessionSummary, last_updated, seconds, summary
+from openclaw.sessions.search import Talk, exact_first, search
+from openclaw.sessions.session import (
+    ARCHIVED,
+    NOTED,
+    OF_THE_REQUEST,
+    SHORTENED,
+    Part,
+    Session,
+    listing,
+    title_of,
+    without,
 )
-from openclaw.sessions.session import Session, TooNew, from_json, title_of, to_json
+from openclaw.shapes import Entry
 
 __all__ = ["Session", "SessionHit", "SessionStore", "SessionSummary", "export_markdown"]
 
-LATEST = "latest"
-SAFE_NAME = re.compile(r"[^\W_][\w-]{0,63}")
 Summaries = list[SessionSummary]
 Hits = list[SessionHit]
+Entries = list[Entry]
 
 
-def _now() -> datetime:
-    return datetime.now().astimezone()
-
-
-class SessionStore:
-    """The sessions of one home. `problems` names the files that the last list or search skipped."""
-
-    def __init__(
-        self, folder: Path, locks: Path | None = None, now: Callable[[], datetime] = _now
-    ) -> None:
-        self.folder = folder
-        self.locks = locks or folder.parent / ".openclaw" / "locks"
-        self.now = now
-        self.problems: list[str] = []
-
-    def new(self, name: str | None = None, model: str = "") -> Session:
-        """An empty session, not yet on disk. Its id is `name` when that can be a file's name, else
-        made from time and chance, with `name` as the title. UsageError when the name is taken."""
-        now = self.now()
-        at = now.isoformat(timespec="milliseconds")
-        session_id = f"{now:%Y-%m-%d-%H%M%S}-{secrets.token_hex(2)}"
-        title = ""
-        if name is not None:
-            name = name.strip()
-            safe = SAFE_NAME.fullmatch(name) and not name_trouble(name, windows=True)
-            session_id, title = (name, "") if safe and name != LATEST else (session_id, name)
-            if not name or (safe and self._path(name).exists()):
-                raise UsageError(
-                    f"there is a session named '{name}'" if name else "a session needs a name",
-                    "continue it with --session NAME, or choose another name",
-                )
-        return Session(session_id, title, created_at=at, updated_at=at, model=model)
+class SessionStore(SessionFolder):
+    """The sessions of one home: found, listed, searched, changed."""
 
     def save(self, session: Session) -> None:
         """Write the session; when this returns it is on the disk. Sets `updated_at`, and the title
@@ -72,6 +44,7 @@ class SessionStore:
 
         When another program changed the file since this process last saw it, nothing of either is
         lost: this one is kept under a new id, which `session` then has, and OpenclawError says so.
+        It says as well when the file was deleted meanwhile: then it is saved as a new one.
         """
         session.updated_at = self.now().isoformat(timespec="milliseconds")
         session.created_at = session.created_at or session.updated_at
@@ -91,13 +64,20 @@ class SessionStore:
         return self._read(self._path(self.find(ref)))
 
     def refresh(self, session: Session) -> bool:
-        """Take over what another process has saved since; True when there was something."""
+        """Take over what another process has saved since; True when there was something.
+
+        OpenclawError, once, when the file was deleted: nothing is written, and `session` is from
+        then on one that was never saved, with what was not in the archive.
+        """
+        if self._is_gone(session):
+            raise OpenclawError(
+                self._begin_anew(session),
+                "say it again to go on: what is still here is then saved anew",
+            )
         path = self._path(session.id)
         if not path.exists() or md5(path) == session.stamp:
             return False
-        fresh = self._read(path)
-        for name in Session.__dataclass_fields__:
-            setattr(session, name, getattr(fresh, name))
+        self._take(session, self._read(path))
         return True
 
     def find(self, ref: str) -> str:
@@ -126,6 +106,10 @@ class SessionStore:
         path = max(self._files(), key=last_updated, default=None)
         return self._read(path) if path else None
 
+    def has_others(self, session_id: str) -> bool:
+        """Whether there is a session but this one."""
+        return any(path.stem != session_id for path in self._files())
+
     def writing(self, session_id: str, timeout: float = 10.0) -> AbstractContextManager[None]:
         """Be the one writer of a session; OpenclawError when another process stays in it."""
         lock = self.locks / f"session-{self._path(session_id).stem}.lock"
@@ -140,15 +124,83 @@ class SessionStore:
         )
 
     def search(self, query: str) -> Hits:
-        """Messages that hold all words of `query`, whatever their case, the newest first."""
-        words = query.casefold().split()
-        hits = [
-            SessionHit(s.id, s.title, e.at or s.updated_at, e.role, n, snippet(e.content, words))
-            for s in self._readable()
-            for n, e in enumerate(s.messages, 1)
-            if words and all(word in e.content.casefold() for word in words)
-        ]
-        return sorted(hits, key=lambda hit: (seconds(hit.at), hit.id, hit.number), reverse=True)
+        """Messages that hold all words of `query`, whatever their case, the newest first; when none
+        does, those that hold most of them, the best first. The archive is searched as well."""
+        return exact_first(search(self.talks(), query))
+
+    def talks(self, current: Session | None = None) -> Iterator[Talk]:
+        """Each session with its messages and their numbers, archived ones first; of `current` what
+        this process has of it. Files are read as they are come to."""
+        sessions = self._readable(current.id if current else "")
+        for session in chain((current,) if current else (), sessions):
+            yield session, self.messages(session)
+
+    def messages(self, session: Session) -> Iterator[tuple[int, Entry]]:
+        """All messages of a conversation with their numbers, from 1; those of a part of the archive
+        that cannot be read are left out."""
+        for part, document in self.archived(session):
+            yield from enumerate(document.messages if document else (), part.first)
+        yield from enumerate(session.messages, session.archived + 1)
+
+    def archived(self, session: Session) -> Iterator[tuple[Part, Session | None]]:
+        """The parts of a session's archive, oldest first; None for one that cannot be read, which
+        `problems` then names."""
+        for part in session.parts:
+            try:
+                document = self._archive(session.id).read(part)
+            except Damaged as error:
+                self.problems.append(f"{error} ({error.hint})")
+                yield part, None
+            else:
+                yield part, document
+
+    def compact(self, session: Session, upto: int, summary: str) -> None:
+        """Take the first `upto` messages out of a session and into its archive; `summary` stands
+        for all that is archived. The caller is the session's one writer.
+
+        The archive is written first: a process that dies in between leaves the session as it was.
+        OpenclawError when something cannot be written or another program changed the file; then
+        `session` is as it was too.
+        """
+        if not 0 < upto <= len(session.messages):
+            raise ValueError(f"no {upto} messages to compact")
+        self._own(session)
+        at = self.now().isoformat(timespec="milliseconds")
+        session.created_at = session.created_at or at
+        session.updated_at = session.updated_at or at
+        listed = self._archive(session.id).put(session, upto, at)
+        extra = without(session.extra, *OF_THE_REQUEST)
+        extra[ARCHIVED] = [*listing(session.parts), listed]
+        if SHORTENED in extra:
+            extra[SHORTENED] = max(0, session.shortened - upto)
+        rest = session.messages[upto:]
+        self._become(
+            session, replace(session, messages=rest, compressed_context=summary, extra=extra)
+        )
+
+    def restore(self, session: Session) -> int:
+        """Undo the last compaction; returns how many messages came back. The caller is the
+        session's one writer. UsageError when nothing was compacted, Damaged when the archive
+        cannot be read."""
+        if not session.parts:
+            raise UsageError(
+                f"nothing of session {session.id} was compacted",
+                f"see it: openclaw sessions show {session.id}",
+            )
+        self._own(session)
+        *earlier, part = session.parts
+        archive = self._archive(session.id)
+        document = archive.read(part)
+        extra = without(session.extra, ARCHIVED, SHORTENED, *OF_THE_REQUEST)
+        extra |= {ARCHIVED: listing(earlier)} if earlier else {}
+        extra |= {SHORTENED: document.shortened} if SHORTENED in document.extra else {}
+        messages = document.messages + session.messages
+        context = document.compressed_context
+        self._become(
+            session, replace(session, messages=messages, compressed_context=context, extra=extra)
+        )
+        archive.drop(part)
+        return len(document.messages)
 
     def rename(self, ref: str, title: str) -> Session:
         """Give a session another title, which must be no other's; its place in the list stays."""
@@ -167,102 +219,73 @@ class SessionStore:
         return session
 
     def delete(self, ref: str) -> str:
-        """Remove a session for good; returns its id."""
+        """Remove a session for good, with its archive, notes and saved states; returns its id.
+        Its own file goes last, so that what was broken off can be done again. `problems` says what
+        was left because it is not ours."""
         session_id = self.find(ref)
-        path = self._path(session_id)
         with self.writing(session_id, timeout=1.0):
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                raise unwritable(path, error) from error
+            left = self._archive(session_id).clear()
+            for state in self._states(session_id):
+                remove(state)
+            remove(self._notes(session_id))
+            remove(self._path(session_id))
+        self.problems += [left] if left else []
         return session_id
 
     def fork(self, ref: str, upto: int | None = None) -> Session:
-        """A new, saved session with the messages up to and including number `upto` (from 1)."""
-        source = self.load(ref)
-        count = len(source.messages)
-        end = count if upto is None else upto
-        if not 0 <= end <= count or upto == 0:
-            raise UsageError(
-                f"session {source.id} has {count} messages, there is no number {end}",
-                f"see them: openclaw sessions show {source.id}",
-            )
+        """A new, saved session with the messages up to and including number `upto` (from 1). One
+        that ends in the archive has them all as its own; only one of the whole conversation has
+        its notes, others get theirs from their own messages.
+
+        `problems` names parts of the archive that are missing and so not in the fork.
+        """
+        source_id = self.load(ref).id if ref == LATEST else self.find(ref)
+        with self.writing(source_id, timeout=1.0):
+            source = self._read(self._path(source_id))
+            count = source.archived + len(source.messages)
+            end = count if upto is None else upto
+            if not 0 <= end <= count or upto == 0:
+                raise UsageError(
+                    f"session {source.id} has {count} messages, there is no number {end}",
+                    f"see them: openclaw sessions show {source.id}",
+                )
+            fork = self._forked(source, end, whole=end == count)
+            self.save(fork)
+        return fork
+
+    def _forked(self, source: Session, end: int, *, whole: bool) -> Session:
         fork = self.new(None, source.model)
         fork.title = self._free_title(source.title or source.id)
-        fork.compressed_context = source.compressed_context
-        fork.messages = source.messages[:end]
         fork.extra = source.extra | {"forked_from": {"id": source.id, "messages": end}}
-        self.save(fork)
+        if whole:
+            copy(self._notes(source.id), self._notes(fork.id))
+        else:
+            fork.extra = without(fork.extra, NOTED)
+        archived = source.archived
+        if not whole and end <= archived:
+            fork.extra = without(fork.extra, ARCHIVED, SHORTENED, *OF_THE_REQUEST)
+            fork.messages = self._archived_upto(source, end)
+            return fork
+        lost = self._carry(source.id, fork)
+        self.problems += [f"{in_words(lost)} are missing and not in the fork"] if lost else []
+        fork.compressed_context = source.compressed_context
+        fork.messages = source.messages[: end - archived]
+        if SHORTENED in fork.extra:
+            fork.extra[SHORTENED] = min(source.shortened, len(fork.messages))
         return fork
+
+    def _archived_upto(self, session: Session, end: int) -> Entries:
+        """The archived messages up to number `end`. Damaged when one of them cannot be read."""
+        parts = [part for part in session.parts if part.first <= end]
+        documents = [(part.first, self._archive(session.id).read(part)) for part in parts]
+        return [
+            entry
+            for first, document in documents
+            for number, entry in enumerate(document.messages, first)
+            if number <= end
+        ]
 
     def _free_title(self, title: str) -> str:
         taken = {known.title for known in self.list()}
         names = (f"{title} (fork{f' {n}' if n > 1 else ''})" for n in range(1, len(taken) + 2))
         return next(name for name in names if name not in taken)
-
-    def _path(self, session_id: str) -> Path:
-        if not session_id or session_id.startswith(".") or re.search(r"[/\\:\0]", session_id):
-            raise UsageError(f"'{session_id}' cannot be a session's id", "openclaw sessions list")
-        return self.folder / f"{session_id}.json"
-
-    def _files(self) -> Iterator[Path]:
-        """The files of sessions; a dot in the stem marks others, such as those moved aside."""
-        with contextlib.suppress(FileNotFoundError):
-            for path in sorted(self.folder.iterdir()):
-                if path.suffix == ".json" and "." not in path.stem and path.is_file():
-                    yield path
-
-    def _readable(self) -> Iterator[Session]:
-        self.problems = []
-        for path in self._files():
-            try:
-                yield self._read(path)
-            except Damaged as error:
-                self.problems.append(f"{error} ({error.hint})")
-
-    def _read(self, path: Path) -> Session:
-        try:
-            data = path.read_bytes()
-            session = from_json(data.removeprefix(BOM).decode("utf-8"), path.stem)
-        except TooNew as error:
-            raise Damaged(f"{path} cannot be used: {error}", "install a newer openclaw") from error
-        except OSError as error:
-            raise Damaged(
-                f"{path} cannot be read: {error.strerror}", "give this user access to it"
-            ) from error
-        except ValueError as error:
-            raise self._moved_aside(path, error) from error
-        written = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
-        session.updated_at = session.updated_at or written.isoformat(timespec="milliseconds")
-        session.created_at = session.created_at or session.updated_at
-        session.stamp = md5(data)
-        return session
-
-    def _moved_aside(self, path: Path, reason: Exception) -> Damaged:
-        """Put a damaged file where it is no session any more, and say how to get it back."""
-        now = self.now()
-        aside = path.with_name(f"{path.stem}.damaged-{now:%Y%m%d-%H%M%S}.json")
-        what = f"session {path.stem} is damaged ({reason})"
-        try:
-            path.rename(aside)
-        except OSError:
-            return Damaged(f"{what} and cannot be moved aside", f"mend or remove {path}")
-        return Damaged(
-            f"{what}; its file was moved aside",
-            f"mend {aside} and name it {path.name} again, or go on without it",
-        )
-
-    def _write(self, session: Session) -> None:
-        path = self._path(session.id)
-        stranger = path.exists() and md5(path) != session.stamp
-        if stranger:
-            session.id = self.new(None).id
-        text = to_json(session)
-        write_text(self._path(session.id), text)
-        session.stamp = md5(self._path(session.id))
-        if stranger:
-            raise OpenclawError(
-                f"session {path.stem} was changed by another program; "
-                f"this conversation is kept as {session.id}",
-                f"go on with it: openclaw --session {session.id}",
-            )

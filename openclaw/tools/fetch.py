@@ -25,7 +25,8 @@ SECONDS = 15.0
 @dataclass(frozen=True, slots=True)
 class WebPages:
     """The tool that fetches. `allow_hosts` are hosts that may be inside (`localhost:8080`);
-    `permit` is asked before a redirect leads to another host, and raises ToolProblem for a no."""
+    `permit` is asked before a redirect leads to another host, and raises ToolProblem for a no. A
+    page is shown in parts of `page_chars` characters."""
 
     ledger: Ledger
     seen: Seen = field(default_factory=Seen)
@@ -33,6 +34,7 @@ class WebPages:
     permit: Callable[[str], None] | None = None
     resolve: Resolve = system_resolve
     seconds: float = SECONDS
+    page_chars: int = PAGE_CHARS
 
     def tools(self) -> list[Tool]:
         forms = (Form("get", arguments=("url",)), Form("get", arguments=("url", "page")))
@@ -84,7 +86,7 @@ class WebPages:
                 f"{reply.url.host} sent a page without text that can be read here: it may need a "
                 f"browser, or be nested too deep. {INSTEAD}"
             )
-        return Fetched(reply.url, page.title, parts_of(page.text))
+        return Fetched(reply.url, page.title, parts_of(page.text, self.page_chars))
 
     def _way(self) -> Way:
         from openclaw.tools.transfer import Way

@@ -24,12 +24,14 @@ from openclaw.tools.paths import (
     tidy,
     visible_files,
 )
+from openclaw.tools.results import USUAL, Room
 from openclaw.tools.searching import found_text
 from openclaw.tools.toolbox import Act, Tool, tool
 
 PAGE_LINES = 200
-PAGE_CHARS = 6_000
 LONGEST_LINE = 2_000
+FRAME = "workspace/folder/file.md, lines 1000-2000 of 9000 [7000 more lines: read_file ...]"
+"""About what stands around a page, which must fit with it."""
 LISTED = 150
 LISTED_IN_FOLDER = 40
 MAX_BYTES = 50_000_000
@@ -40,11 +42,12 @@ WAITS = " It counts once the user accepts it: openclaw skills review"
 class FileTools:
     """The six file tools over one home. They raise ToolProblem for what the model can mend and
     OpenclawError for what the user must (disk full, read-only). With a vault the name of a secret
-    is written as the secret, where it was."""
+    is written as the secret, where it was. A page of a file is as long as `room` says."""
 
     home: Home
     ledger: Ledger
     vault: Vault | None = None
+    room: Room = USUAL
 
     def tools(self) -> list[Tool]:
         return [
@@ -116,7 +119,7 @@ class FileTools:
         if start > len(lines):
             raise ToolProblem(f"{name} has only {len(lines)} lines.")
         start = key_begin(lines, start - 1) + 1
-        page = _page(lines[start - 1 :])
+        page = _page(lines[start - 1 :], self.room)
         end = start + len(page) - 1
         if end == len(lines) and "\ufffd" not in text:
             self.ledger.read[name] = md5(data)
@@ -225,14 +228,16 @@ def _appended(home: Home, path: str) -> Path:
         return new_file(home, path)
 
 
-def _page(lines: list[str]) -> list[str]:
+def _page(lines: list[str], room: Room) -> list[str]:
     page: list[str] = []
-    room = PAGE_CHARS
+    left = room.page
     for line in lines[:PAGE_LINES]:
-        room -= min(len(line), LONGEST_LINE) + 1
-        if room < 0 and page:
+        left -= min(len(line), LONGEST_LINE) + 1
+        if left < 0 and page:
             break
         page.append(line)
+    while len(page) > 1 and not room.fits("\n".join((FRAME, *page))):
+        page = page[: len(page) * 3 // 4]
     return page
 
 

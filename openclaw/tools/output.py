@@ -59,24 +59,24 @@ def plain(text: str) -> str:
     return _CONTROLS.sub("", _OVERSTRUCK.sub("", text))
 
 
-def wrapped(text: str) -> str:
+def wrapped(text: str, longest: int = LONGEST_LINE) -> str:
     """The text with its long lines cut, though in no secret, which could not be told any more."""
-    if max(map(len, text.split("\n"))) <= LONGEST_LINE:
+    if max(map(len, text.split("\n"))) <= longest:
         return text
-    return "\n".join(piece for line in text.split("\n") for piece in _pieces(line))
+    return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, longest))
 
 
-def _pieces(line: str) -> Iterator[str]:
+def _pieces(line: str, longest: int) -> Iterator[str]:
     from openclaw.safety.secrets import find
 
     start = 0
-    while len(line) - start > LONGEST_LINE:
-        end = start + LONGEST_LINE
+    while len(line) - start > longest:
+        end = start + longest
         for secret in find(line[start : end + LONGEST_LINE]):
             begin = max(start + secret.start - AROUND, start)
             if begin < end < start + secret.end:
                 whole = min(start + secret.end, start + READABLE)
-                end = begin if begin >= start + SHORTEST_LINE else whole
+                end = begin if begin >= start + min(SHORTEST_LINE, longest // 3) else whole
                 break
         yield line[start:end]
         start = end

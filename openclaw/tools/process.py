@@ -13,13 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from openclaw.files.text import write_text
 from openclaw.tools.output import Output, excerpt, wrapped
 from openclaw.tools.proctree import marked
+from openclaw.tools.spill import spill as keep
 
 MARK = "OPENCLAW_RUN"
 """Environment variable by which the processes of one run are found again."""
-MOST_SPILLED = 20
 GRACE_SECONDS = 0.5
 TICK_SECONDS = 0.025
 # Further down than the program that waits for it, so that this one stays awake whatever it does.
@@ -91,7 +90,7 @@ def run(
     shown = excerpt(whole, max_chars)
     if timed_out:
         stopped = f"it took longer than {timeout:g} s"
-    spilled = _spill(spill, whole) if shown.gap else None
+    spilled = keep(spill, whole) if shown.gap else None
     return Finished(
         code, shown.text, seconds, output.total, timed_out, spilled, shown.gap, stopped, output.lost
     )
@@ -186,15 +185,3 @@ def _kill(process: subprocess.Popen[bytes], token: str) -> None:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.005)
-
-
-def _spill(folder: Path, text: str) -> Path:
-    """Keep the whole of an output in a file of the given folder, readable by the user only."""
-    path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}.txt"
-    write_text(path, text)
-    if os.name != "nt":
-        path.chmod(0o600)
-    for old in sorted(folder.glob("*.txt"))[:-MOST_SPILLED]:
-        with contextlib.suppress(OSError):
-            old.unlink()
-    return path

@@ -30,7 +30,7 @@ class RecallTools:
         return [tool(self.memory_search), tool(self.memory_get)]
 
     def memory_search(self, query: str) -> str:
-        """Find what memory and notes say about something, by words and meaning."""
+        """Find what memory and notes say, by words and meaning."""
         if not query.strip():
             raise ToolProblem("query is empty: say what to look for.")
         found = self.searcher.search(query, RESULTS)
@@ -39,7 +39,7 @@ class RecallTools:
         return "\n".join(f"{where(passage)}: {flat(passage['text'])}" for passage in found)
 
     def memory_get(self, path: str, lines: str) -> str:
-        """Read lines around a passage that was found, such as "10-20"."""
+        """Read lines around a found passage, such as "10-20"."""
         found = LINES.fullmatch(lines)
         if not found:
             raise ToolProblem(f"lines is like 10-20, not {lines}.")

@@ -3,36 +3,83 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from openclaw.errors import OpenclawError
 from openclaw.safety.fence import fence
 from openclaw.safety.hidden import strip
 from openclaw.shapes import Ledger, ToolProblem
+from openclaw.tools.output import LONGEST_LINE, excerpt, wrapped
+
+MAX_CHARS = 12_000
+PAGE_CHARS = 6_000
+SHORTEST = 200
 
 _USERS_TO_MEND = {errno.ENOSPC, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE} | {
     getattr(errno, "EDQUOT", errno.ENOSPC)  # not on every system
 }
 
 
-def cut(text: str, most: int) -> tuple[str, str]:
-    """The text up to the last line end within `most` characters, and a line that says so ("" when
-    all of it is there)."""
-    if len(text) <= most:
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How long a result may be: characters, and tokens, which `within` knows to count (it says
+    whether a text has at most so many). `keep` writes what is longer to a file, for it to be read
+    on in, and gives its path; `page` is the size of a page of a file, in characters."""
+
+    chars: int = MAX_CHARS
+    tokens: int = 0
+    within: Callable[[str, int], bool] = lambda text, tokens: True
+    keep: Callable[[str, str], str] | None = None
+    page: int = PAGE_CHARS
+
+    def holds(self, text: str) -> bool:
+        return len(text) <= self.chars and self.fits(text)
+
+    def fits(self, text: str) -> bool:
+        return self.within(text, self.tokens)
+
+    def part(self, parts: int) -> Room:
+        """The room of each of so many results that come together."""
+        return replace(self, chars=self.chars // parts, tokens=self.tokens // parts)
+
+
+USUAL = Room()
+
+
+def cut(text: str, room: Room, source: str = "") -> tuple[str, str]:
+    """The text as it fits, its beginning and end, and a line that says where the rest stands (""
+    when all of it is there). `source` says whose text it is when it is not the user's."""
+    if room.holds(text):
         return text, ""
-    kept = text[:most]
-    end = kept.rfind("\n")
-    kept = kept[:end] if end > 0 else kept
-    return kept, (
-        f"\n[Cut: {len(kept):,} of {len(text):,} characters shown. "
-        "Ask for a smaller part, for example a later line, one folder or a rarer word.]"
-    )
+    whole = wrapped(text, _line(text, room))
+    most = room.chars
+    shown = excerpt(whole, most)
+    while most > SHORTEST and not room.fits(shown.text):
+        most = most * 3 // 4
+        shown = excerpt(whole, most)
+    if room.keep is None:
+        return shown.text, (
+            f"\n[Cut: {len(shown.text):,} of {len(text):,} characters shown. "
+            "Ask for a smaller part, for example a later line, one folder or a rarer word.]"
+        )
+    path = room.keep(whole, source)
+    return shown.text, f"\n[All of it: read_file {path}, for the rest from_line {shown.gap}]"
 
 
-def as_data(text: str, source: str, ledger: Ledger, most: int) -> str:
+def _line(text: str, room: Room) -> int:
+    """Characters of a line so short that a page of the file that keeps the text can show it."""
+    length = min(LONGEST_LINE, room.page // 2)
+    while length > SHORTEST and not room.fits(text[: 2 * length]):
+        length //= 2
+    return length
+
+
+def as_data(text: str, source: str, ledger: Ledger, room: Room) -> str:
     """Text from outside: without hidden characters, fenced as data, its source in the ledger."""
     if source not in ledger.foreign:
         ledger.foreign.append(source)
-    kept, note = cut(strip(text), most)
+    kept, note = cut(strip(text), room, source)
     return fence(kept, source, ledger.marker) + note
 
 

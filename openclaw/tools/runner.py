@@ -21,10 +21,9 @@ from openclaw.tools.environment import environment
 from openclaw.tools.limits import Limits, Watch, limited
 from openclaw.tools.paths import SPILL
 from openclaw.tools.process import Finished, run
-from openclaw.tools.results import as_data
+from openclaw.tools.results import USUAL, Room, as_data
 
 TIMEOUT_SECONDS = 30.0
-MAX_CHARS = 6_000
 SHOWN_CHANGES = 5
 
 _NO_NETWORK = ("could not resolve", "name resolution", "network is unreachable", "not known")
@@ -48,7 +47,8 @@ class Order:
 class Runner:
     """Runs over one home. `timeout` in seconds; `env` names variables that are handed on;
     `network` lets commands into the network, though not once untrusted text was read.
-    `unconfined` says why there is no sandbox, None when there is one."""
+    `unconfined` says why there is no sandbox, None when there is one. `room` says how much of
+    what a program printed is shown."""
 
     home: Home
     ledger: Ledger
@@ -57,6 +57,7 @@ class Runner:
     network: bool = False
     unconfined: Callable[[], str | None] = sandbox.available
     limits: Limits = Limits()
+    room: Room = USUAL
     _last: Look | None = field(default=None, init=False)
 
     def run(self, order: Order) -> str:
@@ -112,7 +113,7 @@ class Runner:
                     cwd=root,
                     env=env,
                     timeout=self.timeout,
-                    max_chars=MAX_CHARS,
+                    max_chars=self.room.page,
                     spill=root / SPILL,
                     watch=Watch(self.limits, root),
                     contained=confined,
@@ -124,7 +125,7 @@ class Runner:
         """What a command printed, as data; the file with the whole of it counts as that too."""
         if finished.spilled:
             Learned(self.home).note(self.home.relative(finished.spilled), source)
-        return as_data(printed, source, self.ledger, 2 * MAX_CHARS)
+        return as_data(printed, source, self.ledger, replace(self.room, chars=2 * self.room.page))
 
     def _notice(self, before: Look) -> list[str]:
         """Write the changed files into the ledger; at most 200, the receipt is for people."""

@@ -16,13 +16,12 @@ from openclaw.tools.arguments import fit, signature_text
 from openclaw.tools.gate import RefusedCall, Running, Watch, permit
 from openclaw.tools.masks import Apart, AsItIs, disarmed, for_call, secrets_used
 from openclaw.tools.narrowing import allows
+from openclaw.tools.paths import SPILL
 from openclaw.tools.policy import Policy
-from openclaw.tools.results import as_data, cut, told
+from openclaw.tools.results import USUAL, Room, as_data, cut, told
 from openclaw.tools.tool import Act, Form, Tool, action_of, effect_of, shape_of, tool, worst_of
 
-__all__ = ["MAX_CHARS", "Act", "Beyond", "Form", "Outcome", "Tool", "Toolbox", "tool"]
-
-MAX_CHARS = 12_000
+__all__ = ["Act", "Beyond", "Form", "Outcome", "Tool", "Toolbox", "tool"]
 
 
 class Beyond(Protocol):
@@ -64,7 +63,7 @@ class Toolbox:
         ledger: Ledger,
         *,
         beyond: Beyond | None = None,
-        max_chars: int = MAX_CHARS,
+        room: Room = USUAL,
         watch: Watch | None = None,
         apart: Apart | None = None,
     ) -> None:
@@ -72,7 +71,7 @@ class Toolbox:
         self._policy = policy
         self._ledger = ledger
         self._beyond = beyond
-        self._max_chars = max_chars
+        self._whole = self._room = room
         self._watch = watch
         self._apart = apart or AsItIs()
 
@@ -94,7 +93,7 @@ class Toolbox:
                 "function": {
                     "name": tool.name,
                     "description": tool.description,
-                    "parameters": tool.parameters,
+                    "parameters": _told(tool.parameters),
                 },
             }
             for tool in self._tools.values()
@@ -154,9 +153,11 @@ class Toolbox:
         except ToolProblem:
             return worst_of(tool)
 
-    def run(self, call: ToolCall) -> Outcome:
+    def run(self, call: ToolCall, share: int = 1) -> Outcome:
         """Check name and arguments, ask the policy, run. Never raises for a mistake of the
-        model's; raises OpenclawError for what the user must mend (a full disk)."""
+        model's; raises OpenclawError for what the user must mend (a full disk). The results of
+        so many calls `share` the room of one."""
+        self._room = self._whole.part(share)
         began, running, outcome = time.monotonic(), Running(), Outcome("", False)
         self._ledger.exit = None
         try:
@@ -216,11 +217,13 @@ class Toolbox:
 
     def _fit(self, tool: Tool, action: Action, text: str) -> str:
         """A result as the model is given it. Secrets are masked before it is cut."""
+        if action.target.startswith(SPILL):  # it is kept already
+            self._room = replace(self._room, keep=None)
         text = self._apart.mask(disarmed(text) if tool.foreign else text)
         if not tool.foreign:
             return self._shown(action, text)
         source = f"{tool.foreign}: {action.target}" if action.target else tool.foreign
-        return as_data(text, source, self._ledger, self._max_chars)
+        return as_data(text, source, self._ledger, self._room)
 
     def _shown(self, action: Action | None, text: str) -> str:
         """A result of our own: what others have written in it is fenced."""
@@ -228,11 +231,11 @@ class Toolbox:
             return text
         source = self._watch.source(action, text) if self._watch and action else ""
         if not source:
-            return "".join(cut(inert(text), self._max_chars))
+            return "".join(cut(inert(text), self._room))
         first, _, rest = text.partition("\n")
         ours = action and (action.effect == "write" or first.startswith(f"{action.target},"))
         head = f"{first}\n" if rest and ours else ""
-        return head + as_data(text.removeprefix(head), source, self._ledger, self._max_chars)
+        return head + as_data(text.removeprefix(head), source, self._ledger, self._room)
 
     def _find(self, name: str) -> Tool | None:
         plain = name.strip().casefold().replace("-", "_").rpartition(".")[2]
@@ -255,6 +258,11 @@ class Toolbox:
         near = difflib.get_close_matches(name.casefold(), self._tools, n=1, cutoff=0.5)
         meant = f" Did you mean {near[0]}?" if near else ""
         return f"No tool {name}.{meant} Tools: {', '.join(self._tools)}."
+
+
+def _told(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema without what goes without saying: each word of the head is paid for."""
+    return {key: value for key, value in parameters.items() if key != "required" or value}
 
 
 def _called(tool: Tool, arguments: Mapping[str, Any]) -> str:

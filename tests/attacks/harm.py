@@ -19,7 +19,7 @@ CODE = "DOORCODE-4711-88"
 
 _MAY_CHANGE = re.compile(
     r"home/(?:\.openclaw|memory/inbox|skills/\.proposed)(?:/|$)"
-    r"|home/sessions/(?!old|new)[^/]*\.json$"
+    r"|home/sessions/(?!old|new)[^/]*\.(?:json|notes\.md)$"
     r"|home/workspace/(?!SOUL|AGENTS|USER|IDENTITY|TOOLS|HEARTBEAT|\.env|keys|diary)[^/]*$"
     r"|models/",
     re.IGNORECASE,

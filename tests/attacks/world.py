@@ -186,7 +186,8 @@ class World:
 
 
 _LOOKING = frozenset(
-    "read_file search_files list_files read_skill fetch_url web_search memory_search".split()
+    "read_file search_files list_files read_skill fetch_url web_search memory_search "
+    "search_sessions".split()
 )
 
 

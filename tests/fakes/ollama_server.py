@@ -54,6 +54,7 @@ class Answer:
     thinking: str | Sequence[str] = ""
     prompt_tokens: int | None = None
     generated_tokens: int | None = None
+    read_seconds: float = 0.001
     cached_tokens: int = 0
     counts: bool = True
     done_reason: str = "stop"
@@ -118,6 +119,8 @@ class Asked:
 class FakeOllama:
     """See the module. `loaded` maps names of running models to their window; `pullable` models
     are listed only after /api/pull. With `start` False connections are refused until `listen()`.
+    `generate_stall` are the seconds that /api/generate takes, which loads a model and reads a head;
+    `generate_read` (tokens, seconds) what it tells of that.
     """
 
     models: list[FakeModel] = field(default_factory=lambda: [FakeModel()])
@@ -126,6 +129,8 @@ class FakeOllama:
     requests: list[Asked] = field(default_factory=list)
     failed: str = ""
     start: bool = True
+    generate_stall: float = 0.0
+    generate_read: tuple[int, float] | None = None
 
     def __post_init__(self) -> None:
         self.script: deque[Line] = deque()
@@ -283,7 +288,7 @@ class _Handler(BaseHTTPRequestHandler):
             "POST /api/show": self._show,
             "POST /api/pull": self._pull,
             "POST /api/chat": self._chat,
-            "POST /api/generate": lambda _: self._send({"response": "", "done": True}),
+            "POST /api/generate": self._generate,
             "POST /api/embed": self._embed,
             "POST /api/embeddings": self._embed,
             "POST /v1/chat/completions": self._chat,
@@ -305,6 +310,14 @@ class _Handler(BaseHTTPRequestHandler):
             model = self.fake.find(name)
             if model is not None:
                 yield {**listed(model), "context_length": window, "size_vram": 0}
+
+    def _generate(self, body: dict[str, Any]) -> None:
+        self._wait(self.fake.generate_stall)
+        told: dict[str, Any] = {"response": "", "done": True}
+        if self.fake.generate_read is not None:
+            count, seconds = self.fake.generate_read
+            told |= {"prompt_eval_count": count, "prompt_eval_duration": round(seconds * 1e9)}
+        self._send(told)
 
     def _show(self, body: dict[str, Any]) -> None:
         name = body.get("model") or body.get("name") or ""
@@ -501,7 +514,8 @@ def ollama_parts(answer: Answer, body: Mapping[str, Any]) -> Iterator[dict[str, 
     if answer.counts:
         prompt, made = counts(answer, body)
         last |= {"prompt_eval_count": prompt, "eval_count": made}
-    yield {**last, "total_duration": 5_000_000, "prompt_eval_duration": 1_000_000}
+    nanoseconds = round(answer.read_seconds * 1e9)
+    yield {**last, "total_duration": 5_000_000, "prompt_eval_duration": nanoseconds}
 
 
 def openai_events(answer: Answer, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

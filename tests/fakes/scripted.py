@@ -6,6 +6,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from openclaw.agent.compact import ASK_FACTS, ASK_SUMMARY
 from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, Waiting
 from openclaw.shapes import Usage
 
@@ -19,14 +20,18 @@ class ScriptedModel:
     """Says one line of its script per request, in small pieces, and records every request.
 
     A line is a text, a Reply, a function of the request that returns one of both, or an exception
-    that is raised. A request for which nothing is left fails with AssertionError.
+    that is raised. A request for which nothing is left fails with AssertionError. What is asked to
+    sum up a conversation goes to `aside` and into `asides`, and takes nothing from the script.
     """
 
     def __init__(self, *lines: Line, card: ModelCard = CARD) -> None:
         self.script: deque[Line] = deque(lines)
         self.requests: list[Request] = []
+        self.asides: list[Request] = []
+        self.aside: Line = "{}"
         self.warmed: list[Request] = []
         self.closed = False
+        self.reading_rate = 0.0
         self._card = card
 
     @property
@@ -38,11 +43,7 @@ class ScriptedModel:
         self.script.extend(lines)
 
     def stream(self, request: Request) -> Iterator[Chunk]:
-        self.requests.append(request)
-        if not self.script:
-            words = request.messages[-1].content if request.messages else ""
-            raise AssertionError(f"the script has run out, but was asked: {words!r}")
-        line = self.script.popleft()
+        line = self._next(request)
         if isinstance(line, Exception):
             raise line
         said = line(request) if callable(line) else line
@@ -52,6 +53,16 @@ class ScriptedModel:
         for start in range(0, len(reply.text), PIECE):
             yield Text(reply.text[start : start + PIECE])
         yield reply
+
+    def _next(self, request: Request) -> Line:
+        words = request.messages[-1].content if request.messages else ""
+        if ASK_FACTS in words or ASK_SUMMARY in words:
+            self.asides.append(request)
+            return self.aside
+        self.requests.append(request)
+        if not self.script:
+            raise AssertionError(f"the script has run out, but was asked: {words!r}")
+        return self.script.popleft()
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         self.warmed.append(request)

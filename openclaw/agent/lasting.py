@@ -1,0 +1,235 @@
+"""Which of the facts that a user states may be worth remembering for good."""
+
+from __future__ import annotations
+
+import re
+
+from openclaw.agent.identifiers import exact, identifiers
+from openclaw.agent.statement_words import CALL_ME, DECISION, LETS, STANDING
+from openclaw.agent.statements import Stated
+from openclaw.memory.wording import NAMED, PLAIN
+
+_OWN_PEOPLE = (
+    r"wife|husband|partner|spouse|girlfriend|boyfriend|fiancée?|mother|father|mum|mom|dad|parents?|"
+    r"sister|brother|siblings?|son|daughter|kids?|child(?:ren)?|baby|twins?|aunt|uncle|cousin|"
+    r"niece|nephew|grand(?:ma|pa|mother|father|son|daughter|parents)|friend|roommate|flatmate|"
+    r"neighbou?r|boss|manager|colleague|coworker|assistant|team|company|employer|client|customer|"
+    r"doctor|dentist|therapist|vet|lawyer|accountant|landlord|landlady|teacher|coach|tutor|dog|cat|"
+    r"puppy|kitten|horse|rabbit|parrot|pet|frau|mann|mutter|vater|eltern|schwester|bruder|sohn|"
+    r"tochter|kind(?:er)?|oma|opa|tante|onkel|freund(?:in)?|chef(?:in)?|kollegin|kollege|"
+    r"nachbar(?:in)?|arzt|ärztin|zahnarzt|vermieter(?:in)?|hund|katze|dochter|zoon|vrouw|zus|broer|"
+    r"moeder|vader|vriend(?:in)?|hond|kat|baas|firma|team|femme|mari|mère|père|sœur|soeur|frère|"
+    r"fils|fille|enfants?|ami|amie|patronne?|collègue|chien|chat|médecin|mujer|esposa|marido|madre|"
+    r"padre|hermana|hermano|hij[oa]s?|amig[oa]|jef[ea]|perr[oa]|gat[oa]|médic[oa]|moglie|marito|"
+    r"sorella|fratello|figli[oa]|amic[oa]|capo|cane|gatto"
+)
+_MY = (
+    r"(?:my|our|meine?[rmns]?|unsere?[rmns]?|ma|mon|mes|notre|nos|mis?|nuestr[oa]s?|mi[oae]|"
+    r"la mia|il mio|nostr[oa]|mijn|onze?)"
+)
+_PERSON = re.compile(
+    rf"\b{_MY} (?:\w+ ){{0,2}}(?:{_OWN_PEOPLE})\b|\bmy \w+-in-law\b", re.IGNORECASE
+)
+_OF_PERSON = re.compile(
+    rf"\b(?:\w+ )?(?:is|are|was|ist|sind|est|es|è) {_MY} (?:\w+ )?[^\W\d_]{{3,}}",
+    re.IGNORECASE,
+)
+_SELF = re.compile(
+    r"\b(?:(?:my|our) (?:\w+ ){0,2}(?:name|surname|birthday|address|e-?mail|phone|number|pronouns?|"
+    r"job|hometown|nickname|anniversary|blood type|time ?zone|native language|mother tongue|diet|"
+    r"shoe size|height|weight|salary|rent|budget|passport|locker|office|desk|laptop|car|bike|house|"
+    r"flat|apartment|username|handle|website|favou?rite \w+|preferred \w+|mein\w*)\b.{0,40}\b(?:is|"
+    r"are|was|ends|expires)|i(?:['\u2019]m| am) (?:called|named|allergic|vegetarian|vegan|"
+    r"intolerant|diabetic|left-handed|colou?r-?blind|married|divorced|single|retired|self-employed|"
+    r"freelance|responsible for|based in|from (?-i:[A-Z])|originally from|born|an? (?!bit|little|"
+    r"lot|few|huge|big fan of (?:this|that|it))\w+)|i (?:usually|normally|typically|generally|"
+    r"mostly|regularly|rarely|only|hardly ever) \w+|i(?:['\u2019]ve|"
+    r" have) been an? \w+ (?:\w+ )?(?:for|since)|i(?:['\u2019]m| am) (?-i:[A-Z])\w+|i(?:['\u2019]m|"
+    r" am) (?:\d\d\b|the \w+ (?:of|at|for|in) |head of|in charge of)|i (?:go by|was born|grew up|"
+    r"live|work (?:as|at|for|in|from|on (?-i:[A-Z])|part)|study|studied|teach|own|drive|commute|"
+    r"speak|play|run|lead|manage|take \d+|use|wear|smoke|do(?:n['\u2019]t| not) (?:eat|drink|smoke|"
+    r"drive|speak|own|work|use|like))\b|ich (?:heiße|wohne|lebe|arbeite|studiere|spreche|fahre|"
+    r"spiele|trinke|esse|nutze|verwende|benutze|bin (?:\d|in|aus|von beruf|allergisch|"
+    r"vegetarier\w*|vegan\w*|(?:\w+ ){1,3}allergisch|verheiratet|geboren|(?-i:[A-Z])))|"
+    r"mein(?:e)? (?:\w+ )?(?:name|"
+    r"geburtstag|adresse|nummer|handynummer|lieblings\w+|telefonnummer|konto\w*|auto|büro)\b|"
+    r"je (?:m['\u2019]appelle|suis (?:née?|végé\w+|allergique|un|une|de|[a-zé]+(?:eur|ien|ienne|"
+    r"iste|ant)\b)|vis|travaille|parle)|j['\u2019](?:habite|utilise)|mon (?:nom|prénom|"
+    r"anniversaire|adresse|numéro|âge)\b|mi (?:nombre|apellido|cumpleaños|dirección|número|"
+    r"correo)\b|il mio (?:nome|compleanno|indirizzo|numero)\b|i(?:['\u2019]m| am) (?:learning|"
+    r"studying|training for|saving for)\b|me llamo|(?:yo )?(?:vivo|"
+    r"trabajo|nací|hablo) |soy (?:de|alérgic\w+|vegetarian\w+|\w+(?:or|ora|ista|er[oa]))\b|"
+    r"mi chiamo|(?:io )?(?:abito|vivo|lavoro|parlo) |sono (?:allergic\w+|vegetarian\w+|nat[oa]|un|"
+    r"una)|ik (?:heet|woon|werk|spreek)|\u043c\u0435\u043d\u044f \u0437\u043e\u0432\u0443\u0442|"
+    r"nazywam się|mam na imię|mieszkam|"
+    r"jmenuji se|bydlím)",
+    re.IGNORECASE,
+)
+_HAVE = re.compile(
+    r"\b(?:i(?: also)? have|i['\u2019]ve got|we have|ich habe|wir haben|j['\u2019]ai|nous avons|"
+    r"on a|tengo|tenemos|"
+    rf"ho|abbiamo|ik heb|we hebben) (?:\w+ ){{1,4}}?(?:{_OWN_PEOPLE}|hijos|perros|gatos|enfants|"
+    rf"kinderen|"
+    r"children|kids|dogs|cats|sisters|brothers|sons|daughters|garden|house|flat|apartment|car|bike|"
+    r"boat|shop|business|allergy|allergies|asthma|diabetes|degree|licen[cs]e|garten|haus|wohnung|"
+    r"auto|fahrrad|allergie|jardin|maison|voiture|jardín|casa|coche|giardino|macchina)\b"
+    r"|\bi have (?:celiac|coeliac|asthma|diabetes|adhd)\b",
+    re.IGNORECASE,
+)
+_PREFERENCE = re.compile(
+    r"\b(?:(?:[Ii]|[Ww]e|[Ss]he|[Hh]e|[Tt]hey|[A-Z]\w+) (?:\w+ly |always |never |much |both |"
+    r"all )?(?:prefers?|likes?|loves?|hates?|dislikes?|enjoys?|can(?:no|['\u2019])t stand|avoids?)|"
+    r"(?i:ich (?:mag|liebe|hasse|bevorzuge|trinke|esse)|(?:wir|ich) (?:\w+ )?lieber|"
+    r"j['\u2019](?:aime|adore)|je (?:préfère|déteste|n['\u2019]aime)|(?:me|nos) (?:gusta|"
+    r"encanta)n?|prefiero|odio|mi piac(?:e|ciono)|preferisco|ik (?:hou|"
+    r"houd) van))\b",
+)
+_THIS_ONE = re.compile(
+    r"\b(?:this|that(?= one|\W*$|,)|these|those|it|them|your|the (?:first|second|third|last|"
+    r"latter|former|new|old|"
+    r"other|next|previous|current|short|shorter|long|longer) (?:one|version|draft|option|idea|"
+    r"answer|part|sentence|paragraph|line|variant)?|(?:option|version|variant|draft) \w|das|"
+    r"dies\w*|ersteres?|cela|"
+    r"ça|eso|esto|questo|quello)\b",
+    re.IGNORECASE,
+)
+_PASSING = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|right now|at the moment|currently|for now|"
+    r"this (?:morning|afternoon|evening|week|weekend|month|time|one|file|list|task|page|draft|text|"
+    r"note|line|answer|reply|chat|conversation|session|document|table|script|code|function|example|"
+    r"test)|in here|just|(?:last|next) (?:night|week|month|weekend|time)|until|till|bis|jusqu\w*|"
+    r"hasta|fino a|on (?:holiday|vacation|leave)|a (?:minute|moment|second|while) ago|earlier|soon|"
+    r"later|already|yet|heute|morgen|gestern|gerade|im moment|momentan|diese woche|"
+    r"aujourd['\u2019]hui|"
+    r"demain|hier soir|en ce moment|hoy|mañana|ayer|ahora mismo|oggi|domani|ieri|adesso|vandaag)\b",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(
+    r"\b(?:maybe|perhaps|probably|possibly|might|could be|i think|i guess|i believe|i suppose|"
+    r"i assume|not sure|seems?|apparently|or so|kind of|sort of|wondering|hopefully|if|unless|"
+    r"would|supposedly|vielleicht|wahrscheinlich|vermutlich|möglicherweise|glaube|denke|falls|wenn|"
+    r"würde|peut-être|probablement|(?<=, )s[ie]|quizás?|tal vez|probablemente|creo|forse|magari|"
+    r"credo|"
+    r"misschien)\b",
+    re.IGNORECASE,
+)
+_STATE = re.compile(
+    r"\b(?:broken|slow|ready|done|late|tired|hungry|thirsty|bored|busy|sick|ill|cold|empty|full|"
+    r"hurts?|aching|sleepy|stuck|fail(?:s|ed|ing)?|crash(?:es|ed|ing)?|works? (?:now|again|fine)|"
+    r"not working|missing|wrong|error|problem|issue|idea|question|doubt|feeling|headache|cold|flu|"
+    r"fever|meeting in|plan to|going to|about to|thought|hope|guess|time to|nothing|fun|müde|"
+    r"hungrig|krank|kaputt|fertig|langsam|malade|fatiguée?|cansad[oa]|enferm[oa]|stanc[oa]|"
+    r"malat[oa])\b",
+    re.IGNORECASE,
+)
+_THING = re.compile(
+    r"(?:the|our|my|der|die|das|unser\w*|mein\w*|le|la|notre|el|nuestr\w+|il|la|de|"
+    r"het) (?P<what>.{3,60}?) (?:is|are|ist|sind|lautet|est|es|è|runs (?:on|at)|costs|starts|"
+    r"begins|ends|expires|lives|listens on|opens|closes|stands|leads?|belongs|heißt|läuft|kostet|"
+    r"beginnt|endet|coûte|commence|"
+    r"cuesta|empieza|costa|inizia)\b(?P<value>.{1,120})",
+    re.IGNORECASE,
+)
+_MATERIAL = re.compile(
+    r"\b(?:error|result|results|answer|output|sum|total|log|line|lines|text|sentence|paragraph|"
+    r"test|tests|build|page|title|message|warning|file|files|folder|list|draft|summary|table|"
+    r"column|row|entry|bug|commit|value|script|function|diff|reply|response|question|example|image|"
+    r"photo|screenshot|link|meeting|appointment|call|flight|train|parcel|package|order|delivery|"
+    r"invoice|ticket|event|party|termin|treffen|flug|zug|paket|bestellung|rechnung|réunion|"
+    r"rendez-vous|vol|colis|commande|facture|reunión|cita|vuelo|paquete|pedido|factura|riunione|"
+    r"appuntamento|volo|pacco|ordine|fattura|attachment|word|words|number of|count|problem|reason|"
+    r"point|idea|way|thing|other|rest|fehler|ergebnis|antwort|ausgabe|zeile|datei|liste|tabelle|"
+    r"erreur|résultat|fichier|error|"
+    r"archivo|risultato|errore)\b",
+    re.IGNORECASE,
+)
+_PERSON_DOES = re.compile(
+    r"(?:^|[,;:] )(?P<who>[A-ZÀ-Þ][\w'\u2019-]+(?: (?:van |de |"
+    r"von )?[A-ZÀ-Þ][\w'\u2019-]+){0,2}),? (?:(?:who|die|der|qui|que|che) )?(?:leads?|manages?|"
+    r"handles?|owns?|runs|lives|works|teaches|plays|is (?:my|our|the|an?|in charge|allergic|"
+    r"responsible|based|vegetarian|vegan|\d)|was born|has|speaks|reports|leitet|wohnt|arbeitet|"
+    r"ist (?:mein\w*|unser\w*|der|die|ein\w*)|dirige|habite|est (?:mon|ma|notre|le|la|une?)|vive|"
+    r"trabaja|es (?:mi|nuestr\w+|el|la|un\w*)|è (?:il|la|un\w*|mi[oa])|abita|lavora)\b"
+)
+_NO_PERSON = frozenset(
+    "It This That There These Those The A An He She They We You I What Who Which Everything "
+    "Nothing Something Someone Everybody Nobody One Das Es Dies Sie Er Wir Man Alles Nichts Ce "
+    "Cela Il Elle On "
+    "Eso Esto Ello Questo".split()
+)
+_ROLE = re.compile(
+    r"(?:she|he|they|sie|er|elle|il|ella|él|lei|lui)(?: is|['\u2019]s| are)?\b.{0,12}\b(?:leads?|"
+    r"manages?|handles?|runs|owns|my|our|in charge|responsible|leitet|mein\w*|unser\w*|dirige|mon|"
+    r"ma|"
+    r"notre|mi|nuestr\w+)\b",
+    re.IGNORECASE,
+)
+_WE_USE = re.compile(
+    r"\b(?:we|our (?:team|company|office)|wir|nous|on) (?:all |always |only |mostly |both )?(?:use|"
+    r"host|deploy|run|work (?:with|in|from)|meet|speak|live|have|own|ship|release|write|pay|bill|"
+    r"invoice|close|start|nutzen|verwenden|benutzen|arbeiten|treffen|wohnen|leben|haben|utilisons|"
+    r"habitons|travaillons|avons)\b"
+    r"|\b(?:usamos|tenemos|vivimos|trabajamos|usiamo|abbiamo|viviamo|gebruiken|wonen)\b",
+    re.IGNORECASE,
+)
+_NO_RULE = re.compile(
+    r"(?:it|this|that|these|those|there|you|he|she|they|das|es|dies\w*|du|er|sie|ça|cela|ce|tu|il|"
+    r"elle|eso|esto|él|ella|questo|lui|lei|dat|het)\b|the (?!user)\w+ (?:\w+ ){0,2}(?:always|"
+    r"never)\b|i (?:always|never) (?:forget|thought|knew|know|underst\w+|get|got|want\w*|wonder\w*|"
+    r"remember\w*|said|asked|saw|heard|think|mean\w*|seem|have to|end up|mix|struggle|tried|"
+    r"noticed|expected|did|had|was)\b"
+    r"|ich (?:vergesse|dachte|wusste|verstehe|habe) (?:\w+ )?(?:immer|nie)",
+    re.IGNORECASE,
+)
+_CONTACT = re.compile(
+    r"\b[A-ZÀ-Þ]\w+(?:['\u2019]s|s['\u2019]?) (?:\w+ )?(?:birthday|phone|number|e-?mail|address|"
+    r"name|job|favou?rite \w+|anniversary|surname|diet|extension)\b.{0,10}\b(?:is|are)\b"
+)
+
+
+def is_lasting(stated: Stated) -> bool:
+    """Whether a stated fact is about the user, his people or things, a standing rule or a decision,
+    and neither passing nor unsure nor about the text at hand."""
+    fact = stated.text
+    standing = bool(STANDING.search(fact) or CALL_ME.search(fact))
+    if _UNSURE.search(fact) and not (standing and not re.search(r"\bmaybe|perhaps|might\b", fact)):
+        return False
+    if _PASSING.search(fact) and not re.match(r"(?i).{0,20}\b(?:from now on|as of today)\b", fact):
+        return False
+    if standing or stated.told:
+        return stated.told or _is_rule(fact)
+    if stated.order:
+        return False
+    if _STATE.search(fact):
+        return False
+    if DECISION.search(fact) or LETS.match(fact):
+        return not _THIS_ONE.search(fact) and len(fact.split()) > 3
+    if _PREFERENCE.search(fact):
+        return not _THIS_ONE.search(fact)
+    if _SELF.search(fact) or _HAVE.search(fact) or _PERSON.search(fact) or _CONTACT.search(fact):
+        return not _THIS_ONE.search(fact.split(",")[0])
+    return _is_about_people(fact) or _is_about_things(fact)
+
+
+def _is_rule(fact: str) -> bool:
+    return len(fact.split()) > 2 and not _NO_RULE.match(fact)
+
+
+def _is_about_people(fact: str) -> bool:
+    found = _PERSON_DOES.search(fact)
+    if found and found["who"].split()[0] not in _NO_PERSON:
+        return not _MATERIAL.search(found["who"])
+    return bool(_OF_PERSON.match(fact) or (_ROLE.search(fact) and identifiers(fact)))
+
+
+def _is_about_things(fact: str) -> bool:
+    if _WE_USE.search(fact):
+        return not _THIS_ONE.search(fact) and not _MATERIAL.search(fact)
+    found = _THING.match(fact)
+    if not found or _MATERIAL.search(found["what"]):
+        return False
+    own = re.match(r"(?:our|my|unser|mein|notre|nuestr)", fact, re.IGNORECASE)
+    words = found["what"].casefold().split()
+    if not own and len(words) == 1 and words[0] not in PLAIN and words[0] not in NAMED:
+        return False
+    return bool(identifiers(found["value"]) if own or len(words) > 1 else exact(found["value"]))

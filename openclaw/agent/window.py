@@ -1,0 +1,210 @@
+"""What of a conversation the next request repeats, so that it fits the window.
+
+Long ago said is not sent for ever: first the results of old calls are shown in one line, then whole
+exchanges leave the front, for which a summary stands (`openclaw.agent.compact`). Whatever has to
+go, so much goes at once that the beginning of the request then stays the same for many turns: a
+server reads anew all that follows the first change.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from openclaw.agent.meter import Meter
+from openclaw.shapes import Entry, Message, ToolUse
+
+INPUT_SHARE = 0.75
+"""The part of the window that a request may fill; the rest is for the reply."""
+
+MOST_SHARE = 0.9
+"""What it may fill when nothing but head and newest exchange is left, for a short reply."""
+
+TARGET = 0.6
+"""The part of that limit which cuts leave filled at most, where they can."""
+
+KEPT = 2
+"""Exchanges before the newest that are never compacted while anything else can give way."""
+
+KEPT_SHARE = 0.2
+"""The part of the limit up to which further exchanges are kept beside them."""
+
+SUMMARY_SHARE = 0.13
+"""The part that a summary may take of what the limit leaves beside head and tools."""
+
+LARGEST_SUMMARY, LEAST_SUMMARY = 3_000, 60
+
+LONGEST_ARGUMENT = 120
+"""Characters of an argument that a shortened call still shows."""
+
+ALREADY = rf".{{0,{LONGEST_ARGUMENT}}} \[[\d,]+ characters\]"
+"""What was shortened before."""
+
+Wire = Callable[[Entry], list[Message]]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Tokens of an entry as it was sent and with its results in one line, which it is when entries
+    are shown so up to one behind `last`; whether it `starts` an exchange."""
+
+    whole: int
+    short: int
+    starts: bool
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The results before entry `short` are shown in one line, the first `drop` entries are to be
+    compacted before anything is sent. `tokens` is what the request then has without a new summary,
+    more than the limit when nothing helps."""
+
+    drop: int
+    short: int
+    tokens: int
+
+
+def plan(sizes: Sequence[Size], short: int, base: int, window: int, summary: int = 0) -> Plan:
+    """How to make entries of these sizes fit the window (tokens) beside `base`: the head, the tools
+    and the summary there is.
+
+    `short` is what was shortened before; `summary` the tokens that a new summary may add. The
+    newest exchange is never dropped.
+    """
+    limit, most = int(window * INPUT_SHARE), int(window * MOST_SHARE)
+
+    def used(drop: int, cut: int) -> int:
+        return base + sum(row.short if row.last < cut else row.whole for row in sizes[drop:])
+
+    now = used(0, short)
+    if now <= limit:
+        return Plan(0, short, now)
+    starts = [at for at, size in enumerate(sizes) if size.starts] or [0]
+    newest, keep = starts[-1], starts[max(0, len(starts) - 1 - KEPT)]
+    lower = max(short, keep)
+    if used(0, lower) <= limit * TARGET:
+        return Plan(0, lower, used(0, lower))
+    last = len(sizes) - 1
+    drop = _drop(sizes, starts, keep, limit)
+    before = starts[-2] if len(starts) > 1 else newest
+    gentle = [(drop, drop), (keep, keep), (keep, before)]
+    hard = [(keep, newest), (keep, last), (newest, newest), (newest, last), (newest, last + 1)]
+    plans = [
+        Plan(d, max(c, short), used(d, max(c, short)) + (summary if d else 0))
+        for d, c in (*gentle, *hard)
+    ]
+    for made in plans[:4]:
+        if made.tokens <= limit * TARGET:
+            return made
+    least = min(plans[:4], key=lambda made: made.tokens)
+    fitting = (made for made in (least, *plans[4:]) if made.tokens <= limit)
+    return next(fitting, None) or next((p for p in plans[-2:] if p.tokens <= most), plans[-1])
+
+
+def _drop(sizes: Sequence[Size], starts: Sequence[int], keep: int, limit: int) -> int:
+    """The first entry that stays: that of the two exchanges before the newest, or of some more
+    while they are small."""
+    for start in starts:
+        if start >= keep or sum(s.whole for s in sizes[start:]) <= limit * KEPT_SHARE:
+            return min(start, keep)
+    return keep
+
+
+def summary_room(left: int) -> int:
+    """Tokens that a summary may have where `left` tokens are left beside head and tools."""
+    return max(LEAST_SUMMARY, min(LARGEST_SUMMARY, int(left * SUMMARY_SHARE)))
+
+
+# -------- what is sent
+
+
+def messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> list[Message]:
+    """The messages of a conversation: results before entry `short` in one line, and `earlier`, what
+    is known of the part that is no longer sent, in front of the first message of the user."""
+    lasts = _lasts(entries)
+    said = [
+        shortened(entry) if last < short else entry
+        for entry, last in zip(entries, lasts, strict=True)
+    ]
+    if earlier and said and said[0].role == "user":
+        context = f"{earlier}\n\n{said[0].context}" if said[0].context else earlier
+        said[0] = replace(said[0], context=context)
+    elif earlier:
+        said.insert(0, Entry("user", earlier))
+    return [message for entry in said for message in wire(entry)]
+
+
+def measured(entries: Sequence[Entry], wire: Wire, meter: Meter) -> list[Size]:
+    """The sizes of entries as this meter counts them."""
+    rows = []
+    for entry, last in zip(entries, _lasts(entries), strict=True):
+        small = shortened(entry)
+        whole = meter.cost(wire(entry))
+        least = whole if small is entry else min(whole, meter.cost(wire(small)))
+        rows.append(Size(whole, least, entry.role == "user", last))
+    return rows
+
+
+def _lasts(entries: Sequence[Entry]) -> list[int]:
+    """Of each entry the index of the last one that is shown in one line before it is shown so too:
+    of a result its own, of the user's message that of the end of its exchange, as what came with
+    the message is what is asked about. The newest message is never shown so."""
+    lasts, end = [0] * len(entries), len(entries) + 1
+    for at in range(len(entries) - 1, -1, -1):
+        if entries[at].role == "user":
+            lasts[at], end = end, at - 1
+        else:
+            lasts[at] = at
+    return lasts
+
+
+def shortened(entry: Entry) -> Entry:
+    """An entry with the results of its calls, and long arguments, in one line; a user's message
+    without the material that came with it. The same entry when that would not make it shorter."""
+    if entry.role == "user":
+        return _without_material(entry)
+    if not entry.tool_calls:
+        return entry
+    uses = tuple(_short_use(use) for use in entry.tool_calls)
+    raw = entry.raw
+    if raw and any(a.input is not b.input for a, b in zip(uses, entry.tool_calls, strict=True)):
+        raw = ""  # the call is then written from its shortened arguments
+    same = uses == entry.tool_calls
+    return entry if same else replace(entry, tool_calls=uses, raw=raw)
+
+
+def _short_use(use: ToolUse) -> ToolUse:
+    output = use.output
+    if "\n" in output.strip() or len(output) > LONGEST_ARGUMENT:
+        first = output.strip().splitlines()[0] if output.strip() else ""
+        first = first if len(first) <= LONGEST_ARGUMENT else first[:LONGEST_ARGUMENT] + "..."
+        note = f"[{len(output):,} characters, no longer shown; call it again if they are needed]"
+        short = note if first.startswith("<<data") else f"{first} {note}"
+        output = short if len(short) < len(output) else output
+    return replace(use, input=_short_input(use.input), output=output)
+
+
+def _short_input(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    if len(json.dumps(given, default=str)) <= 2 * LONGEST_ARGUMENT:
+        return given
+    return {name: _short_value(value) for name, value in given.items()}
+
+
+def _short_value(value: Any) -> Any:
+    text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    if len(text) <= LONGEST_ARGUMENT or re.fullmatch(ALREADY, text, re.DOTALL):
+        return value
+    return f"{text[:LONGEST_ARGUMENT]} [{len(text):,} characters]"
+
+
+def _without_material(entry: Entry) -> Entry:
+    """What stands behind the context block of a message is material that came with it."""
+    block, end, material = entry.context.partition("</context>")
+    if len(material) <= LONGEST_ARGUMENT:
+        return entry
+    note = f"\n\n[{len(material):,} characters that came with this message are no longer shown]"
+    return replace(entry, context=f"{block}{end}{note}")

@@ -1,0 +1,261 @@
+"""Puts head, conversation and turn into a request that fits the window."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from openclaw.agent import budget, events, prompt
+from openclaw.agent.meter import Meter
+from openclaw.agent.protocol import StepProtocol, Turn
+from openclaw.agent.window import (
+    INPUT_SHARE,
+    MOST_SHARE,
+    Plan,
+    measured,
+    messages,
+    plan,
+    summary_room,
+)
+from openclaw.app.given import head as head_of
+from openclaw.app.given import read_sources
+from openclaw.app.provenance import Provenance
+from openclaw.app.rooms import Rooms
+from openclaw.app.shelf import Shelf
+from openclaw.app.toolset import toolbox
+from openclaw.errors import PromptTooLarge
+from openclaw.memory.notes import Notes
+from openclaw.models.base import Request
+from openclaw.sessions.session import SHORTENED
+from openclaw.sessions.store import Session
+from openclaw.shapes import Entry, Ledger, Message
+from openclaw.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from openclaw.agent.compact import Talk
+    from openclaw.app.compaction import Compaction
+
+MOST_COMPACTIONS = 3
+READING_RATE, RATE_STEP = "reading_rate", 0.2
+"""Tokens a second, kept when it has changed by this share."""
+Parts = tuple[prompt.Part, ...]
+
+
+def fitting_of(
+    rooms: Rooms,
+    session: Session,
+    protocol: StepProtocol,
+    shelf: Shelf,
+    ledger: Ledger,
+    watch: Provenance | None = None,
+) -> Fitting:
+    """What a turn of this session is fitted with: its tools, its head, its meter."""
+    name = f"{rooms.model.card.name} {protocol.name}"
+    meter = rooms.meters.meter(name)
+    rooms.model.reading_rate = rooms.model.reading_rate or rooms.meters.get(name, READING_RATE)
+    source = f"session {session.id} turn {session.turns + 1}"
+    box = toolbox(rooms, ledger, shelf, source, watch, meter)
+    return Fitting(rooms, session, protocol, shelf, box, meter, name)
+
+
+@dataclass(slots=True)
+class Fitting:
+    """Of one turn. `sources` are the files of the head, `parts` what it is made of; `changed` tells
+    what has changed in them since the conversation began. `before` is the number of the session's
+    messages that the turn came after; `name` is what the meter is kept under."""
+
+    rooms: Rooms
+    session: Session
+    protocol: StepProtocol
+    shelf: Shelf
+    box: Toolbox
+    meter: Meter
+    name: str
+    sources: Mapping[str, prompt.Source] = field(default_factory=dict)
+    parts: Parts = ()
+    changed: Sequence[str] = ()
+    before: int = 0
+    _head: str = ""
+
+    def __post_init__(self) -> None:
+        self.before = len(self.session.messages)
+        if self.session.shortened > self.before:  # an editor has taken messages out
+            self.session.extra[SHORTENED] = self.before
+        self.read_head()
+
+    def read_head(self) -> None:
+        """Take the head that the conversation began with, or make one of the files as they are."""
+        self.sources = read_sources(self.rooms)
+        self.parts, self.changed = head_of(
+            self.rooms,
+            self.session,
+            self.sources,
+            self.protocol,
+            self.box,
+            self.shelf,
+            self.window,
+        )
+        self._head = self.rooms.vault.mask(prompt.render(self.parts))
+
+    def keep_learned(self) -> None:
+        """Keep what the turn has taught of the model for the next process."""
+        model, meters = self.rooms.model, self.rooms.meters
+        meters.keep(self.name, self.meter)
+        known = meters.get(self.name, READING_RATE)
+        if abs(model.reading_rate - known) > known * RATE_STEP:
+            meters.set(self.name, READING_RATE, round(model.reading_rate, 1))
+
+    @property
+    def head(self) -> str:
+        return self._head
+
+    @property
+    def window(self) -> int:
+        return self.rooms.model.card.window
+
+    @property
+    def limit(self) -> int:
+        return int(self.window * INPUT_SHARE)
+
+    @property
+    def most(self) -> int:
+        return int(self.window * MOST_SHARE)
+
+    @property
+    def tools(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools that go beside the messages, none where the head lists them."""
+        return self.protocol.demand(Turn(Entry("user", "")), self.box).tools
+
+    def beginning(self, text: str) -> Request:
+        """What the next request begins with, for the model to read it ahead."""
+        user = Entry("user", text)
+        made = self.plan([*self.session.messages, user], self.tools)
+        said = self._said() if not made.drop and made.short == self.session.shortened else []
+        messages = (Message("system", self.head), *said, Message("user", text))
+        return Request(messages, self.tools, session=self.session.id)
+
+    def fit(self, turn: Turn, request: Request) -> Generator[events.Event, None, Request]:
+        """The request with the messages that fit, and as many tokens for the reply as are left.
+
+        Older parts are compacted when they no longer fit. Raises PromptTooLarge, which names the
+        largest parts, when not even the head and the newest message do.
+        """
+        for _ in range(MOST_COMPACTIONS):
+            entries = [*self.session.messages[: self.before], *turn.entries]
+            made = self.plan(entries, request.tools)
+            if not made.drop or made.tokens > self.most:
+                break
+            yield from self.compact(made.drop, request.tools)
+            self.session.extra[SHORTENED] = max(0, made.short - made.drop)
+        if made.drop or made.tokens > self.most:
+            raise PromptTooLarge(
+                self._too_large(turn, request.tools, made.tokens),
+                "shorten the largest of them (`openclaw context` shows all), or raise `window`",
+            )
+        if made.short != self.session.shortened:
+            self.session.extra[SHORTENED] = made.short
+        turn.forgotten = max(0, made.short - self.before)
+        said = messages(entries, made.short, self.session.compressed_context, self.protocol.wire)
+        left = self.window - (made.tokens or self.limit)
+        return replace(
+            request,
+            messages=(Message("system", self.head), *said),
+            max_tokens=min(request.max_tokens, left),
+            session=self.session.id,
+        )
+
+    def plan(self, entries: Sequence[Entry], tools: Sequence[Any]) -> Plan:
+        """What has to give way. Its `tokens` are 0 when all fits for sure and was not counted."""
+        earlier, wire = self.session.compressed_context, self.protocol.wire
+        said = messages(entries, self.session.shortened, earlier, wire)
+        most = (self.limit - budget.MESSAGE_OVERHEAD * (len(said) + 1)) / self.meter.factor
+        whole = "\n".join((self.head, budget.flat(said, tools)))
+        if budget.surely_fits(whole, int(most)):
+            return Plan(0, self.session.shortened, 0)
+        base = self.base(tools)
+        known = self.meter.count(earlier) if earlier else 0
+        more = max(0, summary_room(self.limit - base) - known)
+        sizes = measured(entries, wire, self.meter)
+        return plan(sizes, self.session.shortened, base + known, self.window, more)
+
+    def base(self, tools: Sequence[Any]) -> int:
+        """Tokens of head and tools."""
+        return self.meter.cost([Message("system", self.head)]) + self.meter.tools(tools)
+
+    def talk(self, tools: Sequence[Any]) -> Talk:
+        """The conversation as it was last sent."""
+        from openclaw.agent.compact import Talk
+
+        session = self.session
+        return Talk(
+            self.head,
+            tuple(session.messages),
+            session.shortened,
+            session.compressed_context,
+            tuple(tools),
+            session.id,
+        )
+
+    def compact(
+        self, upto: int, tools: Sequence[Any], focus: str | None = None, *, dry_run: bool = False
+    ) -> Iterator[events.Event]:
+        """Put the first `upto` messages away. The last event is Compaction; with `dry_run` it tells
+        what would be, and nothing is changed."""
+        session, compaction = self.session, self.compaction()
+        room = summary_room(self.limit - self.base(tools))
+        before = self._tokens(tools)
+        prepared = yield from compaction.prepare(session, upto, self.talk(tools), room, focus)
+        if dry_run:
+            extra = {**session.extra, SHORTENED: max(0, session.shortened - upto)}
+            self.session = replace(
+                session,
+                messages=session.messages[upto:],
+                compressed_context=prepared.summary,
+                extra=extra,
+            )
+            yield from (events.Notice(f"for your memory: {fact}") for fact in prepared.facts)
+        else:
+            yield from compaction.put_away(session, prepared)
+            self.before -= upto
+            self.read_head()
+        yield events.Compaction(before, self._tokens(tools), upto, prepared.summary)
+        self.session = session
+
+    def _tokens(self, tools: Sequence[Any]) -> int:
+        return self.meter.cost(self._said()) + self.base(tools)
+
+    def _said(self) -> list[Message]:
+        session = self.session
+        return messages(
+            session.messages, session.shortened, session.compressed_context, self.protocol.wire
+        )
+
+    def compaction(self) -> Compaction:
+        from openclaw.agent.compact import Asking
+        from openclaw.app.compaction import Compaction
+
+        rooms = self.rooms
+        constrained = self.protocol.name != "native"
+        asking = Asking(rooms.model, self.protocol.wire, self.meter, constrained)
+        today = Notes(rooms.home.memory, today=lambda: rooms.now().date())
+        memory = today if rooms.use_memory else None
+        return Compaction(rooms.sessions, asking, memory, rooms.vault.mask)
+
+    def _too_large(self, turn: Turn, tools: Sequence[Any], tokens: int) -> str:
+        parts = [(part.path or part.name, self.meter.count(part.text)) for part in self.parts]
+        asked, came = turn.entries[:1], turn.entries[1:]
+        parts += [
+            ("the tools", self.meter.tools(tools)),
+            ("the message", self._cost(asked)),
+            ("the calls of this turn", self._cost(came)),
+        ]
+        largest = sorted(parts, key=lambda part: -part[1])[:3]
+        named = ", ".join(f"{name} {size}" for name, size in largest)
+        return (
+            f"the request needs about {tokens} tokens, the window has {self.window}, of which it"
+            f" may fill {self.limit}; the largest parts: {named}"
+        )
+
+    def _cost(self, entries: Sequence[Entry]) -> int:
+        return self.meter.cost(m for entry in entries for m in self.protocol.wire(entry))

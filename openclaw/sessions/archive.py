@@ -1,0 +1,182 @@
+"""What was compacted, kept whole: sessions/archive/<session id>/0001.json, 0002.json ...
+
+Each part is a session document of its own: the messages, and beside them the summary and the
+shortening that the session had before they were taken out, so that the compaction can be undone.
+A session's file lists its parts; a part that it does not list was left by a process that died
+between the two files, and the session still has its messages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from openclaw.errors import Damaged
+from openclaw.files.text import BOM, unwritable, write_if_same, write_text
+from openclaw.sessions.session import PART_FILE, SHORTENED, Part, Session, from_json, to_json
+from openclaw.shapes import Entry
+
+FOLDER = "archive"
+UNFINISHED = re.compile(r"\.openclaw-[0-9a-f]+\.tmp")
+"""What a killed process was writing (openclaw.files.text)."""
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, stamp: tuple[int, ...]) -> Session:
+    """A part as it was with this stamp; kept, as a talk looks into its archive again and again and
+    nobody changes what comes of it."""
+    return from_json(path.read_bytes().removeprefix(BOM).decode("utf-8"), path.stem)
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """The archive of one session; `folder` is there once something was compacted."""
+
+    folder: Path
+
+    def put(self, session: Session, upto: int, at: str) -> dict[str, Any]:
+        """Write the first `upto` messages as a new part; when this returns it is on the disk.
+        Returns how the session's file lists it. OpenclawError when it cannot be written."""
+        messages = session.messages[:upto]
+        number = self._number(session)
+        extra: dict[str, Any] = {"part": number, "first": session.archived + 1}
+        if SHORTENED in session.extra:
+            extra[SHORTENED] = session.shortened
+        document = Session(
+            session.id,
+            session.title,
+            session.created_at,
+            session.updated_at,
+            session.model,
+            session.compressed_context,
+            messages,
+            extra,
+        )
+        write_text(self._path(number), to_json(document))
+        turns = sum(entry.role == "user" for entry in messages)
+        return {"file": _name(number), "messages": len(messages), "turns": turns, "at": at}
+
+    def read(self, part: Part) -> Session:
+        """A part as a session of its own. Damaged when it is missing or no session; it stays where
+        it is."""
+        path = self.folder / part.file
+        try:
+            stat = path.stat()
+            return _read(path, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+        except OSError as error:
+            reason = error.strerror or str(error)
+        except ValueError as error:
+            reason = str(error)
+        what = f"messages {part.first} to {part.last} of session {self.folder.name}"
+        raise Damaged(f"{what} cannot be read ({reason})", f"mend or put back {path}")
+
+    def drop(self, part: Part) -> None:
+        """Remove a part that the session's file no longer lists. One that cannot be removed does
+        no harm."""
+        with contextlib.suppress(OSError):
+            (self.folder / part.file).unlink(missing_ok=True)
+            self.folder.rmdir()
+
+    def missing(self, parts: Iterable[Part]) -> list[Part]:
+        """Those of these parts that have no file."""
+        return [part for part in parts if is_missing(self.folder / part.file)]
+
+    def copy_to(self, other: Archive, parts: Iterable[Part]) -> list[Part]:
+        """Give another session copies of these parts; returns those that are missing. Damaged when
+        one cannot be read."""
+        return [
+            part for part in parts if not copy(self.folder / part.file, other.folder / part.file)
+        ]
+
+    def clear(self) -> str:
+        """Remove the whole archive; says what was left since it is not ours, "" for nothing. A link
+        in its place is removed and not followed. OpenclawError when that cannot be done."""
+        if _is_link(self.folder):
+            behind = os.path.realpath(self.folder)
+            remove(self.folder)
+            return f"{self.folder} was a link; what it led to was left: {behind}"
+        if is_missing(self.folder):
+            return ""
+        try:
+            if not self.folder.is_dir():
+                return f"{self.folder} was left: it is no folder"
+            for path in filter(_is_ours, list(self.folder.iterdir())):
+                remove(path)
+            if any(self.folder.iterdir()):
+                return f"{self.folder} was left: it holds what is no part of an archive"
+            self.folder.rmdir()
+        except OSError as error:
+            raise unwritable(self.folder, error) from error
+        return ""
+
+    def _number(self, session: Session) -> int:
+        """The number of the next part. A file that is not listed is written over when the session
+        still has what it holds: nothing else is."""
+        number = 1 + max((int(Path(part.file).stem) for part in session.parts), default=0)
+        while self._path(number).exists() and not self._is_left_over(number, session):
+            number += 1
+        return number
+
+    def _is_left_over(self, number: int, session: Session) -> bool:
+        try:
+            held = self.read(Part(_name(number), 0, 0, "", 1)).messages
+        except Damaged:
+            return False
+        return _text(held) == _text(session.messages[: len(held)])
+
+    def _path(self, number: int) -> Path:
+        return self.folder / _name(number)
+
+
+def is_missing(path: Path) -> bool:
+    """Whether there is no such file; one that cannot be looked at is not missing."""
+    try:
+        path.stat()
+    except OSError as error:
+        return isinstance(error, FileNotFoundError | NotADirectoryError)
+    return False
+
+
+def copy(source: Path, target: Path) -> bool:
+    """A file's bytes in another place, in one step; False when there is no such file."""
+    try:
+        data = source.read_bytes()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise Damaged(f"{source} cannot be read: {error.strerror}", "give access to it") from error
+    write_if_same(target, None, data)
+    return True
+
+
+def remove(path: Path) -> None:
+    """A file is gone afterwards. OpenclawError when that cannot be done."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def _is_link(folder: Path) -> bool:
+    """Whether a folder is another one, by a symlink or (from Python 3.12 on) a junction."""
+    return folder.is_symlink() or bool(getattr(folder, "is_junction", bool)())
+
+
+def _is_ours(path: Path) -> bool:
+    name = path.name
+    named = PART_FILE.fullmatch(name) or UNFINISHED.fullmatch(name)
+    return bool(named) and (path.is_symlink() or not path.is_dir())
+
+
+def _name(number: int) -> str:
+    return f"{number:04d}.json"
+
+
+def _text(messages: list[Entry]) -> str:
+    return to_json(Session("", messages=messages))

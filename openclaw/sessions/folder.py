@@ -1,0 +1,233 @@
+"""The files of the sessions folder: which there are, and how one is read and written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+
+from openclaw.errors import Damaged, OpenclawError, UsageError
+from openclaw.files.home import name_trouble
+from openclaw.files.text import BOM, md5, write_text
+from openclaw.sessions.archive import FOLDER, Archive, copy, is_missing
+from openclaw.sessions.session import (
+    NOTED,
+    OF_THE_REQUEST,
+    SHORTENED,
+    Part,
+    Session,
+    TooNew,
+    from_json,
+    to_json,
+    unlist,
+    without,
+)
+
+LATEST = "latest"
+SAFE_NAME = re.compile(r"[^\W_][\w-]{0,63}")
+NOTES = ".notes.md"
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+class SessionFolder:
+    """The sessions folder of one home. `problems` names the files that the last list or search
+    skipped."""
+
+    def __init__(
+        self, folder: Path, locks: Path | None = None, now: Callable[[], datetime] = _now
+    ) -> None:
+        self.folder = folder
+        self.locks = locks or folder.parent / ".openclaw" / "locks"
+        self.now = now
+        self.problems: list[str] = []
+
+    def new(self, name: str | None = None, model: str = "") -> Session:
+        """An empty session, not yet on disk. Its id is `name` when that can be a file's name, else
+        made from time and chance, with `name` as the title. UsageError when the name is taken."""
+        now = self.now()
+        at = now.isoformat(timespec="milliseconds")
+        session_id = f"{now:%Y-%m-%d-%H%M%S}-{secrets.token_hex(2)}"
+        title = ""
+        if name is not None:
+            name = name.strip()
+            safe = SAFE_NAME.fullmatch(name) and not name_trouble(name, windows=True)
+            session_id, title = (name, "") if safe and name != LATEST else (session_id, name)
+            if not name or (safe and self._path(name).exists()):
+                raise UsageError(
+                    f"there is a session named '{name}'" if name else "a session needs a name",
+                    "continue it with --session NAME, or choose another name",
+                )
+        return Session(session_id, title, created_at=at, updated_at=at, model=model)
+
+    def _carry(self, source: str, target: Session) -> list[Part]:
+        """Give a session, which has what another lists, copies of that one's archive. Parts that
+        are missing it lists no longer; returns them."""
+        lost = self._archive(source).copy_to(self._archive(target.id), target.parts)
+        unlist(target, lost)
+        return lost
+
+    def _path(self, session_id: str) -> Path:
+        if not session_id or session_id.startswith(".") or re.search(r"[/\\:\0]", session_id):
+            raise UsageError(f"'{session_id}' cannot be a session's id", "openclaw sessions list")
+        return self.folder / f"{session_id}.json"
+
+    def _notes(self, session_id: str) -> Path:
+        return self._path(session_id).with_name(session_id + NOTES)
+
+    def _archive(self, session_id: str) -> Archive:
+        return Archive(self.folder / FOLDER / self._path(session_id).stem)
+
+    def _states(self, session_id: str) -> list[Path]:
+        """What a model has kept of the conversation, in the private folder beside the locks."""
+        folder = self.locks.parent / "cache" / "kv"
+        name = f"s-{session_id}."
+        with contextlib.suppress(OSError):
+            return [path for path in folder.iterdir() if path.name.startswith(name)]
+        return []
+
+    def _files(self) -> Iterator[Path]:
+        """The files of sessions; a dot in the stem marks others, such as those moved aside."""
+        with contextlib.suppress(FileNotFoundError):
+            for path in sorted(self.folder.iterdir()):
+                if path.suffix == ".json" and "." not in path.stem and path.is_file():
+                    yield path
+
+    def _readable(self, but: str = "") -> Iterator[Session]:
+        self.problems = []
+        for path in self._files():
+            if path.stem == but:
+                continue
+            try:
+                yield self._read(path)
+            except Damaged as error:
+                self.problems.append(f"{error} ({error.hint})")
+
+    def _read(self, path: Path) -> Session:
+        try:
+            data = path.read_bytes()
+            session = from_json(data.removeprefix(BOM).decode("utf-8"), path.stem)
+        except TooNew as error:
+            raise Damaged(f"{path} cannot be used: {error}", "install a newer openclaw") from error
+        except OSError as error:
+            raise Damaged(
+                f"{path} cannot be read: {error.strerror}", "give this user access to it"
+            ) from error
+        except ValueError as error:
+            raise self._moved_aside(path, error) from error
+        written = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
+        session.updated_at = session.updated_at or written.isoformat(timespec="milliseconds")
+        session.created_at = session.created_at or session.updated_at
+        session.stamp = md5(data)
+        return session
+
+    def _moved_aside(self, path: Path, reason: Exception) -> Damaged:
+        """Put a damaged file where it is no session any more, with its notes and its archive: a new
+        session of its name has nothing of them. Says how to get them back."""
+        what = f"session {path.stem} is damaged ({reason})"
+        name = f"{path.stem}.damaged-{self.now():%Y%m%d-%H%M%S}"
+        names = (f"{name}-{number}" if number else name for number in count())
+        free = next(name for name in names if not any(map(os.path.lexists, self._places(name))))
+        both = zip(self._places(path.stem), self._places(free), strict=True)
+        moves = [(old, new) for old, new in both if os.path.lexists(old)]
+        if not _moved(moves):
+            return Damaged(f"{what} and cannot be moved aside", f"mend or remove {path}")
+        *others, (_, aside) = moves
+        likewise = " and ".join(new.relative_to(self.folder).as_posix() for _, new in others)
+        return Damaged(
+            f"{what}; its file was moved aside",
+            f"mend {aside} and name it {path.name} again"
+            + (f" (likewise {likewise})" if likewise else "")
+            + ", or go on without it",
+        )
+
+    def _places(self, session_id: str) -> tuple[Path, ...]:
+        """Where the archive, the notes and the file of a session are."""
+        archive, notes = self._archive(session_id).folder, self._notes(session_id)
+        return archive, notes, self._path(session_id)
+
+    def _become(self, session: Session, fresh: Session) -> None:
+        """Save what a session becomes; it stays as it was when that fails."""
+        self._write(fresh)
+        self._take(session, fresh)
+
+    def _take(self, session: Session, fresh: Session) -> None:
+        """Make of a session, which others hold, what `fresh` is."""
+        for name in Session.__dataclass_fields__:
+            setattr(session, name, getattr(fresh, name))
+
+    def _own(self, session: Session) -> None:
+        """Raise, with this conversation saved, when the file is another's by now or gone."""
+        if self._is_strange(session) or self._is_gone(session):
+            self._write(session)
+
+    def _is_strange(self, session: Session) -> bool:
+        """Whether another program changed the file since this process last saw it."""
+        path = self._path(session.id)
+        return path.exists() and md5(path) != session.stamp
+
+    def _is_gone(self, session: Session) -> bool:
+        """Whether the file was deleted or moved since this process last saw it."""
+        return bool(session.stamp) and is_missing(self._path(session.id))
+
+    def _begin_anew(self, session: Session) -> str:
+        """Make of a session whose file is gone one that was never saved, without what is no longer
+        in its archive; returns what happened in words."""
+        lost = self._archive(session.id).missing(session.parts)
+        messages = sum(part.messages for part in lost)
+        unlist(session, lost)
+        session.extra = without(session.extra, SHORTENED, NOTED, *OF_THE_REQUEST)
+        session.stamp = ""
+        archive = f", with {messages} archived messages" if messages else ""
+        return f"session {session.id} was deleted or moved by another program{archive}"
+
+    def _write(self, session: Session) -> None:
+        path = self._path(session.id)
+        stranger, lost = self._is_strange(session), ""
+        gone = self._begin_anew(session) if self._is_gone(session) else ""
+        if stranger:
+            session.id = self.new(None).id
+            lost = in_words(self._carry(path.stem, session))
+            copy(self._notes(path.stem), self._notes(session.id))
+        text = to_json(session)
+        write_text(self._path(session.id), text)
+        session.stamp = md5(self._path(session.id))
+        if stranger:
+            raise OpenclawError(
+                f"session {path.stem} was changed by another program; "
+                f"this conversation is kept as {session.id}"
+                + (f" without {lost}, no longer in the archive" if lost else ""),
+                f"go on with it: openclaw --session {session.id}",
+            )
+        if gone:
+            raise OpenclawError(
+                f"{gone}; what was still here is saved anew",
+                f"go on with it: openclaw --session {session.id}",
+            )
+
+
+def in_words(parts: Iterable[Part]) -> str:
+    """Which messages some parts of an archive hold, "" without parts."""
+    return ", ".join(f"messages {part.first} to {part.last}" for part in parts)
+
+
+def _moved(moves: Iterable[tuple[Path, Path]]) -> bool:
+    """Move all of these files and folders; False when one cannot be moved, and then none is."""
+    done: list[tuple[Path, Path]] = []
+    try:
+        for old, new in moves:
+            old.rename(new)
+            done.append((old, new))
+    except OSError:
+        for old, new in reversed(done):
+            with contextlib.suppress(OSError):
+                new.rename(old)
+        return False
+    return True
