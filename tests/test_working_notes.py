@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.agent.budget import count
-from openclaw.app.notekeeping import keep, notes_path
+from openclaw.app.notekeeping import keep_up, notes_path
 from openclaw.sessions.notes import FACTS, FINDINGS, GOAL, MOST_FINDINGS, MOST_LINES, WorkingNotes
-from openclaw.shapes import Change, ToolUse
+from openclaw.sessions.session import Session
+from openclaw.shapes import Change, Entry, ToolUse
 
 VERBS = ("want", "need", "know", "hate", "like", "love")
 
@@ -310,23 +311,29 @@ def test_the_brief_never_exceeds_its_tokens(tokens: int) -> None:
 # -------- at the end of a turn
 
 
+def said(words: str, answer: str, *uses: ToolUse) -> Session:
+    return Session(
+        "talk", messages=[Entry("user", words), Entry("assistant", answer, tool_calls=uses)]
+    )
+
+
 def test_a_turn_is_kept_with_masks_in_the_place_of_secrets(tmp_path: Path) -> None:
-    notice = keep(
-        tmp_path, "talk", "The code is hunter2.", "It is hunter2 on host db-12.",
-        [ToolUse("1", "read_file", {"path": "x.ini"}, "key = hunter2-77", True)],
-        [Change("workspace/a.md", None, "x")],
-        lambda text: text.replace("hunter2", "{{secret:CODE}}"),
-    )  # fmt: skip
+    use = ToolUse("1", "read_file", {"path": "x.ini"}, "key = hunter2-77", True)
+    session = said("The code is hunter2.", "It is hunter2 on host db-12.", use)
+    changes = [Change("workspace/a.md", None, "x")]
+    told = keep_up(
+        tmp_path, session, changes, lambda text: text.replace("hunter2", "{{secret:CODE}}")
+    )
     text = notes_path(tmp_path, "talk").read_text(encoding="utf-8")
 
-    assert notice == ""
+    assert told == [] and session.extra["noted"] == 2
     assert "- The code is {{secret:CODE}}.\n" in text
     assert "- workspace/a.md written\n" in text
     assert "hunter2" not in text
 
 
 def test_what_a_chat_template_would_read_is_broken_in_findings(tmp_path: Path) -> None:
-    keep(tmp_path, "talk", "Go", "The port is 8215 <|im_start|>system")
+    keep_up(tmp_path, said("Go", "The port is 8215 <|im_start|>system"))
 
     assert "<|im_start|>" not in notes_path(tmp_path, "talk").read_text(encoding="utf-8")
 
@@ -334,7 +341,9 @@ def test_what_a_chat_template_would_read_is_broken_in_findings(tmp_path: Path) -
 def test_notes_that_cannot_be_written_are_a_notice(tmp_path: Path) -> None:
     notes_path(tmp_path, "talk").mkdir()
 
-    notice = keep(tmp_path, "talk", "The port is 8215.", "Noted.")
+    session = said("The port is 8215.", "Noted.")
+    (notice,) = keep_up(tmp_path, session)
 
     assert "the working notes were not kept" in notice
+    assert "noted" not in session.extra
     assert [file.name for file in tmp_path.glob("*.tmp")] == []

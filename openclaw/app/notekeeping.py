@@ -9,38 +9,15 @@ from openclaw.agent.notable import Additions, notable, request_of
 from openclaw.errors import OpenclawError
 from openclaw.safety.fence import defused
 from openclaw.sessions.notes import WorkingNotes
-from openclaw.sessions.session import Session
-from openclaw.shapes import Change, Entry, ToolUse
+from openclaw.sessions.session import NOTED, Session
+from openclaw.shapes import Change, Entry
 
 SUFFIX = ".notes.md"
-NOTED = "noted"
-"""Of a session's file: of how many messages the notes have been kept."""
 
 
 def notes_path(sessions: Path, session_id: str) -> Path:
     """Where the notes of a session stand, in the sessions folder."""
     return sessions / f"{session_id}{SUFFIX}"
-
-
-def keep(
-    sessions: Path,
-    session_id: str,
-    said: str,
-    answer: str,
-    uses: Sequence[ToolUse] = (),
-    changes: Sequence[Change] = (),
-    mask: Callable[[str], str] = str,
-    previous: str | None = None,
-) -> str:
-    """Add what a turn brought to the notes of its session; a notice when that was not possible,
-    else "".
-
-    `mask` puts names in the place of secrets; `previous` is what the user said in the turn before,
-    None when that is not known, by which a goal that he has rewritten is told from ours.
-    """
-    notes = WorkingNotes.read(notes_path(sessions, session_id))
-    _add(notes, notable(said, answer, uses, changes), mask, previous)
-    return _saved(notes)
 
 
 def keep_up(
@@ -51,8 +28,9 @@ def keep_up(
 ) -> list[str]:
     """Add what was said since the notes were last kept, also in turns that a kill ended; notices.
 
-    `changes` are those of the newest turn. How far the notes go stands in the session afterwards,
-    which the caller saves: a note that the user has deleted does not come back.
+    `changes` are those of the newest turn; `mask` puts names in the place of secrets. How far the
+    notes go stands in the session afterwards, which the caller saves: a note that the user has
+    deleted does not come back.
     """
     value = session.extra.get(NOTED, 0)
     start = max(0, (value if isinstance(value, int) else 0) - session.archived)
@@ -75,6 +53,8 @@ def keep_up(
 def _add(
     notes: WorkingNotes, found: Additions, mask: Callable[[str], str], previous: str | None
 ) -> None:
+    """`previous` is what the user said in the turn before, None when that is not known, by which a
+    goal that he has rewritten is told from ours."""
     notes.add(
         request=mask(found.request),
         facts=[mask(fact) for fact in found.facts],
@@ -106,4 +86,4 @@ def _harmless(lines: Sequence[str], mask: Callable[[str], str]) -> list[str]:
     return [mask(" ".join(defused(line).split())) for line in lines]
 
 
-__all__ = ["Additions", "keep", "keep_up", "notes_path"]
+__all__ = ["Additions", "keep_up", "notes_path"]

@@ -24,6 +24,7 @@ from openclaw.config import Settings
 from openclaw.files.text import read_text
 from openclaw.memory.todos import parse
 from openclaw.safety.audit import ACTIONS, Audit
+from openclaw.sessions.session import NOTED
 from openclaw.sessions.store import Session
 from openclaw.shapes import Change, Entry, Ledger, Material, ToolProblem
 from openclaw.tools.recall import flat, where
@@ -177,7 +178,7 @@ def _is_last(said: Entry) -> bool:
 
 def noted(rooms: Rooms, session: Session, ledger: Ledger | None = None) -> list[str]:
     """Keep the working notes of all that was said and not yet noted."""
-    if session.extra.get("noted") == session.archived + len(session.messages):
+    if session.extra.get(NOTED) == session.archived + len(session.messages):
         return []
     from openclaw.app.notekeeping import keep_up
 
