@@ -78,9 +78,8 @@ DECISION = re.compile(
     re.IGNORECASE,
 )
 LETS = re.compile(
-    r"(?:let['\u2019]s|let us|lass uns) (?:just )?(?:not |stick |go with|use|keep|call|name|meet|"
-    r"drop|"
-    r"host|settle|aim|nehmen)",
+    r"(?:let['\u2019]s|let us|lass uns) (?:just )?(?:not |stick |go (?:with|for)|use|keep|call|"
+    r"name|meet|drop|host|settle|aim|choose|pick|take (?!an?\b|another\b|it\b|one\b)|nehmen)",
     re.IGNORECASE,
 )
 CORRECTION = re.compile(

@@ -94,8 +94,9 @@ def cache_lines(session: str, calls: Sequence[Call]) -> list[str]:
 
 def _together(session: str, calls: Sequence[Call]) -> str:
     sums = cache_json(session, calls)["together"]
+    count = "1 call" if sums["calls"] == 1 else f"{sums['calls']} calls"
     line = (
-        f"{session}: {sums['calls']} calls, {sums['tokens']:,} tokens,"
+        f"{session}: {count}, {sums['tokens']:,} tokens,"
         f" {sums['reused']:,} reused ({sums['share']:.1%})"
     )
     if not sums["reading_rate"]:
