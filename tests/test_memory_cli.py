@@ -14,7 +14,12 @@ from openclaw.cli.main import run
 from openclaw.memory.notes import Notes
 from tests.test_faults import common, limited, posix
 
-TODAY = str(date.today())
+
+def today() -> str:
+    """Asked in each test: a run may begin before midnight."""
+    return date.today().isoformat()
+
+
 MEMORY = "# Memory\n\n- The standup is at 9:30\n- Ada\n  - my sister\n- I like tea <!-- why -->\n"
 
 
@@ -97,17 +102,17 @@ def test_a_fact_is_added_with_its_metadata(claw: Claw) -> None:
     words = ("add", "rent", "is", "due", "--category", "decision", "--importance", "0.7")
     assert claw(*words) == "remembered in memory/MEMORY.md:7\n"
     assert claw.file() == (
-        f"{MEMORY}- rent is due <!-- decision, {TODAY}, typed, importance 0.7 -->\n"
+        f"{MEMORY}- rent is due <!-- decision, {today()}, typed, importance 0.7 -->\n"
     )
     note = claw.json("add", "lunch at noon", "--today")
-    assert (note["path"], note["line"], note["replaced"]) == (f"memory/{TODAY}.md", 3, [])
+    assert (note["path"], note["line"], note["replaced"]) == (f"memory/{today()}.md", 3, [])
 
 
 def test_what_a_fact_supersedes_is_told(claw: Claw) -> None:
     assert claw("add", "The standup is at 10:00") == (
         "remembered in memory/MEMORY.md:4\nsuperseded memory/MEMORY.md:3: The standup is at 9:30\n"
     )
-    assert f"- ~~The standup is at 9:30~~ (until {TODAY})\n- The standup is at 10:00 " in (
+    assert f"- ~~The standup is at 9:30~~ (until {today()})\n- The standup is at 10:00 " in (
         claw.file()
     )
     note = claw.json("add", "I like coffee", "--replaces", "tea")
@@ -202,14 +207,14 @@ def test_what_waits_is_listed_and_is_not_in_memory(claw: Claw) -> None:
     claw.notes.propose("The standup is at 11:00", "a mail")
     assert claw("review").splitlines() == [
         "N  DATE        SOURCE               TEXT",
-        f"1  {TODAY}  https://example.com  Bob sells tea",
-        f"2  {TODAY}  a mail               The standup is at 11:00",
+        f"1  {today()}  https://example.com  Bob sells tea",
+        f"2  {today()}  a mail               The standup is at 11:00",
     ]
     first, second = claw.json("review")
     assert (first["n"], first["text"], first["source"]) == (
         1, "Bob sells tea", "https://example.com",
     )  # fmt: skip
-    assert second["path"] == f"memory/inbox/{TODAY}.md"
+    assert second["path"] == f"memory/inbox/{today()}.md"
     assert "Bob sells tea" not in claw.texts("--all")
 
 
@@ -230,7 +235,7 @@ def test_candidates_are_accepted_and_rejected_by_number_or_text(claw: Claw) -> N
     (kept,) = claw.json("review", "--accept", "all")
     assert (kept["did"], kept["source"]) == ("accepted", "a page")
     assert claw.json("review") == []
-    assert not (claw.path.parent / "inbox" / f"{TODAY}.md").exists()
+    assert not (claw.path.parent / "inbox" / f"{today()}.md").exists()
 
 
 def test_a_candidate_that_is_known_by_now_says_so(claw: Claw) -> None:

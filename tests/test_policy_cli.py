@@ -15,7 +15,12 @@ from openclaw.files.home import create_home
 from openclaw.tools.policy import EFFECTS, TABLE
 from tests.fakes.ollama_server import Answer, FakeOllama
 
-TODAY = date.today().isoformat()
+
+def today() -> str:
+    """Asked in each test: a run may begin before midnight."""
+    return date.today().isoformat()
+
+
 Capture = pytest.CaptureFixture[str]
 
 
@@ -61,31 +66,31 @@ def test_programs_read_the_same_as_json(root: Path, capsys: Capture) -> None:
 
 def test_a_grant_is_given_listed_and_taken_back(root: Path, capsys: Capture) -> None:
     assert run(["policy", "allow", "prefix", "git", "log"]) == 0
-    assert capsys.readouterr().out == f"granted: {TODAY} prefix git log\n"
+    assert capsys.readouterr().out == f"granted: {today()} prefix git log\n"
     assert run(["policy", "allow", "command", "make", "-j4", "test"]) == 0
     assert run(["policy", "allow", "host", "Docs.Python.org."]) == 0
     assert run(["policy", "allow", "tool", "notes__search"]) == 0
     assert lines(root) == [
         "grants:",
-        f"  - {TODAY} prefix git log",
-        f"  - {TODAY} command make -j4 test",
-        f"  - {TODAY} host docs.python.org",
-        f"  - {TODAY} tool notes__search",
+        f"  - {today()} prefix git log",
+        f"  - {today()} command make -j4 test",
+        f"  - {today()} host docs.python.org",
+        f"  - {today()} tool notes__search",
     ]
     grant = shown(capsys)["grants"][1]
     assert grant == {
         "number": 2,
-        "since": TODAY,
+        "since": today(),
         "kind": "command",
         "value": "make -j4 test",
-        "line": f"{TODAY} command make -j4 test",
+        "line": f"{today()} command make -j4 test",
         "problem": "",
     }
     assert run(["policy", "revoke", "2"]) == 0
-    assert capsys.readouterr().out == f"revoked: {TODAY} command make -j4 test\n"
+    assert capsys.readouterr().out == f"revoked: {today()} command make -j4 test\n"
     assert run(["policy", "revoke", "git", "log"]) == 0
     assert run(["policy", "revoke", "tool notes__search"]) == 0
-    assert run(["policy", "revoke", f"{TODAY} host docs.python.org"]) == 0
+    assert run(["policy", "revoke", f"{today()} host docs.python.org"]) == 0
     assert lines(root) == ["grants: []"]
     assert shown(capsys)["grants"] == []
 
@@ -181,7 +186,7 @@ def test_a_lasting_yes_on_a_terminal_is_written_and_asks_no_more(
     assert typed("a")[0] == typed()[0] == 0
     written = [(talking / "workspace" / f"{name}.md").exists() for name in "abc"]
     assert written == [False, True, True]
-    assert f"  - {TODAY} tool write_file" in lines(talking)
+    assert f"  - {today()} tool write_file" in lines(talking)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
