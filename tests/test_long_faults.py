@@ -63,6 +63,8 @@ def test_a_server_that_refuses_whatever_it_is_sent_is_believed(tmp_path: Path) -
     with pytest.raises(PromptTooLarge):
         it.say("And now?", *[refused] * 20)
     assert len(it.requests) < 10
+    it.model.script.clear()
+    assert done(it.say("And now?", answer("Now this.", "json"))).answer == "Now this."
 
 
 def test_a_message_that_cannot_fit_is_refused_before_anything_is_put_away(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.app.notekeeping import keep_up, notes_path
+from openclaw.app.notekeeping import keep_up
 from openclaw.cli.main import run
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.files.home import Home
+from openclaw.sessions.notes import notes_path
 from openclaw.sessions.search import search
 from openclaw.sessions.session import ARCHIVED
 from openclaw.sessions.store import Session, SessionStore

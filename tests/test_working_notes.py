@@ -9,8 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.agent.budget import count
-from openclaw.app.notekeeping import keep_up, notes_path
-from openclaw.sessions.notes import FACTS, FINDINGS, GOAL, MOST_FINDINGS, MOST_LINES, WorkingNotes
+from openclaw.app.notekeeping import keep_up
+from openclaw.sessions.notes import (
+    FACTS,
+    FINDINGS,
+    GOAL,
+    MOST_FINDINGS,
+    MOST_LINES,
+    WorkingNotes,
+    notes_path,
+)
 from openclaw.sessions.session import Session
 from openclaw.shapes import Change, Entry, ToolUse
 

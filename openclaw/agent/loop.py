@@ -114,15 +114,21 @@ class Loop:
         self, turn: Turn, request: Request, state: _State
     ) -> Generator[Happening, None, tuple[Request, Reply]]:
         """The request as it fits and its reply. A server that counts more than we do refuses it
-        before it says a word; it is then fitted more tightly and asked again."""
-        while True:
-            fitted = yield from self.fit(turn, request)
-            try:
-                return fitted, (yield from self._listen(fitted, turn, state))
-            except PromptTooLarge:
-                if state.partial or not self.meter.refused():
-                    raise
-                yield events.Notice("the request was larger than counted; fitting it anew")
+        before it says a word; it is then fitted more tightly and asked again. When that does not
+        help it counts as before: else the next turns would be refused by ourselves."""
+        ratio = self.meter.ratio
+        try:
+            while True:
+                fitted = yield from self.fit(turn, request)
+                try:
+                    return fitted, (yield from self._listen(fitted, turn, state))
+                except PromptTooLarge:
+                    if state.partial or not self.meter.refused():
+                        raise
+                    yield events.Notice("the request was larger than counted; fitting it anew")
+        except PromptTooLarge:
+            self.meter.ratio = ratio
+            raise
 
     def _listen(
         self, request: Request, turn: Turn, state: _State

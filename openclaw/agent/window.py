@@ -9,7 +9,6 @@ server reads anew all that follows the first change.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,9 +38,6 @@ LARGEST_SUMMARY, LEAST_SUMMARY = 3_000, 60
 
 LONGEST_ARGUMENT = 120
 """Characters of an argument that a shortened call still shows."""
-
-ALREADY = rf".{{0,{LONGEST_ARGUMENT}}} \[[\d,]+ characters\]"
-"""What was shortened before."""
 
 Wire = Callable[[Entry], list[Message]]
 
@@ -196,7 +192,7 @@ def _short_input(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _short_value(value: Any) -> Any:
     text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-    if len(text) <= LONGEST_ARGUMENT or re.fullmatch(ALREADY, text, re.DOTALL):
+    if len(text) <= LONGEST_ARGUMENT:
         return value
     return f"{text[:LONGEST_ARGUMENT]} [{len(text):,} characters]"
 

@@ -13,14 +13,14 @@ from openclaw.agent import events, outline
 from openclaw.agent.compact import Asking, Talk
 from openclaw.agent.notable import lasting
 from openclaw.memory.notes import Notes
-from openclaw.sessions.notes import WorkingNotes
+from openclaw.sessions.notes import WorkingNotes, notes_path
 from openclaw.sessions.store import Session, SessionStore
 from openclaw.shapes import Entry, ToolProblem
 
 OUTLINE_SHARE = 0.4
-"""The part of it that the model's words may take; the rest is for the working notes."""
+"""The part of a summary that the model's words may take; the rest is for the working notes."""
 MOST_PROPOSED = 20
-"""Of those that are found by pattern; the model lists few."""
+"""Facts of one compaction that are found by pattern; the model lists few."""
 LEAST_EXCHANGES = 3
 """For fewer the model is not asked by itself: that takes longer than what it would say is worth."""
 
@@ -76,7 +76,7 @@ class Compaction:
         count = self.asking.meter.count
         made = outline.within(outline.merged(old, new), int(room * OUTLINE_SHARE), count)
         frame = count(outline.render(made, "x"))
-        notes = WorkingNotes.read(self.sessions.folder / f"{session.id}.notes.md")
+        notes = WorkingNotes.read(notes_path(self.sessions.folder, session.id))
         brief = self.mask(notes.brief(max(0, room - frame), count, lasting))
         found = outline.WHERE if self.memory is not None else ""
         return self.mask(outline.render(outline.without_known(made, brief), brief, found))

@@ -63,7 +63,8 @@ def fitting_of(
 class Fitting:
     """Of one turn. `sources` are the files of the head, `parts` what it is made of; `changed` tells
     what has changed in them since the conversation began. `before` is the number of the session's
-    messages that the turn came after; `name` is what the meter is kept under."""
+    messages that the turn came after; `name` is what the meter is kept under; `head` is the text
+    of the parts."""
 
     rooms: Rooms
     session: Session
@@ -76,7 +77,7 @@ class Fitting:
     parts: Parts = ()
     changed: Sequence[str] = ()
     before: int = 0
-    _head: str = ""
+    head: str = ""
 
     def __post_init__(self) -> None:
         self.before = len(self.session.messages)
@@ -96,7 +97,7 @@ class Fitting:
             self.shelf,
             self.window,
         )
-        self._head = self.rooms.vault.mask(prompt.render(self.parts))
+        self.head = self.rooms.vault.mask(prompt.render(self.parts))
 
     def keep_learned(self) -> None:
         """Keep what the turn has taught of the model for the next process."""
@@ -105,10 +106,6 @@ class Fitting:
         known = meters.get(self.name, READING_RATE)
         if abs(model.reading_rate - known) > known * RATE_STEP:
             meters.set(self.name, READING_RATE, round(model.reading_rate, 1))
-
-    @property
-    def head(self) -> str:
-        return self._head
 
     @property
     def window(self) -> int:
@@ -130,10 +127,12 @@ class Fitting:
     def beginning(self, text: str) -> Request:
         """What the next request begins with, for the model to read it ahead."""
         user = Entry("user", text)
-        made = self.plan([*self.session.messages, user], self.tools)
-        said = self._said() if not made.drop and made.short == self.session.shortened else []
-        messages = (Message("system", self.head), *said, Message("user", text))
-        return Request(messages, self.tools, session=self.session.id)
+        session, wire = self.session, self.protocol.wire
+        made = self.plan([*session.messages, user], self.tools)
+        kept = [] if made.drop else session.messages  # a compaction changes all behind the head
+        said = messages([*kept, user], made.short, session.compressed_context, wire)
+        system = Message("system", self.head)
+        return Request((system, *said), self.tools, session=session.id)
 
     def fit(self, turn: Turn, request: Request) -> Generator[events.Event, None, Request]:
         """The request with the messages that fit, and as many tokens for the reply as are left.

@@ -8,16 +8,9 @@ from pathlib import Path
 from openclaw.agent.notable import Additions, notable, request_of
 from openclaw.errors import OpenclawError
 from openclaw.safety.fence import defused
-from openclaw.sessions.notes import WorkingNotes
+from openclaw.sessions.notes import WorkingNotes, notes_path
 from openclaw.sessions.session import NOTED, Session
 from openclaw.shapes import Change, Entry
-
-SUFFIX = ".notes.md"
-
-
-def notes_path(sessions: Path, session_id: str) -> Path:
-    """Where the notes of a session stand, in the sessions folder."""
-    return sessions / f"{session_id}{SUFFIX}"
 
 
 def keep_up(
@@ -84,6 +77,3 @@ def exchanges(messages: Sequence[Entry]) -> list[tuple[int, Sequence[Entry]]]:
 def _harmless(lines: Sequence[str], mask: Callable[[str], str]) -> list[str]:
     """Lines that others may have written, with nothing in them that a chat template would read."""
     return [mask(" ".join(defused(line).split())) for line in lines]
-
-
-__all__ = ["Additions", "keep_up", "notes_path"]

@@ -185,8 +185,8 @@ def _is_whole(path: Path) -> bool:
 
 
 def _digest(file: BinaryIO, length: int) -> bytes:
-    """BLAKE2b of the next `length` bytes: 1.2 GB/s on any processor, where SHA-256 without its own
-    instructions takes three times as long. In pieces, as a state may have 100 MB."""
+    """BLAKE2b of the next `length` bytes, which needs no instructions of the processor's own to be
+    quick (96 MB in 0.08 s when it was measured). In pieces, as a state may have 100 MB."""
     digest, buffer = hashlib.blake2b(digest_size=32), memoryview(bytearray(_PIECE))
     while length > 0:
         got = file.readinto(buffer[: min(length, _PIECE)])  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.files.home import name_trouble
 from openclaw.files.text import BOM, md5, write_text
 from openclaw.sessions.archive import FOLDER, Archive, copy, is_missing
+from openclaw.sessions.notes import notes_path
 from openclaw.sessions.session import (
     NOTED,
     OF_THE_REQUEST,
@@ -30,7 +31,6 @@ from openclaw.sessions.session import (
 
 LATEST = "latest"
 SAFE_NAME = re.compile(r"[^\W_][\w-]{0,63}")
-NOTES = ".notes.md"
 
 
 def _now() -> datetime:
@@ -80,7 +80,7 @@ class SessionFolder:
         return self.folder / f"{session_id}.json"
 
     def _notes(self, session_id: str) -> Path:
-        return self._path(session_id).with_name(session_id + NOTES)
+        return notes_path(self._path(session_id).parent, session_id)
 
     def _archive(self, session_id: str) -> Archive:
         return Archive(self.folder / FOLDER / self._path(session_id).stem)

@@ -30,6 +30,7 @@ MOST_FINDINGS = 60
 MOST_LINES = 200
 MOST_BYTES = 2_000_000
 """A larger file is left alone: it is no longer notes."""
+SUFFIX = ".notes.md"
 FIRST, LATEST = "First: ", "Latest: "
 
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
@@ -38,6 +39,11 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 _WORD = re.compile(r"\w+(?:[./:@_-]+\w+)*")
 _EMPTY = frozenset("a an the so and also well ok okay please just now then i".split())
 _SAYS = re.compile(r"\s(?:is|are|was|will be|=|ist|sind|est|sont|es|son)\s|\s?[:=]\s")
+
+
+def notes_path(sessions: Path, session_id: str) -> Path:
+    """Where the notes of a session stand, in the sessions folder."""
+    return sessions / f"{session_id}{SUFFIX}"
 
 
 @dataclass(slots=True)

@@ -71,7 +71,7 @@ class Toolbox:
         self._policy = policy
         self._ledger = ledger
         self._beyond = beyond
-        self._whole = self._room = room
+        self._room = room
         self._watch = watch
         self._apart = apart or AsItIs()
 
@@ -157,11 +157,11 @@ class Toolbox:
         """Check name and arguments, ask the policy, run. Never raises for a mistake of the
         model's; raises OpenclawError for what the user must mend (a full disk). The results of
         so many calls `share` the room of one."""
-        self._room = self._whole.part(share)
+        room = self._room.part(share)
         began, running, outcome = time.monotonic(), Running(), Outcome("", False)
         self._ledger.exit = None
         try:
-            outcome = self._outcome(call, running)
+            outcome = self._outcome(call, running, room)
         finally:
             seconds = time.monotonic() - began - running.waited
             if self._watch is not None:
@@ -170,16 +170,16 @@ class Toolbox:
                 self._watch.done(deed)
         return replace(outcome, seconds=seconds)
 
-    def _outcome(self, call: ToolCall, running: Running) -> Outcome:
+    def _outcome(self, call: ToolCall, running: Running, room: Room) -> Outcome:
         # Masked a second time, as a secret may come to light when hidden characters are taken out.
         try:
-            return Outcome(self._apart.mask(self._run(call, running)), True)
+            return Outcome(self._apart.mask(self._run(call, running, room)), True)
         except ToolProblem as problem:
             text = self._apart.mask(str(problem))
-            shown = self._shown(running.action if running.permit else None, text)
+            shown = self._shown(running.action if running.permit else None, text, room)
             return Outcome(self._apart.mask(shown), False)
 
-    def _run(self, call: ToolCall, running: Running) -> str:
+    def _run(self, call: ToolCall, running: Running, room: Room) -> str:
         call = self._meant(call)
         tool = self._find(call.name)
         if tool is None:
@@ -210,32 +210,32 @@ class Toolbox:
         try:
             text = _called(tool, for_call(self._apart, tool.masks, arguments))
         except ForeignProblem as problem:
-            raise ToolProblem(self._fit(tool, action, str(problem))) from problem
+            raise ToolProblem(self._fit(tool, action, str(problem), room)) from problem
         if effect_of(tool, arguments) == "send":
             self._ledger.sent.append(tool.name)
-        return self._fit(tool, action, text)
+        return self._fit(tool, action, text, room)
 
-    def _fit(self, tool: Tool, action: Action, text: str) -> str:
+    def _fit(self, tool: Tool, action: Action, text: str, room: Room) -> str:
         """A result as the model is given it. Secrets are masked before it is cut."""
         if action.target.startswith(SPILL):  # it is kept already
-            self._room = replace(self._room, keep=None)
+            room = replace(room, keep=None)
         text = self._apart.mask(disarmed(text) if tool.foreign else text)
         if not tool.foreign:
-            return self._shown(action, text)
+            return self._shown(action, text, room)
         source = f"{tool.foreign}: {action.target}" if action.target else tool.foreign
-        return as_data(text, source, self._ledger, self._room)
+        return as_data(text, source, self._ledger, room)
 
-    def _shown(self, action: Action | None, text: str) -> str:
+    def _shown(self, action: Action | None, text: str, room: Room) -> str:
         """A result of our own: what others have written in it is fenced."""
         if f"<<data {self._ledger.marker} " in text:
             return text
         source = self._watch.source(action, text) if self._watch and action else ""
         if not source:
-            return "".join(cut(inert(text), self._room))
+            return "".join(cut(inert(text), room))
         first, _, rest = text.partition("\n")
         ours = action and (action.effect == "write" or first.startswith(f"{action.target},"))
         head = f"{first}\n" if rest and ours else ""
-        return head + as_data(text.removeprefix(head), source, self._ledger, self._room)
+        return head + as_data(text.removeprefix(head), source, self._ledger, room)
 
     def _find(self, name: str) -> Tool | None:
         plain = name.strip().casefold().replace("-", "_").rpartition(".")[2]
