@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -156,6 +157,27 @@ class Material:
     path: str = ""
 
 
+Keep = Callable[[Path, bytes | None, bytes | None], Callable[[], None]]
+"""Is told that a file is about to go from one content to another (None: there is none); what it
+returns is called when that did not happen."""
+
+
+def keep_nothing(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
+    """Keeps no record of what is written."""
+    return lambda: None
+
+
+Altered = Callable[[Mapping[str, bytes | None], Iterable[str], Collection[str]], None]
+"""Is told which files a command has changed: those of which it is known what they held, others, and
+which of them were programs."""
+
+
+def keep_no_changes(
+    known: Mapping[str, bytes | None], unknown: Iterable[str], programs: Collection[str]
+) -> None:
+    """Keeps no record of what was changed."""
+
+
 def _marker() -> str:
     return os.urandom(4).hex()
 
@@ -165,17 +187,20 @@ class Ledger:
     """What the tools of one turn did, filled by the tools, read by the receipt.
 
     `read` holds the MD5 each file had when this session last read or wrote it, by home-relative
-    path, so that an overwrite of an unread or since changed file can be refused. `marker` is 8
+    path, so that an overwrite of an unread or since changed file can be refused; `held` what files
+    read in this turn held, by MD5, so that changes since can be merged. `marker` is 8
     random hex digits that fence untrusted text. `foreign` names the sources of untrusted text seen
     in this turn ("web: example.org"), `inherited` those of earlier turns of the conversation.
     `sent` names the tools by which something was done elsewhere, which no file here shows.
     `request` are the user's own words of this turn; `exit` is the code that the program of
     the newest call ended with. `allowed` is the `allowed-tools` of the skill that is followed;
-    empty when it leaves all tools.
+    empty when it leaves all tools. `keeper` is told of each file before it is written; `altered`
+    afterwards which files a command has changed, with what they held, and of which that is unknown.
     """
 
     before: dict[str, str | None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
+    held: dict[str, bytes] = field(default_factory=dict)
     searches: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -185,6 +210,12 @@ class Ledger:
     request: str = ""
     exit: int | None = None
     allowed: tuple[str, ...] = ()
+    keeper: Keep = keep_nothing
+    altered: Altered = keep_no_changes
+
+    def keep(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
+        """See `Keep`."""
+        return self.keeper(path, before, after)
 
     @property
     def tainted(self) -> bool:

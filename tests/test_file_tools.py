@@ -220,7 +220,7 @@ def test_a_file_changed_since_it_was_read_is_not_overwritten_but_can_be_edited(
     files: FileTools, home: Home
 ) -> None:
     files.read_file("config.ini")
-    changed = CONFIG + "# the user's line\n"
+    changed = CONFIG.replace("example", "the user's")
     (home.workspace / "config.ini").write_bytes(changed.encode())
     assert "changed meanwhile" in problem(files.write_file, "config.ini", "x")
     files.edit_file("config.ini", "port = 8080", "port = 8215")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from openclaw.errors import OpenclawError
-from openclaw.files.text import md5, read_text, write_text
+from openclaw.files.atomic import _taken_in, settled
+from openclaw.files.merge import Conflict
+from openclaw.files.saving import Changed, save_over
+from openclaw.files.text import md5, read_text, unwritable, write_if_same, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -189,3 +196,256 @@ def test_the_fingerprint_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(b"hello")
     assert md5(path) == md5(b"hello") == "5d41402abc4b2a76b9719d911017c592"
+
+
+# ---- others at the same time
+
+
+def test_a_swap_writes_only_over_what_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "here" / "a.md"
+    path.parent.mkdir()
+    path.write_bytes(b"mine\n")
+    assert not write_if_same(path, b"older\n", b"new\n")
+    assert not write_if_same(path, None, b"new\n")
+    assert path.read_bytes() == b"mine\n"
+    assert write_if_same(path, b"mine\n", b"new\n")
+    assert path.read_bytes() == b"new\n"
+    assert names(path.parent) == ["a.md"]
+
+
+def test_a_swap_can_ask_for_a_file_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.md"
+    assert not write_if_same(path, b"gone", b"new\n")
+    assert write_if_same(path, None, b"new\n")
+    assert path.read_bytes() == b"new\n"
+    assert names(path.parent) == ["a.md"]
+
+
+def test_saves_of_others_are_merged_into_ours(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"one\r\ntwo\r\nthree\r\nfour\r\n")
+    saved = save_over(path, b"one\r\ntwo\r\nthree\r\n", b"ONE\r\ntwo\r\nthree\r\n")
+    assert saved.merged
+    assert saved.before == b"one\r\ntwo\r\nthree\r\nfour\r\n"
+    assert path.read_bytes() == saved.after == b"ONE\r\ntwo\r\nthree\r\nfour\r\n"
+
+
+def test_a_save_over_what_was_read_is_no_merge(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    assert not save_over(path, None, b"one\n").merged
+    assert not save_over(path, b"one\n", b"two\n").merged
+    before = path.stat()
+    assert not save_over(path, b"one\n", b"two\n").merged
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+
+
+@pytest.mark.parametrize("now", [b"mine\n", b"one\0\n", None])
+def test_what_cannot_be_merged_is_told_and_nothing_written(
+    tmp_path: Path, now: bytes | None
+) -> None:
+    path = tmp_path / "a.md"
+    if now is not None:
+        path.write_bytes(now)
+    with pytest.raises(Changed, match="was changed meanwhile") as caught:
+        save_over(path, b"one\n", b"two\n")
+    assert caught.value.hint
+    assert (path.read_bytes() if path.exists() else None) == now
+
+
+def test_a_conflict_says_what_stands_there_now(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"mine\n")
+    with pytest.raises(Changed, match="same lines") as caught:
+        save_over(path, b"one\n", b"two\n")
+    assert caught.value.merged
+    assert caught.value.merged.conflicts == (Conflict(0, ("one\n",), ("mine\n",), ("two\n",)),)
+
+
+def test_a_save_in_place_that_is_under_way_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"")
+    writer = threading.Timer(0.05, path.write_bytes, (b"whole\n",))
+    writer.start()
+    found = settled(path)
+    writer.join()
+    assert found == b"whole\n"
+
+
+def test_an_empty_file_that_nobody_writes_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"")
+    assert settled(path) == b""
+    assert settled(tmp_path / "none") is None
+
+
+EDITOR = """
+import os, sys, time
+from pathlib import Path
+path = Path(sys.argv[1])
+for number in range(60):
+    while True:
+        seen = path.stat()
+        old = path.read_bytes()
+        time.sleep(0.002)  # nobody is quicker; what stands there for less is not built upon
+        beside = path.with_name("beside")
+        beside.write_bytes(b"theirs %d\\n" % number + old)
+        now = path.stat()
+        same = ("st_ino", "st_mtime_ns", "st_ctime_ns")
+        if all(getattr(now, name) == getattr(seen, name) for name in same):
+            break
+    os.replace(beside, path)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the exchange of two files")
+def test_no_save_of_an_editor_is_lost_however_close_ours_comes(tmp_path: Path) -> None:
+    path = tmp_path / "here" / "a.md"
+    path.parent.mkdir()
+    path.write_bytes(b"begin\n")
+    with subprocess.Popen([sys.executable, "-c", EDITOR, str(path)]) as editor:
+        while editor.poll() is None:
+            time.sleep(0.004)  # else the editor never finds the file as it has read it
+            old = path.read_bytes()
+            if b"ours" not in old:
+                write_if_same(path, old, old + b"ours\n")
+            else:
+                write_if_same(path, old, old.replace(b"ours\n", b""))
+    lines = path.read_bytes().splitlines()
+    assert [line for line in lines if line.startswith(b"theirs")] == [
+        b"theirs %d" % number for number in reversed(range(60))
+    ]
+    assert names(path.parent) == ["a.md"]
+
+
+# ---- what a file keeps
+
+
+@pytest.mark.parametrize("link_to", ["deep/target.md", "second.md"])
+def test_relative_links_and_links_to_links_are_followed(tmp_path: Path, link_to: str) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "target.md").write_bytes(b"old\n")
+    (tmp_path / "second.md").symlink_to("deep/target.md")
+    link = tmp_path / "link.md"
+    link.symlink_to(link_to)
+    write_text(link, "new\n")
+    assert link.is_symlink()
+    assert (tmp_path / "second.md").is_symlink()
+    assert (tmp_path / "deep" / "target.md").read_bytes() == b"new\n"
+    assert not (tmp_path / "deep" / "target.md").is_symlink()
+
+
+def test_a_link_to_nothing_gets_what_it_points_to(tmp_path: Path) -> None:
+    link = tmp_path / "link.md"
+    link.symlink_to("later/target.md")
+    write_text(link, "new\n")
+    assert link.is_symlink()
+    assert (tmp_path / "later" / "target.md").read_bytes() == b"new\n"
+
+
+def test_a_link_to_itself_is_an_error(tmp_path: Path) -> None:
+    link = tmp_path / "link.md"
+    link.symlink_to("link.md")
+    with pytest.raises(OpenclawError, match="cannot write"):
+        write_text(link, "new\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "link"), reason="needs hard links")
+def test_another_name_of_a_file_keeps_what_it_held(tmp_path: Path) -> None:
+    path, backup = tmp_path / "a.md", tmp_path / "backup.md"
+    path.write_bytes(b"old\n")
+    os.link(path, backup)
+    write_text(path, "new\n")
+    assert (path.read_bytes(), backup.read_bytes()) == (b"new\n", b"old\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only kept on Linux")
+def test_extended_attributes_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"old\n")
+    try:
+        os.setxattr(path, "user.tag", b"important")
+    except OSError:
+        pytest.skip("this file system has no such attributes")
+    write_text(path, "new\n")
+    assert write_if_same(path, b"new\n", b"newer\n")
+    assert os.getxattr(path, "user.tag") == b"important"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_a_swap_keeps_the_mode(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"old\n")
+    path.chmod(0o640)
+    assert write_if_same(path, b"old\n", b"new\n")
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_old_line_ends_of_the_macintosh_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"a\rb\r")
+    write_text(path, "a\nc\n")
+    assert path.read_bytes() == b"a\rc\r"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_utf_16_is_refused_and_stays(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "a.md"
+    data = "\ufeffold".encode("utf-16-be") if encoding == "utf-16-be" else "old".encode("utf-16")
+    path.write_bytes(data)
+    with pytest.raises(OpenclawError, match="UTF-16") as caught:
+        write_text(path, "new\n")
+    assert "iconv" in caught.value.hint
+    assert path.read_bytes() == data
+
+
+def test_a_name_that_is_too_long_is_an_error_that_says_so(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    with pytest.raises(OpenclawError, match="cannot write"):
+        write_text(tmp_path / "here" / ("n" * 300), "new\n")
+    assert names(tmp_path / "here") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (errno.EIO, "disk reports an error"),
+        (errno.ENOSPC, "disk is full"),
+        (errno.EROFS, "read-only"),
+        (errno.ENAMETOOLONG, "cannot write"),
+    ],
+)
+def test_errors_of_the_system_are_told_with_advice(tmp_path: Path, code: int, said: str) -> None:
+    error = unwritable(tmp_path / "a.md", OSError(code, os.strerror(code)))
+    assert said in str(error)
+    assert error.hint
+
+
+def test_an_attempt_is_told_before_and_taken_back_when_it_failed(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    told: list[object] = []
+
+    def keep(target: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
+        told.append((target.name, before, after))
+        return lambda: told.append("not written")
+
+    assert write_if_same(path, None, b"one\n", keep)
+    assert not write_if_same(path, b"other\n", b"two\n", keep)
+    assert told == [("a.md", None, b"one\n"), ("a.md", b"other\n", b"two\n"), "not written"]
+
+
+def test_a_large_file_that_is_written_in_pieces_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"line\n" * 1000 + b"li")
+    writer = threading.Timer(0.05, path.write_bytes, (b"line\n" * 1001,))
+    writer.start()
+    found = settled(path)
+    writer.join()
+    assert found == b"line\n" * 1001
+
+
+def test_a_save_over_ours_takes_in_the_one_that_both_had_displaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    before = b"one\ntwo\nthree\nfour\n"
+    path.write_bytes(b"one\ntwo\nthree\nfour\nours\nlater\n")
+    _taken_in(path, before, b"ONE\ntwo\nthree\nfour\n")
+    assert path.read_bytes() == b"ONE\ntwo\nthree\nfour\nours\nlater\n"

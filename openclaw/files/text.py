@@ -1,20 +1,24 @@
-"""Text files: read as UTF-8, written atomically in the manner they already have."""
+"""Text files: read as UTF-8, written atomically in the manner they already have.
+
+Every file of a home is written by the functions below (`atomic` is how), or by `saving` where
+others may save it at the same time.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import os
-import secrets
-import stat
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.files import atomic
+from openclaw.shapes import Keep, keep_nothing
 
 BOM = b"\xef\xbb\xbf"
-RETRY_SECONDS = (0.05, 0.1, 0.2, 0.4)
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
 
 
 def read_text(path: Path, most: int = -1) -> str:
@@ -46,32 +50,45 @@ def write_text(path: Path, text: str) -> bool:
     """
     try:
         target = Path(os.path.realpath(path))
-        before = _read_writable(target)
-        data = _in_the_manner_of(before, text, path)
+        before = atomic.current(target)
+        data = in_the_manner_of(before, text, path)
         if data == before:
             return False
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, data)
+        atomic.replace(target, data)
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from error
     return True
 
 
-def write_if_same(path: Path, before: bytes | None, data: bytes) -> bool:
+def write_if_same(path: Path, before: bytes | None, data: bytes, keep: Keep = keep_nothing) -> bool:
     """Put `data` into the file in one step if it still holds `before` (None: there is no file).
 
     False when another program changed it since, and then nothing is written. Bytes go as they are;
-    otherwise as `write_text`.
+    otherwise as `write_text`. `keep` is told before.
     """
+    target = Path(os.path.realpath(path))
+    with keeping(keep, target, before, data) as done:
+        try:
+            done += [True] if atomic.swap(target, before, data) else []
+        except (OSError, ValueError) as error:
+            raise unwritable(path, error) from error
+    return bool(done)
+
+
+@contextmanager
+def keeping(
+    keep: Keep, path: Path, before: bytes | None, after: bytes | None
+) -> Iterator[list[bool]]:
+    """Tell `keep` what is about to be written in here; what has not been put into the list when it
+    is left was not written."""
+    void = keep(path, before, after)
+    done: list[bool] = []
     try:
-        target = Path(os.path.realpath(path))
-        if _read_writable(target) != before:
-            return False
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, data)
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from error
-    return True
+        yield done
+    finally:
+        if not done:
+            with suppress(OpenclawError):
+                void()
 
 
 def write_private(path: Path, text: str) -> None:
@@ -81,8 +98,7 @@ def write_private(path: Path, text: str) -> None:
     folder. Raises OpenclawError when it cannot be written, and then nothing is changed.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, encode(text), private=True)
+        atomic.replace(path, encode(text), private=True)
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from error
 
@@ -99,6 +115,11 @@ def unwritable(path: Path, error: Exception) -> OpenclawError:
             f"cannot write {path}: larger than this system allows",
             "raise the limit (ulimit -f) or free some space, then try again",
         )
+    if code == errno.EIO:
+        return OpenclawError(
+            f"cannot write {path}: the disk reports an error",
+            "make a copy of your home on another disk and have this one checked",
+        )
     if code in (errno.EACCES, errno.EPERM, errno.EROFS):
         return OpenclawError(
             f"cannot write {path}: it is read-only for this user",
@@ -110,22 +131,14 @@ def unwritable(path: Path, error: Exception) -> OpenclawError:
     )
 
 
-def _read_writable(target: Path) -> bytes | None:
-    """The bytes of an existing file that may be replaced, None when there is none."""
-    try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        return None
-    if not stat.S_ISREG(mode):
-        raise ValueError("it is not a regular file")
-    if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    return target.read_bytes()
+def in_the_manner_of(before: bytes | None, text: str, path: Path) -> bytes:
+    """A text as bytes with BOM and newline style of those that stood there (None: no file).
 
-
-def _in_the_manner_of(before: bytes | None, text: str, path: Path) -> bytes:
+    Raises OpenclawError, naming `path`, for what is not UTF-8 and would be lost.
+    """
     if before is None:
         return encode(text)
+    check_not_utf_16(before, path)
     if "\ufffd" in text and _undecodable(before):
         raise OpenclawError(
             f"{path} is not UTF-8 text; writing it would lose what could not be read",
@@ -133,6 +146,8 @@ def _in_the_manner_of(before: bytes | None, text: str, path: Path) -> bytes:
         )
     crlf, newlines = before.count(b"\r\n"), before.count(b"\n")
     data = encode(text)
+    if not newlines and b"\r" in before:
+        data = data.replace(b"\r\n", b"\r").replace(b"\n", b"\r")
     if newlines and crlf in (0, newlines):
         data = data.replace(b"\r\n", b"\n")
         if crlf:
@@ -140,6 +155,15 @@ def _in_the_manner_of(before: bytes | None, text: str, path: Path) -> bytes:
     if before.startswith(BOM) and not data.startswith(BOM):
         data = BOM + data
     return data
+
+
+def check_not_utf_16(data: bytes | None, path: Path) -> None:
+    """Raises OpenclawError, naming `path`, for the bytes of a UTF-16 file."""
+    if data and data.startswith(_UTF_16):
+        raise OpenclawError(
+            f"{path} is UTF-16, not UTF-8 text",
+            f"convert it first, for example: iconv -f utf-16 -t utf-8 {path.name}",
+        )
 
 
 def encode(text: str) -> bytes:
@@ -157,56 +181,3 @@ def _undecodable(data: bytes) -> bool:
     except UnicodeDecodeError:
         return True
     return False
-
-
-def _replace(target: Path, data: bytes, *, private: bool = False) -> None:
-    """Write beside the target, flush to the disk, rename over it, flush the folder."""
-    temp = target.parent / f".openclaw-{secrets.token_hex(6)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    try:
-        with os.fdopen(os.open(temp, flags, 0o600 if private else 0o666), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if not private:
-            _keep_mode_and_owner(target, temp)
-        _rename(temp, target)
-    finally:
-        with contextlib.suppress(OSError):
-            temp.unlink()
-    _flush_folder(target.parent)
-
-
-def _keep_mode_and_owner(target: Path, temp: Path) -> None:
-    try:
-        old = target.stat()
-    except FileNotFoundError:
-        return
-    new = temp.stat()
-    if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-        with contextlib.suppress(OSError):
-            os.chown(temp, old.st_uid, old.st_gid)
-    temp.chmod(stat.S_IMODE(old.st_mode))
-
-
-def _rename(temp: Path, target: Path) -> None:
-    """On Windows a virus scanner or an editor may hold the target for a moment: try again."""
-    for seconds in RETRY_SECONDS if os.name == "nt" else ():
-        try:
-            temp.replace(target)
-        except PermissionError:
-            time.sleep(seconds)
-        else:
-            return
-    temp.replace(target)
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

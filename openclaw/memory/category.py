@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from openclaw.memory.entries import Category
 
@@ -27,6 +28,7 @@ _ENTITY = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def guess_category(text: str) -> Category:
     """preference, decision or entity ("Anna is my sister"), else fact."""
     if _PREFERENCE.search(text):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from openclaw.memory import wording as w
@@ -50,7 +51,8 @@ def corrects(new: str, old: str) -> bool:
     return any(rule(left, right) for rule in rules)
 
 
-def _tokens(text: str) -> list[_Token]:
+@lru_cache(maxsize=4096)
+def _tokens(text: str) -> Tokens:
     plain = text.replace("\u2019", "'")
     for pattern, by in w.PHRASES:
         plain = pattern.sub(by, plain)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 from openclaw.memory.page import Bullet, Page, read_page, width
@@ -60,13 +61,19 @@ class Entry:
 
 def entries_of(text: str) -> list[Entry]:
     """The list items of a text outside of comments, code and front matter, in its order."""
+    return [*_entries(text)]
+
+
+@lru_cache(maxsize=8)  # each change of a file reads the same text several times
+def _entries(text: str) -> tuple[Entry, ...]:
     page = read_page(text)
     starts = {bullet.at for bullet in page.bullets}
     starts.update(section.start for section in page.sections if section.level)
     found = (_entry(page, bullet, starts) for bullet in page.bullets if bullet.mark in "-*+")
-    return [entry for entry in found if entry is not None]
+    return tuple(entry for entry in found if entry is not None)
 
 
+@lru_cache(maxsize=4096)  # lines hardly change from one reading to the next
 def parse_meta(comment: str) -> Meta | None:
     """The metadata that the inside of a comment holds, its parts in any order.
 

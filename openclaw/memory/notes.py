@@ -10,20 +10,22 @@ from pathlib import Path
 from typing import Literal
 
 from openclaw.files.lock import locked
+from openclaw.files.text import keeping
 from openclaw.memory.entries import Meta, entries_of, harmless, unmarked, written
 from openclaw.memory.entryedit import below_entry, block_of, struck, with_entry, without
-from openclaw.memory.reading import DAILY, Note, entry_of, find, notes_in, pairs_in
+from openclaw.memory.reading import DAILY, Note, entry_of, find, notes_in, pairs_in, pairs_of
 from openclaw.memory.rewrite import rewrite, text_of
 from openclaw.memory.similar import same
-from openclaw.shapes import ToolProblem
+from openclaw.shapes import Keep, ToolProblem, keep_nothing
 
 MAX_CHARS = 500
-LOCK_SECONDS = 5.0
+LOCK_SECONDS = 10.0
 LASTING = "MEMORY.md"
 INBOX = "inbox"
 
 Where = Literal["today", "lasting"]
 
+_EMPTY_INBOX = re.compile(r"\s*(?:# Inbox \d{4}-\d{2}-\d{2}\s*)?")
 _START = re.compile(r"^(?:[-*+#>]+\s+)+")
 
 
@@ -45,7 +47,8 @@ class Known(ToolProblem):
 
 
 class Notes:
-    """The memory folder. `source` names where a memory comes from ("session 4f2a9c turn 3").
+    """The memory folder. `source` names where a memory comes from ("session 4f2a9c turn 3"), `keep`
+    is told of each change before it is made.
 
     Changes are made under a lock; OpenclawError when it stays held or a file cannot be written.
     """
@@ -56,10 +59,12 @@ class Notes:
         today: Callable[[], date] = date.today,
         lock: Path | None = None,
         source: Callable[[], str] = str,
+        keep: Keep = keep_nothing,
     ) -> None:
         self.folder = folder
         self._today = today
         self._source = source
+        self.keep = keep
         self._lock = lock or folder.parent / ".openclaw" / "locks" / "notes.lock"
 
     def target(self, where: Where) -> Path:
@@ -114,7 +119,7 @@ class Notes:
     def forget(self, note: Note) -> None:
         """Take a remembered line out again. Raises ToolProblem when it is no longer there."""
         with locked(self._lock, LOCK_SECONDS):
-            rewrite(note.path, lambda text: without(text, entry_of(text, note)))
+            rewrite(note.path, lambda text: without(text, entry_of(text, note)), self.keep)
 
     # ---- the inbox: candidates that are no memory before the user says yes
 
@@ -133,8 +138,7 @@ class Notes:
             for known in (*self.candidates(), *self.list()):
                 if same(known.text, fact):
                     raise Known(known)
-            line = _added(path, f"# Inbox {day}\n\n", written(fact, full))
-        return next(note for note in notes_in(path) if note.line == line)
+            return self._added(path, f"# Inbox {day}\n\n", written(fact, full))
 
     def candidates(self) -> Sequence[Note]:
         """What waits in the inbox, the oldest first."""
@@ -156,9 +160,10 @@ class Notes:
         """Take a candidate out of the inbox; a file that then holds nothing goes too."""
         self.forget(candidate)
         with locked(self._lock, LOCK_SECONDS):
-            left = text_of(candidate.path)
-            if re.fullmatch(r"\s*(?:# Inbox \d{4}-\d{2}-\d{2}\s*)?", left):
-                candidate.path.unlink(missing_ok=True)
+            if _EMPTY_INBOX.fullmatch(text_of(candidate.path)) and candidate.path.exists():
+                with keeping(self.keep, candidate.path, candidate.path.read_bytes(), None) as done:
+                    candidate.path.unlink(missing_ok=True)
+                    done.append(True)
 
     # ----
 
@@ -201,9 +206,9 @@ class Notes:
         line = written(fact, meta)
         title = f"# {'Memory' if path.name == LASTING else path.stem}\n\n"
         here = {note.text for note in old if note.path == path}
-        number = _added(path, title, line, here, day)
+        note = self._added(path, title, line, here, day)
         for other in dict.fromkeys(note.path for note in old if note.path != path):
-            _strike(other, {note.text for note in old if note.path == other}, day)
+            self._strike(other, {note.text for note in old if note.path == other}, day)
         texts = {note.text.replace("~~", "") for note in old}
         gone = {
             (note.path, note.text): note
@@ -211,8 +216,30 @@ class Notes:
             for note in notes_in(place)
             if note.until == day and note.text in texts
         }
-        note = next(note for note in notes_in(path) if note.line == number)
         return Remembered(note, tuple(gone.values()))
+
+    def _added(
+        self, path: Path, title: str, line: str, gone: Iterable[str] = (), day: str = ""
+    ) -> Note:
+        """Write a new line into a file, below those that it strikes through."""
+        number = 0
+
+        def change(text: str) -> str:
+            nonlocal number
+            new, last = _struck_all(text, {*gone}, day)
+            below = [entry for entry in entries_of(new) if entry.at == last]
+            if below:
+                new, number = below_entry(new, below[0], line)
+            else:
+                new, number = with_entry(new or title, line)
+            return new
+
+        # Of the text that was written: others may have moved the line since.
+        pairs = pairs_of(rewrite(path, change, self.keep), path)
+        return next(note for _, note in pairs if note.line == number)
+
+    def _strike(self, path: Path, gone: set[str], day: str) -> None:
+        rewrite(path, lambda text: _struck_all(text, gone, day)[0], self.keep)
 
 
 def one_line(text: str) -> str:
@@ -231,28 +258,6 @@ def _refuse_known(fact: str, path: Path, but: Sequence[Note]) -> None:
     for entry, note in pairs_in(path):
         if not entry.superseded and not entry.depth and note not in but and same(note.text, fact):
             raise Known(note)
-
-
-def _added(path: Path, title: str, line: str, gone: Iterable[str] = (), day: str = "") -> int:
-    """Write a new line into a file, below those that it strikes through; returns its number."""
-    number = 0
-
-    def change(text: str) -> str:
-        nonlocal number
-        new, last = _struck_all(text, {*gone}, day)
-        below = [entry for entry in entries_of(new) if entry.at == last]
-        if below:
-            new, number = below_entry(new, below[0], line)
-        else:
-            new, number = with_entry(new or title, line)
-        return new
-
-    rewrite(path, change)
-    return number
-
-
-def _strike(path: Path, gone: set[str], day: str) -> None:
-    rewrite(path, lambda text: _struck_all(text, gone, day)[0])
 
 
 def _struck_all(text: str, gone: set[str], day: str) -> tuple[str, int]:

@@ -61,11 +61,16 @@ def _plain(text: str) -> str:
 
 def pairs_in(path: Path) -> list[tuple[Entry, Note]]:
     """The entries of a file, each with the note that it is."""
+    return pairs_of(text_of(path), path)
+
+
+def pairs_of(text: str, path: Path) -> list[tuple[Entry, Note]]:
+    """The entries of a text that stands in the file `path`, each with the note that it is."""
     from openclaw.memory.category import guess_category
 
     daily = DAILY.fullmatch(path.name)
     pairs = []
-    for entry in entries_of(text_of(path)):
+    for entry in entries_of(text):
         meta = entry.meta
         note = Note(
             path,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 _WORD = re.compile(r"\w+[+#]*")
 _EMPTY = frozenset(
@@ -31,7 +33,8 @@ def same(left: str, right: str) -> bool:
     )
 
 
-def _words(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def _words(text: str) -> Sequence[str]:
     words = _WORD.findall(text.replace("\u2019", "'").replace("'s ", " "))
     return [word for word in words if word.casefold() not in _EMPTY]
 
@@ -41,7 +44,7 @@ def _stem(word: str) -> str:
     return plain[:-1] if len(plain) > 3 and plain.endswith("s") else plain
 
 
-def _in_order(first: list[str], second: list[str]) -> bool:
+def _in_order(first: Sequence[str], second: Sequence[str]) -> bool:
     return [_stem(word) for word in first] == [_stem(word) for word in second]
 
 

@@ -25,8 +25,9 @@ from openclaw.memory.taskedit import (
     without_list,
 )
 from openclaw.memory.tasklist import Item, due_of, scan
+from openclaw.shapes import Keep, keep_nothing
 
-LOCK_SECONDS = 5.0
+LOCK_SECONDS = 10.0
 
 _BOX = re.compile(r"^(?:[-*]\s+)?\[[ xX]\]\s*")
 
@@ -72,17 +73,23 @@ def matching(text: str, items: Sequence[Todo]) -> list[Todo]:
 
 
 class TodoFile:
-    """The to-do file of a home. A missing file is an empty one; the first to-do makes it.
+    """The to-do file of a home. A missing file is an empty one; the first to-do makes it. `keep` is
+    told of each change before it is made.
 
     Changes are made under a lock; OpenclawError when it stays held or the file cannot be written.
     """
 
     def __init__(
-        self, path: Path, lock: Path | None = None, today: Callable[[], date] = date.today
+        self,
+        path: Path,
+        lock: Path | None = None,
+        today: Callable[[], date] = date.today,
+        keep: Keep = keep_nothing,
     ) -> None:
         self.path = path
         self._today = today
         self.lock_seconds = LOCK_SECONDS
+        self.keep = keep
         self._lock = lock or path.parent.parent / ".openclaw" / "locks" / "todo.lock"
 
     def items(self) -> list[Todo]:
@@ -108,8 +115,8 @@ class TodoFile:
             new, ids[:] = added(text, list_name, dated)
             return new
 
-        self._change(change)
-        return [todo for todo in self.items() if todo.id in ids]
+        new = self._change(change)
+        return [todo for todo in parse(new) if todo.id in ids]
 
     def similar(self, list_name: str, text: str) -> Todo | None:
         """The open to-do of a list that says the same as a text."""
@@ -148,9 +155,9 @@ class TodoFile:
     def _text(self) -> str:
         return text_of(self.path)
 
-    def _change(self, change: Callable[[str], str]) -> None:
+    def _change(self, change: Callable[[str], str]) -> str:
         with locked(self._lock, self.lock_seconds):
-            rewrite(self.path, change)
+            return rewrite(self.path, change, self.keep)
 
 
 def _todo(item: Item) -> Todo:

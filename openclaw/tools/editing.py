@@ -38,6 +38,42 @@ def replaced(text: str, find: str, replace: str) -> tuple[str, int]:
     raise _missing(text, find, replace)
 
 
+def ended(text: str) -> str:
+    text = text.replace("\r\n", "\n")
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def with_end(old: str, text: str) -> str:
+    """A text with another at its end, on lines of its own. Raises ToolProblem for an empty one."""
+    newline = "\r\n" if "\r\n" in old else "\n"
+    start = old + (newline if old and not old.endswith(("\n", "\r")) else "")
+    new = start + ended(text.lstrip("\n") if old else text).replace("\n", newline)
+    if new == start:
+        raise ToolProblem("text is empty: nothing to append.")
+    return new
+
+
+def counted(text: str) -> str:
+    lines = len(text.splitlines())
+    return f"{lines} line{'' if lines == 1 else 's'}"
+
+
+def difference(old: str, new: str, most: int = 8) -> str:
+    """The changed lines with - and +, as a model can check them."""
+    before, after = old.splitlines(), new.splitlines()
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    lines = [f"- {line}" for line in before[start : len(before) - end]]
+    lines += [f"+ {line}" for line in after[start : len(after) - end]]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], f"... {len(lines) - most + 1} more changed lines"]
+    return "\n".join(line[:200] for line in lines)
+
+
 def _whole_words(text: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
     """Of several matches the only one that neither begins nor ends inside a word, else all."""
     whole = [

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from openclaw.files.home import PROPOSED, Home
-from openclaw.files.text import decode, md5, write_text
+from openclaw.files.saving import Changed, Saved, save_over
+from openclaw.files.text import decode, in_the_manner_of, md5
 from openclaw.safety.secrets import key_begin
 from openclaw.safety.vault import Vault
 from openclaw.shapes import Action, Effect, Ledger, ToolProblem
-from openclaw.tools.editing import replaced
+from openclaw.tools.editing import counted, difference, ended, replaced, with_end
 from openclaw.tools.paths import (
     DeniedFile,
     check_kept,
@@ -35,6 +37,11 @@ FRAME = "workspace/folder/file.md, lines 1000-2000 of 9000 [7000 more lines: rea
 LISTED = 150
 LISTED_IN_FOLDER = 40
 MAX_BYTES = 50_000_000
+ATTEMPTS = 50
+HELD_BYTES = 1_000_000
+"""A file that was read is kept for a merge up to this size."""
+MERGED = " The user had changed it meanwhile; both changes are in it."
+CHANGED = "{} was changed meanwhile in the same lines; nothing was written. Read it again first."
 WAITS = " It counts once the user accepts it: openclaw skills review"
 
 
@@ -113,7 +120,7 @@ class FileTools:
         if lines and not lines[-1]:
             lines.pop()
         if not lines:
-            self.ledger.read[name] = md5(data)
+            self._has_read(name, data)
             return f"{name} is empty."
         start = max(from_line, 1)
         if start > len(lines):
@@ -122,7 +129,7 @@ class FileTools:
         page = _page(lines[start - 1 :], self.room)
         end = start + len(page) - 1
         if end == len(lines) and "\ufffd" not in text:
-            self.ledger.read[name] = md5(data)
+            self._has_read(name, data)
         return _shown(name, page, start, len(lines), "\ufffd" in text)
 
     def search_files(self, text: str, folder: str = "") -> str:
@@ -133,53 +140,45 @@ class FileTools:
         """Create a file."""
         target = new_file(self.home, path)
         name = self.home.relative(target)
-        old = self._old_text(target, name)
-        content = self._with_secrets(_ended(content), old, name)
-        if old is None or not old.strip():
-            self._write(target, name, old, content)
+        base, old = self._now(target, name)
+        content = self._with_secrets(ended(content), old, name)
+        if base is None or old is None or not old.strip():
+            note = self._save(target, name, base, content)
             waits = WAITS if name.startswith(PROPOSED) else ""
-            return f"Created {name} ({_count(content)}).{waits}"
+            return f"Created {name} ({counted(content)}).{waits}{note}"
         if old == content:
             raise ToolProblem(f"{name} already holds exactly this text.")
-        known = self.ledger.read.get(name)
-        if known is None:
-            raise ToolProblem(
-                f"{name} exists and was not read. Use edit_file or append_file, or read it first."
-            )
-        if known != md5(target):
-            raise ToolProblem(f"{name} was changed meanwhile. Read it again first.")
-        self._write(target, name, old, content)
-        return f"Replaced {name} ({_count(content)})."
+        note = self._save(target, name, self._as_read(name, base), content)
+        return f"Replaced {name} ({counted(content)}).{note}"
 
     def edit_file(self, path: str, find: str, replace: str) -> str:
         """Replace a text in a file; find is copied from the file."""
         target = existing_file(self.home, path)
         check_own(self.home, target)
         name = self.home.relative(target)
-        old = self._old_text(target, name) or ""
+        base, text = self._now(target, name)
+        old = text or ""
         if self.vault:
             find = self.vault.there(find, old)
         replace = self._with_secrets(replace, old, name, whole=False)
         new, line = replaced(old, find, replace)
         if self.vault:
             self.vault.check_kept(old, new, name)
-        self._write(target, name, old, new)
-        return f"Changed {name}, line {line}:\n{_difference(old, new)}"
+        note = self._save(target, name, base, new)
+        return f"Changed {name}, line {line}:\n{difference(old, new)}{note}"
 
     def append_file(self, path: str, text: str) -> str:
         """Add text at the end of a file."""
         target = _appended(self.home, path)
         name = self.home.relative(target)
-        old = self._old_text(target, name)
-        text = self._with_secrets(text, old, name, whole=False)
-        newline = "\r\n" if "\r\n" in (old or "") else "\n"
-        start = (old or "") + (newline if old and not old.endswith(("\n", "\r")) else "")
-        new = start + _ended(text.lstrip("\n") if old else text).replace("\n", newline)
-        if new == start:
-            raise ToolProblem("text is empty: nothing to append.")
-        self._write(target, name, old, new)
-        added = _difference(old or "", new)
-        return f"{'Appended to' if old is not None else 'Created'} {name}:\n{added}"
+        for _ in range(ATTEMPTS):  # what others append meanwhile comes before it
+            base, old = self._now(target, name)
+            new = with_end(old or "", self._with_secrets(text, old, name, whole=False))
+            with suppress(Changed):
+                self._put(target, name, base, new)
+                added = difference(old or "", new)
+                return f"{'Appended to' if old is not None else 'Created'} {name}:\n{added}"
+        raise ToolProblem(CHANGED.format(name))
 
     def _with_secrets(self, text: str, old: str | None, name: str, *, whole: bool = True) -> str:
         """The text as it may be written, see `Vault.written`; memories keep names only."""
@@ -197,10 +196,11 @@ class FileTools:
             raise ToolProblem(f"{name} is not a text file ({len(data):,} bytes).")
         return data
 
-    def _old_text(self, target: Path, name: str) -> str | None:
-        """The text a file has now, None without one. Raises ToolProblem for what is not text."""
+    def _now(self, target: Path, name: str) -> tuple[bytes | None, str | None]:
+        """What a file holds, as bytes and as text; None without one. Raises ToolProblem for what is
+        not text."""
         if not target.exists():
-            return None
+            return None, None
         if not target.is_file():
             raise ToolProblem(f"{name} is not a regular file.")
         data = self._bytes(target, name)
@@ -208,15 +208,46 @@ class FileTools:
             data.decode("utf-8")
         except UnicodeDecodeError:
             raise ToolProblem(f"{name} is not UTF-8 text; it is not changed.") from None
-        return decode(data)
+        return data, decode(data)
 
-    def _write(self, target: Path, name: str, old: str | None, new: str) -> None:
+    def _as_read(self, name: str, now: bytes) -> bytes:
+        """What a file held when the model read it; the base of what it now makes of it."""
         known = self.ledger.read.get(name)
-        whole = old is None or not old.strip() or (known is not None and known == md5(target))
-        self.ledger.before.setdefault(name, old)
-        write_text(target, new)
-        if whole:
-            self.ledger.read[name] = md5(target)
+        if known is None:
+            raise ToolProblem(
+                f"{name} exists and was not read. Use edit_file or append_file, or read it first."
+            )
+        if known == md5(now):
+            return now
+        if known not in self.ledger.held:
+            raise ToolProblem(f"{name} was changed meanwhile. Read it again first.")
+        return self.ledger.held[known]
+
+    def _has_read(self, name: str, data: bytes) -> None:
+        mark = self.ledger.read[name] = md5(data)
+        if len(data) <= HELD_BYTES:
+            self.ledger.held[mark] = data
+
+    def _save(self, target: Path, name: str, base: bytes | None, new: str) -> str:
+        """Put a text into the place of `base`. Returns what the model is to know of others' changes
+        meanwhile; raises ToolProblem when they are in the same lines."""
+        try:
+            saved = self._put(target, name, base, new)
+        except Changed:
+            raise ToolProblem(CHANGED.format(name)) from None
+        return MERGED if saved.merged else ""
+
+    def _put(self, target: Path, name: str, base: bytes | None, new: str) -> Saved:
+        known = self.ledger.read.get(name)
+        data = in_the_manner_of(base, new, target)
+        saved = save_over(target, base, data, self.ledger.keep)
+        before = None if saved.before is None else decode(saved.before)
+        self.ledger.before.setdefault(name, before)
+        if saved.merged:  # the model has not seen all of it
+            self.ledger.read.pop(name, None)
+        elif not (base or b"").strip() or known == md5(base or b""):
+            self._has_read(name, saved.after)
+        return saved
 
 
 def _appended(home: Home, path: str) -> Path:
@@ -256,29 +287,3 @@ def _shown(name: str, page: list[str], start: int, total: int, damaged: bool) ->
         f"\n[{total - end} more lines: read_file with from_line {end + 1}]" if end < total else ""
     )
     return f"{head}:\n{body}{more}"
-
-
-def _ended(text: str) -> str:
-    text = text.replace("\r\n", "\n")
-    return text if not text or text.endswith("\n") else f"{text}\n"
-
-
-def _count(text: str) -> str:
-    lines = len(text.splitlines())
-    return f"{lines} line{'' if lines == 1 else 's'}"
-
-
-def _difference(old: str, new: str, most: int = 8) -> str:
-    """The changed lines with - and +, as a model can check them."""
-    before, after = old.splitlines(), new.splitlines()
-    start = 0
-    while start < min(len(before), len(after)) and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    lines = [f"- {line}" for line in before[start : len(before) - end]]
-    lines += [f"+ {line}" for line in after[start : len(after) - end]]
-    if len(lines) > most:
-        lines = [*lines[: most - 1], f"... {len(lines) - most + 1} more changed lines"]
-    return "\n".join(line[:200] for line in lines)
