@@ -51,6 +51,7 @@ bench: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.index
 	$(BIN)/python -m benchmarks.policy
 	$(BIN)/python -m benchmarks.long
+	$(BIN)/python -m benchmarks.git
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .coverage

@@ -179,7 +179,8 @@ def test_a_secret_is_not_written_into_another_file(it: Talk, write: Any) -> None
     assert "can only be written back where it was" in results(happened)[0]
     assert holders(it, TOKEN) == {".openclaw/secrets.json"}
     said = f"sessions/{it.session.id}"
-    assert holders(it, MASK) == {f"{said}.json", f"{said}.notes.md"}
+    seen = {name for name in holders(it, MASK) if not name.startswith(".openclaw/history/")}
+    assert seen == {f"{said}.json", f"{said}.notes.md"}
 
 
 def test_what_looks_like_a_mask_does_not_replace_a_secret(it: Talk) -> None:

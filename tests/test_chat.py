@@ -19,11 +19,14 @@ from prompt_toolkit.output import DummyOutput
 from openclaw.agent.events import Compaction, Done, Event, Notice, Token
 from openclaw.agent.receipt import Receipt
 from openclaw.app import ContextReport, Part
+from openclaw.app.past import TakenBack
 from openclaw.cli.chat import COMMANDS, Chat
 from openclaw.cli.lines import PipedLines, TypedLines, completions
 from openclaw.cli.render import PlainText
-from openclaw.errors import OpenclawError, ServerAway
+from openclaw.errors import OpenclawError, ServerAway, UsageError
 from openclaw.files.home import Home
+from openclaw.history.history import History
+from openclaw.history.turn import Scope
 from openclaw.memory.todos import TodoFile
 from openclaw.sessions.store import Session, SessionStore
 from openclaw.shapes import Entry, Material, Mode, Usage
@@ -53,6 +56,18 @@ class FakeApp:
     @property
     def todos(self) -> TodoFile:
         return TodoFile(self.home.memory / "TODO.md")
+
+    @property
+    def history(self) -> History:
+        return History(self.home)
+
+    def undo(
+        self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
+    ) -> TakenBack:
+        raise UsageError("there is nothing to undo")
+
+    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> TakenBack:
+        raise UsageError("there is nothing to redo")
 
     def skills(self) -> list[Skill]:
         return [Skill("tidy", "Tidy a folder.", self.home.skills / "tidy" / "SKILL.md")]

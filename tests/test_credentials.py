@@ -114,7 +114,7 @@ def test_in_a_home_of_too_many_files_only_what_a_command_touched_is_a_change(
     assert changed(before, look(home, before)) == {"workspace/00.md": None}
     before = look(home)
     (home.workspace / "00.md").unlink()
-    assert changed(before, look(home, before)) == {"workspace/00.md": "x\n"}
+    assert changed(before, look(home, before)) == {"workspace/00.md": b"x\n"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")

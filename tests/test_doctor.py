@@ -172,4 +172,47 @@ def test_json_tells_whether_the_home_is_usable(
     assert run(["doctor", "--json"]) == 0
     shape = json.loads(capsys.readouterr().out)
     assert shape["usable"] is True
-    assert set(shape["checks"][0]) == {"name", "state", "found", "advice", "exit_code"}
+    assert set(shape["checks"][0]) == {"name", "state", "found", "advice", "exit_code", "fixed"}
+
+
+def test_fix_repairs_and_a_second_look_is_clean(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.sessions.joinpath("talk.json").write_text('{"messages": [{"role": "user", "con', "utf-8")
+    assert run(["doctor"]) == 6
+    out = capsys.readouterr().out
+    assert "fault    sessions     sessions/talk.json does not load" in out
+    assert "-> --fix saves what can be read" in out
+    assert run(["doctor", "--fix"]) == 0
+    out = capsys.readouterr().out
+    assert "fixed    sessions" in out and "copies of what was repaired: .openclaw/kept/" in out
+    assert run(["doctor", "--json"]) == 0
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    assert {c["state"] for c in checks if c["name"] in ("sessions", "aside")} == {"ok"}
+
+
+def test_what_was_fixed_is_told_in_json(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    (home.memory / "a.md").write_bytes(b"caf\xe9")
+    assert run(["doctor", "--fix", "--json"]) == 0
+    checks = {c["name"]: c for c in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["encoding"]["fixed"] == "converted from Latin-1 to UTF-8"
+    assert checks["encoding"]["state"] == "ok"
+    assert checks["disk"]["fixed"] == ""
+
+
+def test_of_many_findings_the_first_are_printed(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(20):
+        (home.memory / f"{number:02}.md").write_bytes(b"\xe9")
+    assert run(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("warning  encoding") == 8 and "12 more of encoding" in out
+    assert "\nok       also         " in out
+
+
+def test_settings_in_another_encoding_are_mended_before_they_are_read(home: Home) -> None:
+    text = home.settings.read_text("utf-8")
+    home.settings.write_bytes(f"{text}# Gr\u00fcn\n".encode("utf-16"))
+    mended = {check.name: check for check in examine(lambda: home, fix=True)}
+    assert mended["encoding"].fixed and mended["settings"].state == "ok"

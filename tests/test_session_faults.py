@@ -132,8 +132,9 @@ def test_what_belongs_to_a_damaged_session_is_moved_aside_with_it(store: Session
             *(aside.name, f"{aside.stem}.notes.md"),
         ]
     )
-    likewise = f"(likewise archive/{aside.stem} and {aside.stem}.notes.md)"
-    assert f"mend {aside} and name it k.json again {likewise}" in caught.value.hint
+    likewise = f"likewise archive/{aside.stem} and {aside.stem}.notes.md"
+    assert f"mend {aside} and name it k.json again, {likewise}" in caught.value.hint
+    assert "openclaw doctor --fix" in caught.value.hint
     file.write_bytes(good)
     archive(store, aside.stem).rename(archive(store, "k"))
     mended = store.load("k")

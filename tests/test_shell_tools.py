@@ -260,7 +260,7 @@ def test_a_file_that_a_command_changed_has_to_be_read_again(home: Home, confined
     files = FileTools(home, ledger)
     files.read_file("workspace/notes.md")
     shell_tools(home, confined, ledger).run_shell("echo x >> workspace/notes.md")
-    with pytest.raises(ToolProblem, match="changed meanwhile"):
+    with pytest.raises(ToolProblem, match="was not read"):
         files.write_file("workspace/notes.md", "mine\n")
 
 
@@ -280,7 +280,7 @@ def test_a_change_that_keeps_size_and_time_is_noticed(home: Home) -> None:
     before, status = look(home), notes.stat()
     notes.write_text("two\none\n")
     os.utime(notes, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert changed(before, look(home, before)) == {"workspace/notes.md": "one\ntwo\n"}
+    assert changed(before, look(home, before)) == {"workspace/notes.md": b"one\ntwo\n"}
 
 
 def test_a_home_of_many_files_is_looked_over_quickly(home: Home) -> None:

@@ -71,7 +71,7 @@ def make_receipt(
         elif change.path.startswith("memory/") and not change.path.startswith(INBOX):
             memories += [m for line in _lines(change)[0] if (m := _item(line))]
     return Receipt(
-        tuple(_file_change(change) for change in real),
+        tuple(file_change(change) for change in real),
         tuple(todos),
         tuple(memories),
         tuple(searches),
@@ -85,7 +85,8 @@ def _lines(change: Change) -> tuple[list[str], list[str]]:
     return [d[1:] for d in diff if d[:1] == "+"], [d[1:] for d in diff if d[:1] == "-"]
 
 
-def _file_change(change: Change) -> FileChange:
+def file_change(change: Change) -> FileChange:
+    """A change of a file by its lines."""
     added, removed = _lines(change)
     action = (
         "created" if change.before is None else "deleted" if change.after is None else "changed"

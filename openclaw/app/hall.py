@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from openclaw.agent import events
 from openclaw.agent.cues import Cues
@@ -13,15 +14,20 @@ from openclaw.app import apart
 from openclaw.app.context import ContextReport, report
 from openclaw.app.fitting import Fitting, fitting_of
 from openclaw.app.given import cues_of, due, looks_up, tail
+from openclaw.app.recording import recorded
 from openclaw.app.rooms import Rooms
 from openclaw.app.shelf import Shelf
 from openclaw.app.toolset import toolbox
 from openclaw.app.turn import noted, walk
 from openclaw.errors import UsageError
+from openclaw.history.turn import Scope
 from openclaw.models.base import Request
 from openclaw.sessions.store import Session
 from openclaw.shapes import Entry, Ledger, Material
 from openclaw.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from openclaw.app.past import TakenBack
 
 
 @dataclass(slots=True)
@@ -37,6 +43,7 @@ class App(Rooms):
         The session is saved after every message. Raises OpenclawError (server away, model missing,
         prompt too large, disk full ...) with everything done until then saved.
         """
+        yield from map(events.Notice, self.recover())
         with self.sessions.writing(session.id, timeout=2.0):
             self.sessions.refresh(session)
             yield from walk(self, text, session, material, skill)
@@ -113,12 +120,40 @@ class App(Rooms):
                     "go on talking; it is done by itself when the window is full",
                 )
             fitting = self._fitting(session, self.shelf())
-            if not dry_run:
+            focus = self.vault.mask(focus)
+            if dry_run:
+                yield from fitting.compact(starts[-KEPT], fitting.tools, focus, dry_run=True)
+                fitting.keep_learned()
+                return
+            request, name = f"/compact {focus}".strip(), self.model.card.name
+            with recorded(self, session, Ledger(), request, 0, name) as recording:
                 yield from map(events.Notice, noted(self, session))
-            yield from fitting.compact(
-                starts[-KEPT], fitting.tools, self.vault.mask(focus), dry_run=dry_run
-            )
-            fitting.keep_learned()
+                yield from fitting.compact(starts[-KEPT], fitting.tools, focus)
+                fitting.keep_learned()
+                yield from map(events.Notice, recording.close("done"))
+
+    def undo(
+        self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
+    ) -> TakenBack:
+        """Take back the newest turns, with their files and their part of the conversation; see
+        `openclaw.app.past.undo`."""
+        from openclaw.app.past import undo
+
+        return undo(self, count, scope, session, keep)
+
+    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> TakenBack:
+        """Put back what the newest undos took; see `openclaw.app.past.redo`."""
+        from openclaw.app.past import redo
+
+        return redo(self, count, session, keep)
+
+    def recover(self) -> list[str]:
+        """Finish what killed processes have left; what the user should know of it."""
+        if not self.history.has_work():
+            return []
+        from openclaw.app.recovery import recover
+
+        return recover(self)
 
     def next_request(self, session: Session) -> Request:
         """What the next prompt's request will begin with, for the model to read it ahead."""

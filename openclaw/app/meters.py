@@ -12,12 +12,15 @@ from openclaw.agent.meter import LEAST, MOST, Meter
 from openclaw.errors import OpenclawError
 from openclaw.files.text import write_text
 
+VERSION = 1
+"""Of the file; one of another version is measured anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class Meters:
     """One JSON file: of each model and protocol the ratio of its tokens to those of cl100k_base,
-    and how many of them it reads a second. It may be
-    deleted at any time; then the next reply of the model is measured again."""
+    and how many of them it reads a second. It may be deleted at any time; then the next reply of
+    the model is measured again."""
 
     path: Path
 
@@ -41,13 +44,14 @@ class Meters:
         found.setdefault(name, {})[key] = value
         with suppress(OSError, OpenclawError):  # without the file it is measured again
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_text(self.path, json.dumps(found, indent=2, sort_keys=True) + "\n")
+            shape = {"version": VERSION, **found}
+            write_text(self.path, json.dumps(shape, indent=2, sort_keys=True) + "\n")
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
             found = json.loads(self.path.read_text("utf-8"))
         except (OSError, ValueError):
             return {}
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or found.get("version") != VERSION:
             return {}
         return {name: known for name, known in found.items() if isinstance(known, dict)}

@@ -24,13 +24,12 @@ from openclaw.files.text import md5, read_text
 from openclaw.safety.audit import Audit
 from openclaw.safety.fence import fence
 from openclaw.safety.learned import Learned
-from openclaw.sessions.store import Session
+from openclaw.sessions.session import FOREIGN, Session
 from openclaw.shapes import Action, Deed, Ledger, Material, ToolUse
 from openclaw.tools.policy import is_identity
 from openclaw.tools.results import Room, as_data, cut
 
-KEY = "foreign"
-"""Of a session's file: each source, and the index of the newest user message that it came with."""
+KEY = FOREIGN
 OWN_FILES = "the user's files"
 HERE = "earlier in this conversation"
 MOST_CHARS = 200_000

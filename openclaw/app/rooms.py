@@ -17,6 +17,7 @@ from openclaw.app.shelf import Shelf
 from openclaw.config import Settings, add_line, load_settings
 from openclaw.errors import OpenclawError
 from openclaw.files.home import Home
+from openclaw.history.history import History
 from openclaw.memory.todos import TodoFile
 from openclaw.models.base import Model
 from openclaw.safety.vault import Vault
@@ -98,6 +99,10 @@ class Rooms:
     @property
     def sessions(self) -> SessionStore:
         return SessionStore(self.home.sessions, self.home.private / "locks")
+
+    @property
+    def history(self) -> History:
+        return History(self.home, auto_commit=self.settings.git.auto_commit)
 
     @property
     def meters(self) -> Meters:

@@ -60,11 +60,18 @@ def _built_in(
     from openclaw.tools.runner import Runner
 
     shell = rooms.settings.shell
+    todos = rooms.todos
+    todos.keep = ledger.keep
     return build_tools(
         rooms.home,
         ledger,
-        todos=rooms.todos,
-        notes=Notes(rooms.home.memory, today=lambda: rooms.now().date(), source=lambda: source),
+        todos=todos,
+        notes=Notes(
+            rooms.home.memory,
+            today=lambda: rooms.now().date(),
+            source=lambda: source,
+            keep=ledger.keep,
+        ),
         skills=shelf,
         searcher=rooms.recall if rooms.settings.recall != "off" and rooms.use_memory else None,
         talks=PastTalks(rooms, watch) if rooms.use_memory else None,

@@ -16,12 +16,14 @@ from openclaw.app.fitting import Fitting, fitting_of
 from openclaw.app.given import REQUIRED, SOURCES, cues_of, looks_up, tail
 from openclaw.app.provenance import Provenance
 from openclaw.app.recall import long_files
+from openclaw.app.recording import Recording, recorded
 from openclaw.app.rooms import Rooms
 from openclaw.app.shelf import instructions, wanted
 from openclaw.app.talks import earlier
 from openclaw.app.toolset import material_room, page_of
 from openclaw.config import Settings
 from openclaw.files.text import read_text
+from openclaw.history.turn import State
 from openclaw.memory.todos import parse
 from openclaw.safety.audit import ACTIONS, Audit
 from openclaw.sessions.session import NOTED
@@ -61,8 +63,6 @@ def walk(
     yield from map(events.Notice, filter(None, (told, *_news_of_vault(rooms))))
     yield from map(events.Notice, rooms.grants_anew())
     yield from map(events.Notice, rooms.served.begin())
-    if session.messages:
-        yield from map(events.Notice, noted(rooms, session))
     fitting = fitting_of(rooms, session, protocol, shelf, ledger, watch)
     box = fitting.box
     for name in REQUIRED:
@@ -95,10 +95,13 @@ def walk(
     rules = prompt.hard_rules(fitting.sources)
     turn = Turn(user, rules, seen, found=bool(passages), skill=followed)
     new_title = not session.title
-    try:
-        yield from _kept(rooms, loop.run(turn), session, ledger, watch)
-    finally:
-        fitting.keep_learned()
+    with recorded(rooms, session, ledger, text, number, card.name) as recording:
+        if session.messages:
+            yield from map(events.Notice, noted(rooms, session))
+        try:
+            yield from _kept(rooms, loop.run(turn), session, ledger, watch, recording)
+        finally:
+            fitting.keep_learned()
     if new_title and session.title:
         yield events.Title(session.title)
 
@@ -108,10 +111,15 @@ def _limits(settings: Settings) -> Limits:
 
 
 def _kept(
-    rooms: Rooms, run: Iterator[Happening], session: Session, ledger: Ledger, watch: Provenance
+    rooms: Rooms,
+    run: Iterator[Happening],
+    session: Session,
+    ledger: Ledger,
+    watch: Provenance,
+    recording: Recording,
 ) -> Iterator[events.Event]:
-    """The events of a run, its entries saved as they come. A Ctrl-C that arrives while an event
-    is looked at or saved goes to the run, which then ends as interrupted."""
+    """The events of a run, its entries saved as they come, all committed at the end. A Ctrl-C that
+    arrives while an event is looked at or saved goes to the run, which then ends as interrupted."""
     happening = next(run, None)
     while happening is not None:
         try:
@@ -124,11 +132,15 @@ def _kept(
                         yield from map(events.Notice, noted(rooms, session, ledger))
                 finally:
                     rooms.sessions.save(session)
+                recording.journal.saved()
             elif isinstance(happening, events.Done):
                 yield from map(events.Notice, (*rooms.served.news(), *watch.news()))
                 refused = tuple(ledger.refused)
+                state: State = "interrupted" if happening.stop_reason == "interrupted" else "done"
+                yield from map(events.Notice, recording.close(state))
                 yield replace(happening, session_id=session.id, refused=refused)
             else:
+                recording.hear(happening)
                 yield happening
         except KeyboardInterrupt as interrupt:
             if not isinstance(run, Generator) or isinstance(happening, events.Done):

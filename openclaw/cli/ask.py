@@ -130,6 +130,7 @@ def chat(
     lines = choose_lines(app, sys.stdin, sys.stdout)
     asking = Permission(lines.reply, _say_out, listener.pause, _keeper(app, _say_out))
     app.ask_user = beforehand(asking, _say_out) if yes else asking
+    app.notices += app.recover()
     start = open_session(app.sessions, continue_, session, app.model_name)
     try:
         code = Chat(app, start, lines, listener, _say_out).run()

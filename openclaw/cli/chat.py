@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from openclaw.agent.events import Compaction, Done, Event, Notice
+from openclaw.cli import chat_past
 from openclaw.cli.attach import attach, not_found
 from openclaw.cli.render import Listener
 from openclaw.cli.turn import by_name, code_of, play
@@ -17,9 +18,8 @@ from openclaw.shapes import Material, Mode
 if TYPE_CHECKING:
     from openclaw.app import ContextReport
     from openclaw.cli.lines import Lines
-    from openclaw.files.home import Home
     from openclaw.memory.todos import TodoFile
-    from openclaw.sessions.store import Session, SessionStore
+    from openclaw.sessions.store import Session
     from openclaw.skills.load import Skill
 
 SHOWN_SESSIONS = 10
@@ -34,23 +34,25 @@ COMMANDS = {
     "model": ("[NAME]", "show or change the model"),
     "context": ("[--cache]", "show what the next request costs; what was read before"),
     "compact": ("[FOCUS]", "sum up older messages and put them away; --dry-run shows the summary"),
+    "undo": ("[N]", "take back turns of this talk; --files or --talk only, --keep"),
+    "redo": ("[N]", "put back what was taken back"),
+    "log": ("[N]", "list the newest turns"),
+    "diff": ("[TURN]", "show what a turn changed, the newest without TURN"),
+    "show": ("[TURN]", "show all of a turn"),
+    "blame": ("FILE[:LINE]", "show which turn wrote a line"),
     "todo": ("", "list open to-dos"),
     "mode": ("[MODE]", "show or change what tools may do: read-only, ask, edit, full"),
     "quit": ("", "leave (also Ctrl-D)"),
 }
 
 
-class ChatApp(Protocol):
+class ChatApp(chat_past.PastApp, Protocol):
     """What a talk needs of an open home; see openclaw.app.App."""
 
     mode: Mode
     model_name: str
     notices: list[str]
 
-    @property
-    def home(self) -> Home: ...
-    @property
-    def sessions(self) -> SessionStore: ...
     @property
     def todos(self) -> TodoFile: ...
     def ask(
@@ -213,6 +215,24 @@ class Chat:
                 self._say(harmless(event.summary))
         if DRY_RUN not in words:
             self._say(f"to take it back: openclaw sessions restore {self.session.id}")
+
+    def _undo(self, rest: str) -> None:
+        self.session = chat_past.undo(self.app, self.session, rest, self._say)
+
+    def _redo(self, rest: str) -> None:
+        self.session = chat_past.redo(self.app, self.session, rest, self._say)
+
+    def _log(self, rest: str) -> None:
+        chat_past.log(self.app, rest, self._say)
+
+    def _diff(self, rest: str) -> None:
+        chat_past.diff(self.app, rest, self._say)
+
+    def _show(self, rest: str) -> None:
+        chat_past.show(self.app, rest, self._say)
+
+    def _blame(self, rest: str) -> None:
+        chat_past.blame(self.app, rest, self._say)
 
     def _todo(self, rest: str) -> None:
         todos = [todo for todo in self.app.todos.items() if not todo.done]

@@ -20,13 +20,24 @@ State = Literal["ok", "warning", "fault"]
 @dataclass(frozen=True, slots=True)
 class Check:
     """One thing looked at: its state, what was found, and what to do about it. `exit_code` is what
-    the command leaves with when this is the first fault."""
+    the command leaves with when this is the first fault. `fixed` says what --fix has repaired."""
 
     name: str
     state: State
     found: str
     advice: str = ""
     exit_code: int = 0
+    fixed: str = ""
+
+
+def check_health(home: Home, *, fix: bool = False, deep: bool = False) -> Iterator[Check]:
+    """What the named checks of the home's files find (docs/doctor.md), repaired with `fix`."""
+    from openclaw.app.health import checkup
+
+    for said in checkup(home, fix=fix, deep=deep):
+        advice, fixed = said.advice, one_line(said.fixed)
+        found = one_line(said.found)
+        yield Check(said.name, said.state, found, advice, said.exit_code, fixed)
 
 
 def check_reach(home: Home, settings: Settings) -> Iterator[Check]:

@@ -6,9 +6,8 @@ import importlib.util
 import json
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.checks import Check, check_reach
+from openclaw.cli.checks import Check, check_health, check_reach
 from openclaw.cli.visible import one_line
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, UsageError
 
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
 
 REQUIRED = ("SOUL.md", "AGENTS.md", "USER.md")
 FREE_BYTES = 2_000_000_000
-GIT_SECONDS = 10
+MOST_LINES = 8
+"""Findings of one check that are printed; JSON has all."""
 MOST_MEMORIES = 400
 MOST_CHARS = 200_000
 
@@ -36,22 +36,33 @@ def doctor(
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="Check this model.")
     ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Repair what can be; copies go to .openclaw/kept/.")
+    ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Look through all of the index and of git's objects too.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check home, settings, models, tokenizer, index and git; say what to do for each fault."""
+    """Check the home's files, settings, models, index and git; say what to do for each fault.
+
+    Nothing is changed without --fix. Each check has a name, told in docs/doctor.md. Leaves with 0,
+    or with the code of the first fault that remains.
+    """
     from openclaw.cli.common import current_home
 
-    checks = list(examine(lambda: current_home(ctx), model))
+    checks = list(examine(lambda: current_home(ctx), model, fix=fix, deep=deep))
     if as_json:
         shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
         sys.stdout.write(json.dumps(shape, ensure_ascii=False, indent=2) + "\n")
     else:
-        for check in checks:
-            _print(check)
+        sys.stdout.write("".join(f"{line}\n" for line in shown(checks)))
     raise typer.Exit(_exit_code(checks))
 
 
-def examine(find: Callable[[], Home], model: str | None = None) -> Iterator[Check]:
+def examine(
+    find: Callable[[], Home], model: str | None = None, *, fix: bool = False, deep: bool = False
+) -> Iterator[Check]:
     """All checks in order. Without a home only those that need none."""
     try:
         home = find()
@@ -60,6 +71,7 @@ def examine(find: Callable[[], Home], model: str | None = None) -> Iterator[Chec
         yield from (check_tokenizer(), check_engine(), check_sandbox(), check_space())
         return
     yield check_home(home)
+    yield from check_health(home, fix=fix, deep=deep)
     yield from check_files(home)
     settings, check = check_settings(home)
     yield check
@@ -67,7 +79,7 @@ def examine(find: Callable[[], Home], model: str | None = None) -> Iterator[Chec
         yield check_model(home, settings, model)
         yield check_embedding(settings)
         yield from check_reach(home, settings)
-    yield from (check_tokenizer(), check_index(home), check_git(home), check_memory(home))
+    yield from (check_tokenizer(), check_memory(home))
     yield from (check_engine(), check_sandbox(), check_space())
 
 
@@ -162,28 +174,6 @@ def check_tokenizer() -> Check:
     return Check("tokenizer", "ok", "cl100k_base, found offline")
 
 
-def check_index(home: Home) -> Check:
-    folder = home.private / "index"
-    if not folder.is_dir():
-        return Check("index", "ok", "not built yet")
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    size = sum(path.stat().st_size for path in files)
-    return Check("index", "ok", f"{len(files)} files, {size:,} bytes")
-
-
-def check_git(home: Home) -> Check:
-    if not shutil.which("git"):
-        return Check("git", "warning", "git is not installed", "install git to keep a history")
-    top = _git(home.root, "rev-parse", "--show-toplevel")
-    if not top:
-        advice = f"openclaw init {home.root}, or git init in it"
-        return Check("git", "warning", "the home is no repository", advice)
-    if os.path.realpath(top) != os.path.realpath(home.root):
-        found = f"the home lies in the repository {top}; nothing is committed automatically"
-        return Check("git", "ok", found)
-    return Check("git", "ok", f"the home is a repository, {_git_version()}")
-
-
 def check_memory(home: Home) -> Check:
     """Whether a secret stands in a memory, where every conversation reads it and git keeps it."""
     from openclaw.files.text import read_text
@@ -245,27 +235,24 @@ def _exit_code(checks: list[Check]) -> int:
     return next((check.exit_code for check in checks if check.state == "fault"), 0)
 
 
-def _print(check: Check) -> None:
-    lines = [f"{check.state:<8} {check.name:<12} {one_line(check.found)}"]
-    lines += [f"{'':<21} -> {one_line(line)}" for line in check.advice.splitlines()]
-    sys.stdout.write("\n".join(lines) + "\n")
+def shown(checks: Sequence[Check]) -> Iterator[str]:
+    """The checks as lines: the sound ones that have nothing to say in one, at the end, and of many
+    findings of one check the first."""
+    silent = [check.name for check in checks if not check.found]
+    told: dict[str, int] = {}
+    for check in checks:
+        told[check.name] = number = told.get(check.name, 0) + 1
+        if check.found and number <= MOST_LINES:
+            yield from _lines(check)
+    for name, count in told.items():
+        if count > MOST_LINES:
+            yield f"{'':<21} {count - MOST_LINES} more of {name} (--json shows all)"
+    if silent:
+        yield f"{'ok':<8} {'also':<12} {', '.join(silent)}"
 
 
-def _git(root: Path, *words: str) -> str:
-    """What git prints, "" when it fails."""
-    environ = {k: v for k, v in os.environ.items() if not k.startswith("GIT_DIR")}
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *words],
-            env=environ,
-            capture_output=True,
-            timeout=GIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
-
-
-def _git_version() -> str:
-    return _git(Path.cwd(), "--version") or "git"
+def _lines(check: Check) -> Iterator[str]:
+    state = "fixed" if check.fixed else check.state
+    yield f"{state:<8} {check.name:<12} {one_line(check.found)}"
+    for line in filter(None, [check.fixed, *check.advice.splitlines()]):
+        yield f"{'':<21} -> {one_line(line)}"

@@ -1,25 +1,103 @@
-"""`openclaw log`: what tools did, from the record that each turn writes."""
+"""`openclaw log`: the turns of the home, or what tools did in them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import current_home, print_json, table, warn
+
+if TYPE_CHECKING:
+    from openclaw.app import App
+    from openclaw.history.history import History
+    from openclaw.history.turn import Turn
+
+SUBJECT = 50
+HEADERS = ("ID", "AT", "KIND", "FILES", "LINES", "SESSION", "SUBJECT", "")
 
 
 def log(
     ctx: typer.Context,
     actions: Annotated[
-        bool, typer.Option("--actions", help="What tools did; there is nothing else yet.")
-    ] = True,
+        bool, typer.Option("--actions", help="What tools did, and who allowed it.")
+    ] = False,
     number: Annotated[
         int, typer.Option("-n", min=1, metavar="N", help="The newest N of them.")
     ] = 20,
+    session: Annotated[
+        str, typer.Option("--session", metavar="ID", help="Of this conversation only.")
+    ] = "",
+    file: Annotated[
+        str, typer.Option("--file", metavar="PATH", help="Only what changed this file.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
 ) -> None:
-    """Show the newest actions: what each would do, who allowed it, and what came of it."""
+    """Show the newest turns: when, what was asked, what they changed; the newest first."""
+    if actions:
+        _actions(ctx, number, as_json=as_json)
+        return
+    from openclaw.cli.past import open_app
+
+    with closing(open_app(ctx)) as app:
+        found = list(islice(chosen(app, session, file), number))
+        if as_json:
+            print_json(_as_json(app.history, found))
+            return
+        if not found:
+            warn(["no turns yet"])
+            return
+        typer.echo("\n".join(log_lines(app.history, found)))
+        if (waiting := app.history.waiting) and any(not turn.commit for turn in found):
+            warn([waiting])
+
+
+def chosen(app: App, session: str = "", file: str = "") -> Iterator[Turn]:
+    """The turns of a conversation, of a file, or all."""
+    from openclaw.cli.undo import session_of
+
+    wanted = session_of(app, session)
+    path = app.home.relative(app.home.root / file) if file else ""
+    for turn in app.history.turns():
+        if wanted and turn.session != wanted:
+            continue
+        if not path or any(step.path == path for step in turn.steps):
+            yield turn
+
+
+def log_lines(history: History, turns: Iterable[Turn]) -> list[str]:
+    """A line for each turn, below a head."""
+    waiting = history.waiting
+    rows = [_turn_row(history, turn, waiting) for turn in turns]
+    return table(rows, HEADERS).splitlines() if rows else []
+
+
+def _turn_row(history: History, turn: Turn, waiting: str) -> tuple[object, ...]:
+    from openclaw.cli.past_lines import TALK, kind_of, marks, minute, of_turn, place_of
+    from openclaw.cli.visible import one_line
+
+    counts = [each.counts() for each in of_turn(history, turn) if not each.path.startswith(TALK)]
+    added, removed = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
+    lines = f"+{added} -{removed}" if counts else ""
+    subject = one_line(turn.subject, SUBJECT)
+    fixed = (turn.id, minute(turn.at), kind_of(turn), len(counts) or "", lines)
+    return (*fixed, place_of(turn), subject, marks(turn, waiting))
+
+
+def _as_json(history: History, turns: Iterable[Turn]) -> list[dict[str, Any]]:
+    from openclaw.cli.past_lines import of_turn, turn_json
+
+    return [turn_json(turn, of_turn(history, turn)) for turn in turns]
+
+
+# -------- what tools did
+
+
+def _actions(ctx: typer.Context, number: int, *, as_json: bool) -> None:
+    """The newest actions: what each would do, who allowed it, and what came of it."""
     from openclaw.safety.audit import ACTIONS, read_actions
 
     home = current_home(ctx)

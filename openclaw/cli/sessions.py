@@ -122,7 +122,7 @@ def delete(
     ref: Ref,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove a conversation for good."""
+    """Remove a conversation. What was committed of it stays in the home's git."""
     store = _store(ctx)
     session_id = store.find(store.load(ref).id if ref == "latest" else ref)
     if not confirmed(f"delete session {session_id}?", yes=yes):

@@ -83,7 +83,7 @@ class Skills:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    auto_commit: bool = _key(True, "commit what a turn changed; without effect before undo exists")
+    auto_commit: bool = _key(True, "make each turn a commit of the home's git (docs/history.md)")
 
 
 @dataclass(frozen=True, slots=True)

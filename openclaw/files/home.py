@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.files.history import first_commit
-from openclaw.files.text import unwritable
+from openclaw.files.git import first_commit
+from openclaw.files.text import unwritable, write_if_same
 from openclaw.shapes import ToolProblem
 
 CLOSED = frozenset({".openclaw", ".git"})
@@ -183,13 +183,7 @@ def _make(folder: Path) -> bool:
 
 
 def _put(path: Path, data: bytes) -> bool:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("xb") as file:
-            file.write(data)
-    except FileExistsError:
-        return False
-    return True
+    return not os.path.lexists(path) and write_if_same(path, None, data)
 
 
 def _checked(folder: Path) -> Home:

@@ -180,7 +180,7 @@ class Scan:
     def _talks(self, prefix: str) -> Iterator[Found]:
         for entry in self._entries(os.path.join(self._root, *prefix.split("/")[:-1]), prefix):
             plain = entry.is_file(follow_symlinks=False) and entry.name[0] != "."
-            if plain and entry.name.endswith(".json"):
+            if plain and entry.name.endswith(".json") and "." not in entry.name[:-5]:
                 yield from self._found(prefix + entry.name, entry)
 
     def _named(self, entry: str) -> Iterator[Found]:

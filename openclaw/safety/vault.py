@@ -234,7 +234,7 @@ class Vault:
             if stamp is None:  # somebody deleted it: what this process knows stays masked
                 self._stamp = None
                 return
-            kept = _read(self.path.read_text("utf-8"))
+            kept = entries_in(self.path.read_text("utf-8"))
         except OSError as error:
             raise OpenclawError(
                 f"cannot read {self.path}: {error.strerror}", "give this user access to it"
@@ -268,13 +268,17 @@ class Vault:
         )
 
 
-def _read(text: str) -> Mapping[str, Any]:
+def entries_in(text: str) -> Mapping[str, Any]:
     """The entries by name. ValueError for a file that is not ours; Damaged for a newer one."""
     shape = json.loads(text)
+    version = shape.get("version") if isinstance(shape, dict) else None
+    if isinstance(version, int | float) and version > VERSION:
+        raise Damaged(
+            f"the secrets file has version {version}, this openclaw knows {VERSION}",
+            "install a newer openclaw",
+        )
     if not isinstance(shape, dict) or not isinstance(shape.get("secrets"), dict):
         raise ValueError("not a file of secrets")
-    if shape.get("version") != VERSION:
-        raise Damaged("the secrets file is of a newer openclaw", "update openclaw")
     entries: dict[str, Any] = shape["secrets"]
     for entry in entries.values():
         if not isinstance(entry, dict) or not isinstance(entry.get("value"), str):

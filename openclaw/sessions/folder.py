@@ -13,6 +13,7 @@ from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.files.home import name_trouble
+from openclaw.files.markers import SIGN, conflicts
 from openclaw.files.text import BOM, md5, write_text
 from openclaw.sessions.archive import FOLDER, Archive, copy, is_missing
 from openclaw.sessions.notes import notes_path
@@ -24,6 +25,7 @@ from openclaw.sessions.session import (
     Session,
     TooNew,
     from_json,
+    is_version_1,
     to_json,
     unlist,
     without,
@@ -121,6 +123,9 @@ class SessionFolder:
                 f"{path} cannot be read: {error.strerror}", "give this user access to it"
             ) from error
         except ValueError as error:
+            if SIGN in data and conflicts(data.decode("utf-8", "replace")):
+                what = f"session {path.stem} holds both sides of a merge"
+                raise Damaged(what, "join them: openclaw doctor --fix") from error
             raise self._moved_aside(path, error) from error
         written = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
         session.updated_at = session.updated_at or written.isoformat(timespec="milliseconds")
@@ -143,10 +148,17 @@ class SessionFolder:
         likewise = " and ".join(new.relative_to(self.folder).as_posix() for _, new in others)
         return Damaged(
             f"{what}; its file was moved aside",
-            f"mend {aside} and name it {path.name} again"
-            + (f" (likewise {likewise})" if likewise else "")
-            + ", or go on without it",
+            "put back what can be read: openclaw doctor --fix"
+            f" (or mend {aside} and name it {path.name} again"
+            + (f", likewise {likewise})" if likewise else ")"),
         )
+
+    def files_of(self, session_id: str) -> list[Path]:
+        """The files that a session is made of, and those of them that are not there yet."""
+        archive, notes, path = self._places(session_id)
+        with contextlib.suppress(OSError):
+            return [path, notes, *sorted(p for p in archive.iterdir() if p.suffix == ".json")]
+        return [path, notes]
 
     def _places(self, session_id: str) -> tuple[Path, ...]:
         """Where the archive, the notes and the file of a session are."""
@@ -188,6 +200,22 @@ class SessionFolder:
         archive = f", with {messages} archived messages" if messages else ""
         return f"session {session.id} was deleted or moved by another program{archive}"
 
+    def _keep_original(self, path: Path) -> None:
+        """Keep a file of version 1 beside the session that takes its place, once."""
+        try:
+            with path.open("rb") as file:
+                if not is_version_1(file.read(64)):
+                    return
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        kept = self._original(path.stem)
+        if not os.path.lexists(kept):
+            copy(path, kept)
+
+    def _original(self, session_id: str) -> Path:
+        """Where the file of version 1 is kept that a session was made of."""
+        return self.folder / f"{session_id}.v1.json"
+
     def _write(self, session: Session) -> None:
         path = self._path(session.id)
         stranger, lost = self._is_strange(session), ""
@@ -196,6 +224,8 @@ class SessionFolder:
             session.id = self.new(None).id
             lost = in_words(self._carry(path.stem, session))
             copy(self._notes(path.stem), self._notes(session.id))
+        else:
+            self._keep_original(path)
         text = to_json(session)
         write_text(self._path(session.id), text)
         session.stamp = md5(self._path(session.id))

@@ -16,7 +16,9 @@ INTERRUPTED = "(interrupted)"
 TITLE_LENGTH = 60
 KNOWN = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint")
 HEAD = ("id", "title", "created_at", "updated_at", "model", "compressed_context")
-ARCHIVED, SHORTENED, NOTED = "archived", "shortened", "noted"
+ARCHIVED, SHORTENED, NOTED, FOREIGN = "archived", "shortened", "noted", "foreign"
+"""Keys of the file. The last holds who else wrote in it, with the index of the newest message of
+the user that it came with."""
 OF_THE_REQUEST = ("head", "history_from")
 """Keys that say what the last request was made of; a compaction begins the request anew."""
 PART_FILE = re.compile(r"[0-9]{4,9}\.json")
@@ -112,11 +114,10 @@ def from_json(text: str, session_id: str) -> Session:
         raise NotASession("nested too deeply") from error
     if isinstance(data, list):
         return _from_version_1(data, session_id)
+    if isinstance(data, dict) and is_newer(data.get("version")):
+        raise TooNew(f"it has version {data['version']}, this openclaw knows {VERSION}")
     if not isinstance(data, dict) or not isinstance(data.get("messages"), list):
         raise NotASession("no list of messages")
-    version = data.get("version", VERSION)
-    if isinstance(version, int) and version > VERSION:
-        raise TooNew(f"it has version {version}, this openclaw knows {VERSION}")
     session = Session(session_id, messages=[_entry_in(item) for item in data["messages"]])
     for name in HEAD[1:]:
         value = data.get(name) or ""
@@ -126,6 +127,22 @@ def from_json(text: str, session_id: str) -> Session:
     known = {"version", "messages", *HEAD}
     session.extra = {key: value for key, value in data.items() if key not in known}
     return session
+
+
+def is_newer(version: Any) -> bool:
+    """Whether a file says that it is of a later version, as a number or as its text; one that says
+    nothing of the kind is read as it stands."""
+    if isinstance(version, bool) or not isinstance(version, int | float | str):
+        return False
+    try:
+        return float(version) > VERSION
+    except ValueError:
+        return False
+
+
+def is_version_1(data: bytes) -> bool:
+    """Whether a session's file is a bare array of messages."""
+    return data[:64].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
 
 
 def without(extra: Mapping[str, Any], *names: str) -> dict[str, Any]:

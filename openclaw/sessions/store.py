@@ -228,6 +228,7 @@ class SessionStore(SessionFolder):
             for state in self._states(session_id):
                 remove(state)
             remove(self._notes(session_id))
+            remove(self._original(session_id))
             remove(self._path(session_id))
         self.problems += [left] if left else []
         return session_id

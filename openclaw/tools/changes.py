@@ -16,10 +16,12 @@ from openclaw.tools.paths import MAX_FILES, SKIPPED
 from openclaw.tools.sandbox import FIXED_FILES
 
 UNSEEN = frozenset({".openclaw", ".git", *SKIPPED})
-MOST_TEXTS = 2_000
-LARGEST_TEXT = 200_000
-MOST_CHARS = 20_000_000
+MOST_KEPT = 20_000
+LARGEST = 5_000_000
+MOST_BYTES = 100_000_000
 MOST_CHANGES = 200
+UNKNOWN = b"\0"
+"""Stands for a content that was not kept."""
 TICK_NS = 20_000_000
 """How much a file system's clock may lag behind."""
 
@@ -29,20 +31,22 @@ Stamp = tuple[int, int, int, int]
 
 @dataclass(slots=True)
 class Look:
-    """The files of a home at one moment, by home-relative path. `texts` are those of them that are
-    small enough to be kept; hidden files have a stamp but no text. `unsafe` are files that act as
-    their owner; `whole` says that there are not more files than are looked at."""
+    """The files of a home at one moment, by home-relative path. `contents` are those of them that
+    are small enough to be kept; hidden files have a stamp but no content. `unsafe` are files that
+    act as their owner, `programs` those that can be run; `whole` says that there are not more files
+    than are looked at."""
 
     stamps: dict[str, Stamp] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    contents: dict[str, bytes] = field(default_factory=dict)
     unsafe: list[Path] = field(default_factory=list)
+    programs: set[str] = field(default_factory=set)
     whole: bool = True
     root: Path = Path()
     at_ns: int = field(default_factory=time.time_ns)
 
 
-def look(home: Home, earlier: Look | None = None, *, texts: bool = True) -> Look:
-    """The home now; texts that an earlier look had are not read again."""
+def look(home: Home, earlier: Look | None = None, *, contents: bool = True) -> Look:
+    """The home now; contents that an earlier look had are not read again."""
     root = Path(os.path.realpath(home.root))
     found = Look(root=root)
     for path, status in _files(root):
@@ -55,19 +59,28 @@ def look(home: Home, earlier: Look | None = None, *, texts: bool = True) -> Look
         found.stamps[name] = (
             status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino,
         )  # fmt: skip
+        if status.st_mode & 0o100:
+            found.programs.add(name)
         if status.st_mode & (stat.S_ISUID | stat.S_ISGID):
             found.unsafe.append(path)
-    if texts:
-        _add_texts(root, found, earlier)
+    if contents:
+        _add_contents(root, found, earlier)
     return found
 
 
-def changed(before: Look, after: Look) -> dict[str, str | None]:
-    """The visible files that differ, with the text they had: None for a new one, "" where it is
-    not known (large, not text, too many files)."""
+def as_text(content: bytes | None) -> str | None:
+    """A content as the receipt compares it: "" where it is not known or no text."""
+    if content is None:
+        return None
+    return "" if b"\0" in content[:8192] else decode(content)
+
+
+def changed(before: Look, after: Look) -> dict[str, bytes | None]:
+    """The visible files that differ, with what they held: None for a new one, UNKNOWN where that
+    was not kept (large, too many files)."""
     names = (*before.stamps, *(name for name in after.stamps if name not in before.stamps))
     return {
-        name: before.texts.get(name, "") if name in before.stamps else None
+        name: before.contents.get(name, UNKNOWN) if name in before.stamps else None
         for name in names
         if before.stamps.get(name) != after.stamps.get(name)
         and not _hidden(name)
@@ -102,22 +115,20 @@ def _disarm_open(path: Path, mode: int) -> None:
         os.close(number)
 
 
-def _add_texts(root: Path, found: Look, earlier: Look | None) -> None:
+def _add_contents(root: Path, found: Look, earlier: Look | None) -> None:
     names = [name for name in found.stamps if not _hidden(name)]
-    if len(names) > MOST_TEXTS:
+    if len(names) > MOST_KEPT:
         return
-    room = MOST_CHARS
+    room = MOST_BYTES
     for name in names:
         size = found.stamps[name][2]
-        if size > LARGEST_TEXT or size > room:
+        if size > LARGEST or size > room:
             continue
-        if earlier and earlier.stamps.get(name) == found.stamps[name] and name in earlier.texts:
-            found.texts[name] = earlier.texts[name]
+        if earlier and earlier.stamps.get(name) == found.stamps[name] and name in earlier.contents:
+            found.contents[name] = earlier.contents[name]
         else:
             with contextlib.suppress(OSError):
-                data = (root / name).read_bytes()
-                if b"\0" not in data[:8192]:
-                    found.texts[name] = decode(data)
+                found.contents[name] = (root / name).read_bytes()
         room -= size
 
 

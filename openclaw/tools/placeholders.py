@@ -4,8 +4,10 @@ in the sandbox: only what exists can be fixed."""
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator, Sequence
+from io import RawIOBase
 from pathlib import Path
 
 LOCK = ".openclaw/locks/sandbox.lock"
@@ -27,17 +29,32 @@ def standing(root: Path, folders: Sequence[str], files: Sequence[str]) -> Iterat
     with path.open("a+b", buffering=0) as lock:
         _share(lock.fileno())
         try:
-            made = [name for name in folders if _made_folder(root / name)]
-            made += [name for name in files if _made_file(root / name)]
-            lock.write("".join(f"{name}\n" for name in made).encode())
+            missing = [name for name in (*folders, *files) if not os.path.lexists(root / name)]
+            lock.write("".join(f"{name}\n" for name in missing).encode())  # before it is killed
+            for name in missing:
+                (_make_folder if name in folders else _make_file)(root / name)
             yield
         finally:
             if _alone(lock.fileno()):
-                lock.seek(0)
-                for name in reversed(lock.read().decode("utf-8", "replace").split("\n")):
-                    if name in folders or name in files:
-                        _remove(root / name)
-                lock.truncate(0)
+                _take_away(lock, root, (*folders, *files))
+
+
+def tidy(root: Path, names: Sequence[str]) -> None:
+    """Take away what of these files and folders a killed command has left, unless one runs."""
+    path = root / LOCK
+    with contextlib.suppress(OSError):
+        if path.stat().st_size:
+            with path.open("r+b", buffering=0) as lock:
+                if _alone(lock.fileno()):
+                    _take_away(lock, root, names)
+
+
+def _take_away(lock: RawIOBase, root: Path, names: Sequence[str]) -> None:
+    lock.seek(0)
+    for name in reversed((lock.read() or b"").decode("utf-8", "replace").split("\n")):
+        if name in names:
+            _remove(root / name)
+    lock.truncate(0)
 
 
 def _share(number: int) -> None:
@@ -63,18 +80,14 @@ def _alone(number: int) -> bool:
     return False
 
 
-def _made_folder(path: Path) -> bool:
+def _make_folder(path: Path) -> None:
     with contextlib.suppress(OSError):
         path.mkdir()
-        return True
-    return False
 
 
-def _made_file(path: Path) -> bool:
+def _make_file(path: Path) -> None:
     with contextlib.suppress(OSError):
         path.open("xb").close()
-        return True
-    return False
 
 
 def _remove(path: Path) -> None:

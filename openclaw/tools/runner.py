@@ -15,7 +15,15 @@ from openclaw.safety.learned import Learned
 from openclaw.shapes import Ledger, ToolProblem
 from openclaw.tools import sandbox
 from openclaw.tools.cgroup import group, joined
-from openclaw.tools.changes import MOST_CHANGES, Look, changed, disarm, look
+from openclaw.tools.changes import (
+    MOST_CHANGES,
+    UNKNOWN,
+    Look,
+    as_text,
+    changed,
+    disarm,
+    look,
+)
 from openclaw.tools.credentials import credentials
 from openclaw.tools.environment import environment
 from openclaw.tools.limits import Limits, Watch, limited
@@ -63,7 +71,7 @@ class Runner:
     def run(self, order: Order) -> str:
         """Run it and tell how it ended. Raises ToolProblem when it cannot be started."""
         confined = self.unconfined() is None
-        before = look(self.home, self._last, texts=not order.reads)
+        before = look(self.home, self._last, contents=not order.reads)
         room = sandbox.Room(
             self.home,
             read_only=order.reads,
@@ -132,10 +140,15 @@ class Runner:
         after = look(self.home, before)
         disarm(after)
         self._last = after
-        names = changed(before, after)
-        for name, text in list(names.items())[:MOST_CHANGES]:
-            self.ledger.before.setdefault(name, text)
-        return list(names)
+        found = changed(before, after)
+        for name, content in list(found.items())[:MOST_CHANGES]:
+            self.ledger.before.setdefault(name, as_text(content))
+        for name in found:  # what the model has read of it is out of date
+            self.ledger.read.pop(name, None)
+        known = {name: content for name, content in found.items() if content is not UNKNOWN}
+        others = [name for name in found if name not in known]
+        self.ledger.altered(known, others, before.programs)
+        return list(found)
 
 
 def told(finished: Finished, home: Home, offline: bool, names: Sequence[str]) -> str:

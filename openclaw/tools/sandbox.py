@@ -18,11 +18,12 @@ from pathlib import Path
 
 from openclaw.files.home import Home
 from openclaw.tools.paths import SPILL, program_folders
-from openclaw.tools.placeholders import standing
+from openclaw.tools.placeholders import standing, tidy
 
 PROBE_SECONDS = 10.0
 TMP_BYTES = 512 << 20
 FIXED_FOLDERS = (".git", "skills", "sessions")
+_FOLDERS = ("workspace", "memory", *FIXED_FOLDERS)
 FIXED_FILES = (
     "openclaw.yaml",
     "workspace/SOUL.md",
@@ -89,8 +90,13 @@ def placeholders(room: Room) -> Iterator[None]:
         yield
     else:
         root = Path(os.path.realpath(room.home.root))
-        with standing(root, ("workspace", "memory", *FIXED_FOLDERS), FIXED_FILES):
+        with standing(root, _FOLDERS, FIXED_FILES):
             yield
+
+
+def tidy_up(home: Home) -> None:
+    """Take away the placeholders that a killed command has left."""
+    tidy(Path(os.path.realpath(home.root)), (*_FOLDERS, *FIXED_FILES))
 
 
 # -------- the parts of a command line; what comes later lies over what came before

@@ -1,0 +1,144 @@
+"""One look at the files of a home, which all checks share."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from openclaw.files.home import MARKS, Home
+
+TEXTS = (".md", ".json", ".yaml", ".yml")
+LARGEST = 5_000_000
+"""Bytes of the largest file whose text is looked at."""
+MOST_FILES = 50_000
+PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", ".venv", ".git"})
+PLACES = (*MARKS, ".agents", ".gitignore", ".gitattributes")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file or folder of the home: its path relative to it, with slashes, and its status."""
+
+    path: str
+    status: os.stat_result
+    is_folder: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        return not self.is_folder and self.path.lower().endswith(TEXTS)
+
+
+@dataclass(slots=True)
+class View:
+    """The files of the places that make a home, without repositories of the user's in them, links
+    and what programs install. `now` is in seconds since the epoch; `deep` allows for checks that
+    take their time; `is_whole` is False when there were more than can be looked at."""
+
+    home: Home
+    deep: bool = False
+    now: float = field(default_factory=time.time)
+    is_whole: bool = True
+    _seen: list[Seen] | None = None
+    _texts: list[tuple[Seen, bytes]] | None = None
+
+    def forget(self) -> None:
+        """Look anew: something was repaired."""
+        self._seen = self._texts = None
+
+    @property
+    def seen(self) -> list[Seen]:
+        if self._seen is None:
+            self._seen = []
+            for seen in self._walk():
+                self._seen.append(seen)
+                if len(self._seen) >= MOST_FILES:
+                    self.is_whole = False
+                    break
+        return self._seen
+
+    def texts(self) -> list[tuple[Seen, bytes]]:
+        """The Markdown, JSON and YAML files that can be read, with their bytes."""
+        if self._texts is None:
+            self._texts = []
+            for seen in self.seen:
+                if seen.is_text and seen.status.st_size <= LARGEST:
+                    data = bytes_of(self.path(seen))
+                    if data is not None:
+                        self._texts.append((seen, data))
+        return self._texts
+
+    def path(self, seen: Seen) -> Path:
+        return self.home.root / seen.path
+
+    def _walk(self) -> Iterator[Seen]:
+        for name in PLACES:
+            path = self.home.root / name
+            if path.is_dir():
+                yield from self._folder(str(path), name)
+            elif path.is_file():
+                with suppress(OSError):
+                    yield Seen(name, path.stat())
+        yield from self._loose()
+
+    def _loose(self) -> Iterator[Seen]:
+        """What a killed process may have left beside the settings and in the private folder."""
+        for folder in (self.home.root, self.home.private):
+            for entry in _entries(str(folder)):
+                if not entry.name.endswith(".tmp"):
+                    continue
+                with suppress(OSError):
+                    if entry.is_file(follow_symlinks=False):
+                        yield Seen(self.home.relative(Path(entry.path)), entry.stat())
+        for name in ("history", "index", "cache", "logs"):
+            if (self.home.private / name).is_dir():
+                for seen in self._folder(str(self.home.private / name), f".openclaw/{name}"):
+                    if seen.path.endswith(".tmp"):
+                        yield seen
+
+    def _folder(self, folder: str, prefix: str) -> Iterator[Seen]:
+        try:
+            yield Seen(prefix, Path(folder).stat(), is_folder=True)
+        except OSError:
+            return
+        for entry in _entries(folder):
+            path = f"{prefix}/{entry.name}"
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in PASSED_OVER and not _is_repository(entry.path):
+                        yield from self._folder(entry.path, path)
+                elif entry.is_file(follow_symlinks=False):
+                    yield Seen(path, entry.stat(follow_symlinks=False))
+            except OSError:
+                continue
+
+
+def bytes_of(path: Path) -> bytes | None:
+    """What a file holds, None when it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def written(path: Path, now: float) -> float:
+    """When a file was written; `now` for one that went away meanwhile."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return now
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _is_repository(folder: str) -> bool:
+    return os.path.lexists(f"{folder}/.git")

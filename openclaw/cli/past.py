@@ -1,0 +1,108 @@
+"""`openclaw diff`, `show` and `blame`: what a turn changed, and who wrote a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclaw.cli.common import current_home, print_json, warn
+
+if TYPE_CHECKING:
+    from openclaw.app import App
+
+Ref = Annotated[
+    str,
+    typer.Argument(
+        metavar="TURN",
+        show_default=False,
+        help="Its id or the beginning of it, a commit, or SESSION:N; the newest without it.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+
+
+def diff(
+    ctx: typer.Context,
+    turn: Ref = "",
+    whole: Annotated[
+        bool, typer.Option("--all", help="Show the files of the conversation too, line by line.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a turn changed, as git does."""
+    from openclaw.cli.past_lines import diff_lines, of_turn, turn_json
+
+    with closing(open_app(ctx)) as app:
+        found = app.history.find(turn)
+        files = of_turn(app.history, found)
+        if as_json:
+            print_json(turn_json(found, files, diff=True))
+        elif files:
+            put(diff_lines(files, whole=whole))
+        else:
+            warn([f"{found.id or found.commit[:8]} changed no files"])
+
+
+def show(ctx: typer.Context, turn: Ref = "", as_json: AsJson = False) -> None:
+    """Show all of a turn: what was said, what tools did, and the diff."""
+    from dataclasses import asdict
+
+    from openclaw.cli.past_lines import of_turn, show_lines, turn_json
+    from openclaw.cli.said import said
+
+    with closing(open_app(ctx)) as app:
+        found = app.history.find(turn)
+        if not as_json:
+            put(show_lines(app, found))
+            return
+        spoken = said(found, app.history, app.sessions)
+        print_json(turn_json(found, of_turn(app.history, found), diff=True) | asdict(spoken))
+
+
+def blame(
+    ctx: typer.Context,
+    where: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file; FILE:12 or FILE:5-9 for some lines.")
+    ],
+    whole: Annotated[
+        bool, typer.Option("--open", help="Show the turn that wrote the line, as show does.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show which turn wrote each line, from which prompt, in which conversation."""
+    from openclaw.cli.blame_lines import blame_json, blame_lines, blamed, opened
+
+    with closing(open_app(ctx)) as app:
+        path, lines = blamed(app, where)
+        if as_json:
+            print_json(blame_json(app, path, lines))
+        elif whole:
+            put(opened(app, lines))
+        else:
+            put(blame_lines(app, path, lines))
+
+
+def open_app(ctx: typer.Context) -> App:
+    """The home with its history; no model is opened."""
+    from openclaw.app import App
+    from openclaw.config import load_settings
+
+    home = current_home(ctx)
+    return App.open(home, load_settings(home))
+
+
+def put(lines: Iterable[str]) -> None:
+    """Lines on stdout, fit for what it is."""
+    from openclaw.cli.past_lines import fit
+
+    raw = None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
+    sys.stdout.flush()
+    for line in fit(lines):
+        if raw:  # a diff may hold bytes that are no UTF-8
+            raw.write(line.encode("utf-8", "surrogateescape") + b"\n")
+        else:
+            sys.stdout.write(f"{line}\n")

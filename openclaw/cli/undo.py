@@ -1,0 +1,161 @@
+"""`openclaw undo` and `openclaw redo`: take back what turns did, and put it back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import print_json, warn
+from openclaw.cli.visible import harmless, one_line
+from openclaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from openclaw.agent.receipt import FileChange
+    from openclaw.app import App
+    from openclaw.app.past import TakenBack
+    from openclaw.history.turn import Scope
+
+Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many.")]
+Session = Annotated[str, typer.Option("--session", metavar="ID", help="Of this conversation only.")]
+Keep = Annotated[
+    bool, typer.Option("--keep", help="Leave lines as they are that were changed since.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+CONFLICT = 1
+
+
+def undo(
+    ctx: typer.Context,
+    count: Count = 1,
+    files: Annotated[
+        bool, typer.Option("--files", help="Only files; the conversation stays.")
+    ] = False,
+    talk: Annotated[
+        bool, typer.Option("--talk", help="Only the conversation; files stay.")
+    ] = False,
+    session: Session = "",
+    keep: Keep = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take back the newest turns: their files and what was said in them.
+
+    What others have changed since stays. Where they have changed the same lines nothing is taken
+    back, and the lines are shown.
+    """
+    from openclaw.cli.past import open_app
+
+    with closing(open_app(ctx)) as app:
+        warn(app.recover())
+        taken = app.undo(count, scope_of(files=files, talk=talk), session_of(app, session), keep)
+    _tell(taken, "undo", as_json=as_json)
+
+
+def redo(
+    ctx: typer.Context,
+    count: Count = 1,
+    session: Session = "",
+    keep: Keep = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put back what the newest undo took back."""
+    from openclaw.cli.past import open_app
+
+    with closing(open_app(ctx)) as app:
+        warn(app.recover())
+        taken = app.redo(count, session_of(app, session), keep)
+    _tell(taken, "redo", as_json=as_json)
+
+
+def scope_of(*, files: bool, talk: bool) -> Scope:
+    """What of a turn is taken back. UsageError for both, which would be all of it."""
+    if files and talk:
+        raise UsageError("--files and --talk exclude each other", "leave both out for all of it")
+    return "files" if files else "talk" if talk else "all"
+
+
+def taken_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str]:
+    """What an undo or redo did, for people; of conflicts see `conflict_lines`. `again` is how it is
+    taken back in its turn."""
+    for turn in taken.of:
+        at = turn.at[:16].replace("T", " ")
+        yield f"{turn.id}  {at}  {one_line(turn.subject, 60)}"
+    yield from (f"  {_change(each)}" for each in taken.files)
+    if taken.messages:
+        yield f"  {taken.messages} message{'' if taken.messages == 1 else 's'} of the conversation"
+    yield from (f"  {one_line(path)}: later changes of others are kept" for path in taken.merged)
+    for path in taken.missing:
+        yield f"  {one_line(path)}: left as it is, its earlier content was not kept"
+    if taken.turn is None:
+        yield "nothing was changed"
+    elif verb == "undo":
+        yield f"taken back; {again or 'openclaw redo'} puts it back"
+    else:
+        yield f"put back; {again or 'openclaw undo'} takes it back"
+    if taken.notice:
+        yield one_line(taken.notice)
+
+
+def conflict_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str]:
+    """The lines that others changed since, and what became of the rest."""
+    for conflict in taken.conflicts:
+        yield f"{one_line(conflict.path)}: the same lines were changed since"
+        yield from (f"  {line}" for line in harmless(conflict.text).splitlines())
+    again = again or f"openclaw {verb} --keep"
+    done, rest = ("taken back", "takes back") if verb == "undo" else ("put back", "puts back")
+    if taken.turn is None:
+        yield f"nothing was {done}; {again} {rest} the rest and leaves these lines"
+    else:
+        yield "these lines stay as they are"
+
+
+def taken_json(taken: TakenBack) -> dict[str, Any]:
+    """An undo or redo as JSON."""
+    from openclaw.cli.past_lines import turn_json
+
+    entries = {"turn": taken.turn and taken.turn.id, "of": [turn_json(t, ()) for t in taken.of]}
+    rest = asdict(taken)
+    return entries | {name: rest[name] for name in rest if name not in entries}
+
+
+def refused(taken: TakenBack) -> bool:
+    """Whether nothing was done because of conflicts."""
+    return bool(taken.conflicts) and taken.turn is None
+
+
+def _tell(taken: TakenBack, verb: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(taken_json(taken))
+    elif not refused(taken):
+        _print(taken_lines(taken, verb))
+    if taken.conflicts and not as_json:
+        warn(conflict_lines(taken, verb))
+    if refused(taken):
+        raise typer.Exit(CONFLICT)
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+
+
+def _change(change: FileChange) -> str:
+    return f"{one_line(change.path)} {change.action} (+{change.added} -{change.removed})"
+
+
+def session_of(app: App, ref: str) -> str:
+    """The id of a conversation that was named; one that is gone is named by its whole id."""
+    if not ref:
+        return ""
+    try:
+        if ref == "latest":
+            return app.sessions.load(ref).id
+        return app.sessions.find(ref)
+    except UsageError:
+        if any(turn.session == ref for turn in app.history.turns()):
+            return ref
+        raise

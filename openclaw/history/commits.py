@@ -1,0 +1,397 @@
+"""Makes commits of records: of what a turn changed and nothing else, without a working tree.
+
+The trees are made by `git fast-import` from the commit that HEAD is at and the files that are
+written over, so neither the user's index nor his files take part. Where the user has staged nothing
+of a file, its entry in the index is then moved forward, so that git does not show the turn as
+staged the other way round.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from openclaw.files.git import Git, GitError
+from openclaw.files.merge import Merged, merge_bytes
+from openclaw.files.plain import NotPlain, look
+from openclaw.history.record import LARGEST, Record, content
+from openclaw.history.turn import EXECUTABLE, FILE, PROGRAM, Step, Turn
+
+AUTHOR = "openclaw <openclaw@localhost>"
+YOU = "you <you@localhost>"
+TRAILER = "Openclaw"
+ARGUMENTS = 20_000
+"""Characters of paths that one command line gets."""
+ZEROS = "0" * 40
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A file in a tree or in the index: mode and object id, both "" where there is none."""
+
+    mode: str = ""
+    oid: str = ""
+
+
+NO_BLOB = Blob()
+
+
+@dataclass(slots=True)
+class Standing:
+    """What the repository has of some files: HEAD's commit ("" before the first), HEAD's blobs and
+    the index's; `ignored` are those that git is told not to hold."""
+
+    head: str
+    blobs: dict[str, Blob] = field(default_factory=dict)
+    index: dict[str, Blob] = field(default_factory=dict)
+    ignored: frozenset[str] = frozenset()
+
+
+class Commits:
+    """Commits records to the repository of a home. `others` are the paths that other records have
+    written which are not committed yet."""
+
+    def __init__(self, root: Path, place: Path, others: frozenset[str] = frozenset()) -> None:
+        self.root, self.place, self.others = root, place, others
+        self.git = Git(root)
+        self._began = ""
+        self._oids: dict[tuple[str, str], str] = {}
+
+    def commit(self, record: Record) -> tuple[str, frozenset[str]]:
+        """Commit what a record holds; the new commit, "" when there was nothing, and the paths that
+        git does not hold. GitError when it cannot be done; it can be tried again then."""
+        self._began = record.head
+        paths = list(dict.fromkeys(step.path for step in record.turn.steps))
+        beyond = frozenset(path for path in paths if self._is_beyond(path))
+        standing = self._standing([path for path in paths if path not in beyond])
+        beyond |= standing.ignored
+        beyond |= {step.path for step in record.turn.steps if self._is_lost(step)}
+        if there := self._is_there(record, standing.head):
+            return there, beyond
+        outside: dict[str, Blob] = {}
+        final: dict[str, Blob] = {}
+        steps = record.turn.steps
+        mine = [path for path in paths if path not in beyond]
+        self._hash({step.path: step.after for step in steps if step.path in mine})
+        for path in mine:
+            states = [(step.before, step.after) for step in steps if step.path == path]
+            self._follow(path, states, standing, outside, final)
+        entries = outside | {p: b for p, b in final.items() if b != self._was(p, standing, outside)}
+        if not entries and record.turn.kind == "turn":
+            return "", beyond
+        self._move_index(standing, outside, final)
+        return self._import(record.turn, standing, outside, final), beyond
+
+    def _is_there(self, record: Record, head: str) -> str:
+        """The commit that holds the record already: we may have died before it was dropped, or it
+        came out of a backup together with its commit."""
+        if not head or head == record.head:
+            return ""
+        since = (f"{record.head}..{head}",) if record.head else ("-n", "1000", head)
+        grep = f"--grep=^{TRAILER}-Id: {record.turn.id}$"
+        return self.git.says("log", "-1", "--format=%H", grep, *since, "--")
+
+    def _is_lost(self, step: Step) -> bool:
+        """Whether a content was not kept, or is damaged by a power cut."""
+        names = (step.before, step.after)
+        return any(name and content(self.place, name) is None for name in names)
+
+    def _was(self, path: str, standing: Standing, outside: Mapping[str, Blob]) -> Blob:
+        return outside.get(path, standing.blobs.get(path, NO_BLOB))
+
+    # -------- what becomes of one file
+
+    def _follow(
+        self,
+        path: str,
+        steps: Sequence[tuple[str | None, str | None]],
+        standing: Standing,
+        outside: dict[str, Blob],
+        final: dict[str, Blob],
+    ) -> None:
+        """What the turn made of a file, upon what HEAD holds; what others had made of it before is
+        put into `outside`, unless it is a part of another turn."""
+        head = standing.blobs.get(path, NO_BLOB)
+        state, mine = head, False
+        for before, after in steps:
+            became = self._blob(path, after, head)
+            was = self._blob(path, before, head)
+            if was.oid != state.oid:
+                theirs = path in self.others or self._has_moved(path)
+                replayed = self._replayed(path, was, state, became) if theirs else None
+                if replayed is not None:
+                    state, mine = replayed, True
+                    continue
+                # What was edited in the middle of the turn goes before it, if that can be told.
+                base = outside.get(path, head)
+                edited = self._merged(state, base, was) if mine else was
+                if edited is not None:
+                    outside[path] = edited
+            state, mine = became, True
+        final[path] = state
+
+    def _has_moved(self, path: str) -> bool:
+        """Whether a commit has changed the file since the turn began: what HEAD has is then newer
+        than what the turn found, not older."""
+        words = ("diff-tree", "-r", "--name-only", self._began, "HEAD", "--", path)
+        return bool(self._began and self.git.says(*words))
+
+    def _replayed(self, path: str, was: Blob, state: Blob, became: Blob) -> Blob | None:
+        """The change of a turn made to what another turn has committed meanwhile. Lines that both
+        put in at one place stand in the order in which the file has them."""
+        for first in (False, True):
+            found = self._merged(was, state, became, both=True, first=first)
+            if found is None or first or self._holds(path, found):
+                return found
+        return None
+
+    def _holds(self, path: str, blob: Blob) -> bool:
+        data = self._now(path)
+        return data is not None and oid_of(data, blob.oid) == blob.oid
+
+    def _now(self, path: str) -> bytes | None:
+        """What a plain file holds now, None for anything else."""
+        with suppress(NotPlain, OSError):
+            found = look(self.root, path, LARGEST)
+            return found.data if found else None
+        return None
+
+    def _merged(
+        self, base: Blob, ours: Blob, theirs: Blob, *, both: bool = False, first: bool = False
+    ) -> Blob | None:
+        """The change from `base` to `theirs` made to `ours`, None when it does not fit. With `both`
+        lines may be put in where ours put some in too: after them, or `first`."""
+        if not (base.oid and ours.oid and theirs.oid):
+            return None
+        texts = (self.git.run("cat-file", "blob", blob.oid) for blob in (base, ours, theirs))
+        try:
+            data, merged = merge_bytes(*texts, touching=True)
+        except ValueError:
+            return None
+        if merged.conflicts:
+            if not both or any(conflict.base for conflict in merged.conflicts):
+                return None
+            data = _united(merged, first=first)
+        oid = self.git.run("hash-object", "-w", "--no-filters", "--stdin", data=data)
+        return Blob(theirs.mode, oid.decode().strip())
+
+    def _blob(self, path: str, name: str | None, head: Blob) -> Blob:
+        """The blob that git makes of a content, by the rules that the user has set for the path."""
+        if name is None:
+            return NO_BLOB
+        mode = PROGRAM if name.endswith(EXECUTABLE) else FILE
+        if os.name == "nt" and head.mode:  # where files do not say
+            mode = head.mode
+        if (path, name) not in self._oids:
+            data = self._content(path, name)
+            if head.oid and oid_of(data, head.oid) == head.oid:
+                return Blob(mode, head.oid)
+            said = self.git.run("hash-object", "-w", "--stdin", f"--path={path}", data=data)
+            self._oids[path, name] = said.decode().strip()
+        return Blob(mode, self._oids[path, name])
+
+    def _hash(self, last: Mapping[str, str | None]) -> None:
+        """Have git take files as they are, all by one process, where they still hold what the turn
+        left in them. What a filter makes of a content is found out by `_blob`."""
+        still: dict[str, tuple[str, bytes]] = {}
+        for path, name in last.items():
+            if name and "\n" not in path and not path.startswith('"'):
+                data = self._content(path, name)
+                if self._now(path) == data:
+                    still[path] = (name, data)
+        listed = b"".join(os.fsencode(path) + b"\n" for path in still)
+        oids = self.git.run("hash-object", "-w", "--stdin-paths", data=listed).split()
+        for path, oid in zip(still, map(bytes.decode, oids), strict=True):
+            name, data = still[path]
+            if oid == oid_of(data, oid):
+                self._oids[path, name] = oid
+
+    def _content(self, path: str, name: str) -> bytes:
+        data = content(self.place, name)
+        if data is None:
+            raise GitError(f"what {path} held is not in {self.place}", "openclaw doctor --fix")
+        return data
+
+    # -------- what the repository has
+
+    def _is_beyond(self, path: str) -> bool:
+        """Whether a path leads through a link or into another repository."""
+        folder = self.root
+        for part in Path(path).parts[:-1]:
+            folder = folder / part
+            if folder.is_symlink() or (folder / ".git").exists():
+                return True
+        return (self.root / path).is_symlink()
+
+    def _standing(self, paths: Sequence[str]) -> Standing:
+        head = self.git.says("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        found = Standing(head)
+        for some in chunks(paths):
+            if head:
+                found.blobs |= dict(_tree(self.git.run("ls-tree", "-z", "HEAD", "--", *some)))
+            found.index |= dict(_index(self.git.run("ls-files", "-s", "-z", "--", *some)))
+        new = [path for path in paths if path not in found.blobs and path not in found.index]
+        if new:
+            found.ignored = frozenset(self._ignored(new))
+        return found
+
+    def _ignored(self, paths: Iterable[str]) -> list[str]:
+        # It takes no literal paths, but nothing that begins with a dot is a pattern.
+        data = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+        try:
+            said = self.git.run(
+                "check-ignore", "-z", "--stdin", data=data, GIT_LITERAL_PATHSPECS="0"
+            )
+        except GitError:  # it says so with its exit code when none is
+            return []
+        return [os.fsdecode(part).removeprefix("./") for part in said.split(b"\0") if part]
+
+    # -------- writing
+
+    def _move_index(
+        self, standing: Standing, outside: Mapping[str, Blob], final: Mapping[str, Blob]
+    ) -> None:
+        """Let the index have what HEAD will hold, for files of which nothing else is staged. Before
+        the commit: should we die in between, the user sees the turn as staged, not as undone."""
+        lines = []
+        for path, blob in final.items():
+            staged = standing.index.get(path, NO_BLOB)
+            if path not in standing.blobs and staged.oid == oid_of(b"", staged.oid or ZEROS):
+                staged = NO_BLOB  # what `git add --intent-to-add` leaves
+            known = {standing.blobs.get(path, NO_BLOB).oid, outside.get(path, blob).oid, blob.oid}
+            if staged.oid in known and staged != blob:
+                zeros = ZEROS if len(blob.oid or staged.oid) == 40 else "0" * 64
+                entry = f"{blob.mode or 0} {blob.oid or zeros}\t".encode()
+                lines.append(entry + os.fsencode(path) + b"\0")
+        lines.sort(key=lambda line: not line.startswith(b"0 "))  # a file may become a folder
+        if lines:
+            self.git.run("update-index", "--add", "-z", "--index-info", data=b"".join(lines))
+
+    def _import(
+        self, turn: Turn, standing: Standing, outside: Mapping[str, Blob], final: Mapping[str, Blob]
+    ) -> str:
+        """Write the commits and move HEAD, in one step, if it is still where it was."""
+        stream: list[bytes] = []
+        parent, mark = standing.head, 0
+        if outside:
+            mark += 1
+            edited = Turn(turn.id, "outside", turn.at, _edited(outside))
+            stream += _commit(edited, mark, parent, outside, self._you())
+            parent = f":{mark}"
+        changed = {
+            path: blob for path, blob in final.items() if blob != self._was(path, standing, outside)
+        }
+        if changed or not outside:
+            mark += 1
+            stream += _commit(turn, mark, parent, changed, AUTHOR)
+        stream.append(b"get-mark :%d\n" % mark)
+        said = self.git.run("fast-import", "--quiet", data=b"".join(stream))
+        return said.decode().strip()
+
+    def _you(self) -> str:
+        """The user as git knows him."""
+        name, mail = self.git.says("config", "user.name"), self.git.says("config", "user.email")
+        clean = [re.sub(r"[<>\n]", "", text) for text in (name, mail)]
+        return f"{clean[0]} <{clean[1]}>" if all(clean) else YOU
+
+
+def _united(merged: Merged, *, first: bool) -> bytes:
+    lines = list(merged.lines)
+    for conflict in reversed(merged.conflicts):
+        at = conflict.at + (0 if first else len(conflict.ours))
+        lines[at:at] = conflict.theirs
+    return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def oid_of(data: bytes, like: str) -> str:
+    """The id that git gives to these bytes as a blob, by the hash that `like` was made with."""
+    made = hashlib.sha1 if len(like) == 40 else hashlib.sha256
+    return made(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def chunks(paths: Iterable[str]) -> Iterable[list[str]]:
+    """Paths in lists that a command line can hold."""
+    some: list[str] = []
+    room = ARGUMENTS
+    for path in paths:
+        if some and room < len(path):
+            yield some
+            some, room = [], ARGUMENTS
+        some.append(path)
+        room -= len(path) + 1
+    if some:
+        yield some
+
+
+def _tree(listing: bytes) -> Iterable[tuple[str, Blob]]:
+    for entry in filter(None, listing.split(b"\0")):
+        head, _, path = entry.partition(b"\t")
+        mode, _, oid = head.decode().split(" ")
+        yield os.fsdecode(path), Blob(mode, oid)
+
+
+def _index(listing: bytes) -> Iterable[tuple[str, Blob]]:
+    for entry in filter(None, listing.split(b"\0")):
+        head, _, path = entry.partition(b"\t")
+        mode, oid, stage = head.decode().split(" ")
+        name = os.fsdecode(path)
+        if stage != "0":
+            raise GitError(f"{name} has a conflict that is not resolved", f"git add {name}")
+        yield name, Blob(mode, oid)
+
+
+def _edited(outside: Mapping[str, Blob]) -> str:
+    first, *more = outside
+    return f"Edited outside: {first}{f' and {len(more)} more' if more else ''}"
+
+
+def _commit(
+    turn: Turn, mark: int, parent: str, files: Mapping[str, Blob], who: str
+) -> Iterable[bytes]:
+    at = datetime.fromisoformat(turn.at) if turn.at else datetime.now().astimezone()
+    when, now = (f"{int(time.timestamp())} {time:%z}" for time in (at, datetime.now().astimezone()))
+    message = "\n".join([turn.subject or "(no words)", "", *trailers(turn)]).encode()
+    yield b"commit HEAD\nmark :%d\n" % mark
+    yield f"author {who} {when}\ncommitter {who} {now}\ndata {len(message)}\n".encode()
+    yield message + b"\n"
+    if parent:
+        yield f"from {parent}\n".encode()
+    for path, blob in sorted(files.items(), key=lambda item: bool(item[1].oid)):
+        name = _quoted(path)  # deletions first: a file may become a folder
+        yield (
+            b"M %s %s %s\n" % (blob.mode.encode(), blob.oid.encode(), name)
+            if blob.oid
+            else (b"D %s\n" % name)
+        )
+    yield b"\n"
+
+
+def _quoted(path: str) -> bytes:
+    """A path for fast-import, in C's quotes, which it may always have."""
+    data = os.fsencode(path)
+    for plain, escaped in ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n")):
+        data = data.replace(plain, escaped)
+    return b'"' + data + b'"'
+
+
+def trailers(turn: Turn) -> list[str]:
+    """What a commit's message says of a turn, by which it is found again."""
+    state = "interrupted" if turn.state == "interrupted" else turn.kind
+    found = {
+        "": state,
+        "-Id": turn.id,
+        "-Session": turn.session,
+        "-Turn": str(turn.number or ""),
+        "-Model": turn.model,
+        "-Tools": ", ".join(turn.tools),
+        "-Of": ", ".join(turn.of),
+        "-Scope": turn.scope if turn.of else "",
+        "-At": turn.at,
+    }
+    return [f"{TRAILER}{name}: {' '.join(text.split())}" for name, text in found.items() if text]

@@ -1,0 +1,127 @@
+"""Reads the turns of a home out of git's log."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from openclaw.files.git import Git, GitError, environ
+from openclaw.history.commits import TRAILER
+from openclaw.history.turn import GIT, Step, Turn
+
+FORMAT = "--format=%x02%H%x00%aI%x00%B%x03"
+LINE = re.compile(rf"(?m)^{TRAILER}(-[A-Z][a-z]+)?: (.*)$")
+CHUNK = 40
+
+
+def turns(root: Path, *, path: str = "", ours: bool = True) -> Iterator[Turn]:
+    """The turns in what HEAD is made of, newest first; with `path` the commits that changed this
+    file, and with `ours` false the user's own commits too: kind "outside", id ""."""
+    words = ["log", FORMAT]
+    words += [f"--grep=^{TRAILER}-Id: "] if ours else []
+    some: list[tuple[Turn, str]] = []
+    for head in _heads(root, [*words, *(["--", path] if path else [])]):
+        some.append(head)
+        if len(some) >= CHUNK:
+            yield from _with_steps(root, some)
+            some = []
+    yield from _with_steps(root, some)
+
+
+def _heads(root: Path, words: Sequence[str]) -> Iterator[tuple[Turn, str]]:
+    """Commits as git prints them, one by one, so that a long history is not read to its end."""
+    try:
+        process = subprocess.Popen(
+            Git(root).command(*words),
+            env=environ(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return
+    with process:
+        rest = b""
+        try:
+            while data := process.stdout.read(65_536) if process.stdout else b"":
+                *whole, rest = (rest + data).split(b"\x03")
+                yield from (_head(part) for part in whole)
+        finally:
+            process.kill()
+
+
+def _head(part: bytes) -> tuple[Turn, str]:
+    oid, at, message = (
+        part.lstrip(b"\n").removeprefix(b"\x02").decode("utf-8", "replace").split("\0", 2)
+    )
+    said = {name.removeprefix("-"): text for name, text in LINE.findall(message)}
+    subject = message.partition("\n")[0]
+    if not said.get("Id"):
+        return Turn("", "outside", at, subject, commit=oid), oid
+    kind = said.get("", "turn")
+    number = said.get("Turn", "")
+    return Turn(
+        id=said["Id"],
+        kind="turn" if kind == "interrupted" else kind,
+        at=said.get("At", at),
+        subject=subject,
+        session=said.get("Session", ""),
+        number=int(number) if number.isdigit() else 0,
+        model=said.get("Model", ""),
+        tools=_list(said.get("Tools", "")),
+        state="interrupted" if kind == "interrupted" else "done",
+        of=_list(said.get("Of", "")),
+        scope=said.get("Scope", "all"),
+        commit=oid,
+    ), oid
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(", ") if part)
+
+
+def _with_steps(root: Path, heads: Sequence[tuple[Turn, str]]) -> Iterator[Turn]:
+    if not heads:
+        return
+    data = b"".join(oid.encode() + b"\n" for _, oid in heads)
+    said = Git(root).run(
+        *("diff-tree", "--stdin", "--root", "-m", "--first-parent", "-r", "-z"),
+        *("--raw", "--no-renames", "--no-abbrev", "--format=%x02%H"),
+        data=data,
+    )
+    steps = dict(_steps(said))
+    for turn, oid in heads:
+        yield replace(turn, steps=tuple(steps.get(oid, ())))
+
+
+def _steps(said: bytes) -> Iterator[tuple[str, list[Step]]]:
+    for part in said.split(b"\x02")[1:]:
+        oid, _, rest = part.partition(b"\0")
+        fields = rest.split(b"\0")
+        found: list[Step] = []
+        for entry, name in zip(fields[::2], fields[1::2], strict=False):
+            old_mode, new_mode, old, new, _ = entry.lstrip(b"\n:").decode().split(" ")
+            path = os.fsdecode(name)
+            found.append(Step(path, _name(old_mode, old, path), _name(new_mode, new, path)))
+        yield oid.decode().strip(), found
+
+
+def _name(mode: str, oid: str, path: str) -> str | None:
+    """The name of a blob's content; None for no file. Links and other repositories have none that
+    could be put back."""
+    if not oid.strip("0"):
+        return None
+    return f"{GIT}{mode}:{oid}:{path}"
+
+
+def content(root: Path, name: str) -> bytes | None:
+    """What a blob is as a file of the working tree. GitError when it cannot be read."""
+    _, oid, path = name.removeprefix(GIT).split(":", 2)
+    try:
+        return Git(root).run("cat-file", "--filters", f"--path={path}", oid)
+    except GitError:
+        return None

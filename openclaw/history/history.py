@@ -1,0 +1,243 @@
+"""The history of a home: what its turns changed, in git's log or in .openclaw/history."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from heapq import merge
+from pathlib import Path
+
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.files import git
+from openclaw.files.git_locks import noted, take_away_left
+from openclaw.files.home import Home
+from openclaw.files.lock import locked
+from openclaw.history import record as kept
+from openclaw.history.journal import place_of
+from openclaw.history.record import READY, RUNNING, Record, marked, records
+from openclaw.history.turn import GIT, UNKNOWN, Scope, Turn, taken_back
+
+MOST_KEPT = 500
+"""Records that are kept where no git holds them."""
+LOCK_SECONDS = 5.0
+COMMITTING = "committing"
+"""The note that git is being asked to commit."""
+NEVER = "-"
+"""In place of the commit of a record that becomes none: there are no commits, or git is told to
+ignore all its files."""
+SHORTEST = 4
+
+
+class History:
+    """The turns of one home. With `auto_commit` they become commits where the home is a repository
+    of its own."""
+
+    def __init__(self, home: Home, *, auto_commit: bool = True) -> None:
+        self.home = home
+        self.root = Path(os.path.realpath(home.root))
+        self.place = place_of(home)
+        self.in_git = auto_commit and git.is_own(self.root)
+        self._git = git.Git(self.root)
+
+    def head(self) -> str:
+        """The commit that HEAD is at, "" where turns become no commits or there is none yet."""
+        return self._git.says("rev-parse", "--quiet", "--verify", "HEAD") if self.in_git else ""
+
+    # -------- reading
+
+    def turns(self) -> Iterator[Turn]:
+        """All turns, the newest first, with what of each was taken back."""
+        undone: dict[str, set[Scope]] = defaultdict(set)
+        redone: set[str] = set()
+        for turn in self._all():
+            if turn.kind == "redo" and turn.id not in redone:
+                redone.update(turn.of)
+            if turn.kind == "undo" and turn.id not in redone:
+                for each in turn.of:
+                    undone[each].add(turn.scope)
+                yield turn
+            elif turn.kind == "undo":
+                yield replace(turn, undone="all")
+            else:
+                scopes = undone.get(turn.id, set()) if turn.kind == "turn" else set()
+                yield taken_back(turn, frozenset(scopes))
+
+    def _all(self) -> Iterator[Turn]:
+        """Records that wait to be committed, then what is in git or never will be."""
+        found = records(self.place)
+        fresh = [record for record in found if not record.commit]
+        fresh.sort(key=lambda record: record.finished or float("inf"), reverse=True)
+        yield from (record.turn for record in fresh)
+        kept_here = [record.turn for record in reversed(found) if record.commit == NEVER]
+        left = {record.turn.id: record for record in found if record.commit}
+        yield from merge(kept_here, self._in_git(left), key=_instant, reverse=True)
+
+    def _in_git(self, left: dict[str, Record]) -> Iterator[Turn]:
+        """The turns that git has, each with its files that git does not hold."""
+        from openclaw.history import gitlog
+
+        seen: set[tuple[str, str]] = set()
+        for turn in gitlog.turns(self.root) if git.is_own(self.root) else ():
+            if (turn.id, turn.kind) in seen:  # picked onto this branch from another
+                continue
+            seen.add((turn.id, turn.kind))
+            record = left.get(turn.id) if turn.kind != "outside" else None
+            if record:
+                here = [step for step in turn.steps if step.path not in record.left]
+                more = [step for step in record.turn.steps if step.path in record.left]
+                turn = replace(turn, steps=(*here, *more))
+            yield turn
+
+    def find(self, ref: str = "") -> Turn:
+        """The turn that `ref` names: its id or a unique beginning of that, its commit or the
+        beginning of that, SESSION:N; "" the newest. UsageError when there is none."""
+        ref = ref.strip()
+        near: list[Turn] = []
+        session, _, number = ref.rpartition(":")
+        for turn in self.turns():
+            if not ref and turn.kind != "outside":
+                return turn
+            if turn.kind == "outside" and not (ref and turn.commit.startswith(ref)):
+                continue
+            if ref == turn.id or (session == turn.session and number == str(turn.number)):
+                return turn
+            beginning = ref and (turn.id.startswith(ref) or turn.commit.startswith(ref))
+            near += [turn] if beginning and len(ref) >= SHORTEST else []
+        if len({turn.id for turn in near}) == 1:
+            return near[0]
+        if near:
+            names = ", ".join(turn.id for turn in near[:5])
+            raise UsageError(f"'{ref}' could be {len(near)} turns: {names}", "write more of it")
+        raise UsageError(
+            f"there is no turn '{ref}' in the history" if ref else "there is no turn yet",
+            "see all: openclaw log" if ref else 'begin: openclaw "PROMPT"',
+        )
+
+    def read(self, name: str | None) -> bytes | None:
+        """The content that a step names; None for none, and for one that was not kept."""
+        if name is None or name == UNKNOWN:
+            return None
+        if name.startswith(GIT):
+            from openclaw.history import gitlog
+
+            return gitlog.content(self.root, name)
+        return kept.content(self.place, name)
+
+    def versions(self, path: str) -> Iterator[tuple[Turn | None, bytes | None]]:
+        """What a file held, newest first, with the turn that made it so; the user's own commits
+        have the kind "outside" and no id. The last is what was there before the first turn."""
+        last: str | None = None
+        for turn in self._of(path):
+            for step in reversed([step for step in turn.steps if step.path == path]):
+                yield turn, self.read(step.after)
+                last = step.before
+        if last is not None:
+            yield None, self.read(last)
+
+    def _of(self, path: str) -> Iterator[Turn]:
+        found = records(self.place)
+        fresh = [record for record in found if not record.commit or path in record.left]
+        yield from (record.turn for record in reversed(fresh))
+        if git.is_own(self.root):
+            from openclaw.history import gitlog
+
+            yield from gitlog.turns(self.root, path=path, ours=False)
+
+    # -------- committing
+
+    def publish(self) -> str:
+        """Commit all finished records, where turns become commits. Returns why some have to wait
+        for the user, "" when none has; they are committed at the next occasion."""
+        if not self.in_git:
+            self._keep_here()
+            return ""
+        if not self.has_waiting():
+            return ""
+        try:
+            with locked(
+                self.home.private / "locks" / "history.lock", LOCK_SECONDS, what="the history"
+            ):
+                waiting = self._commit_all()
+        except OpenclawError as error:
+            waiting = str(error)
+        if waiting:
+            return f"not committed yet: {waiting}; it is kept and committed later"
+        git.tidy(self.root)
+        return ""
+
+    @property
+    def waiting(self) -> str:
+        """Why finished turns cannot be committed now, "" when they can or need not be."""
+        return git.busy(self.root) if self.has_waiting() else ""
+
+    def _keep_here(self) -> None:
+        """Without commits a finished record stays where it is, for good: the user may begin to make
+        commits later, and what he has done until then is not to be done again."""
+        for record in marked(self.place, READY):
+            record.committed(NEVER, [step.path for step in record.turn.steps])
+        self._prune()
+
+    def _commit_all(self) -> str:
+        take_away_left(self.root, self.place.parent / COMMITTING)
+        ready = sorted(marked(self.place, READY), key=lambda record: record.finished)
+        found = [*ready, *marked(self.place, RUNNING)]
+        for record in ready:
+            if reason := git.busy(self.root):
+                return reason
+            others = [other for other in found if other is not record]
+            paths = frozenset(step.path for other in others for step in other.turn.steps)
+            self._commit(record, paths)
+            found.remove(record)
+        return ""
+
+    def _commit(self, record: Record, others: frozenset[str]) -> None:
+        from openclaw.history.commits import Commits
+
+        commits = Commits(self.root, self.place, others)
+        with noted(self.root, self.place.parent / COMMITTING):
+            try:
+                commit, left = commits.commit(record)
+            except git.GitDied:
+                raise
+            except git.GitError:  # the user may have committed at this very moment: look once more
+                commit, left = commits.commit(record)
+        if left:
+            record.committed(commit or NEVER, sorted(left))
+            self._prune()
+        else:
+            record.drop()
+
+    def _prune(self) -> None:
+        """Remove the oldest records that nothing waits for, where there are too many."""
+        with contextlib.suppress(OSError):
+            folders = sorted(path for path in self.place.iterdir() if path.is_dir())
+            for folder in folders[: max(0, len(folders) - MOST_KEPT)]:
+                if not any((folder / mark).exists() for mark in (RUNNING, READY)):
+                    shutil.rmtree(folder, ignore_errors=True)
+
+    def has_waiting(self) -> bool:
+        """Whether there are finished records that are not committed."""
+        return bool(self.in_git and marked(self.place, READY))
+
+    def has_work(self) -> bool:
+        """Whether something waits to be committed, or was left by a kill, or still runs."""
+        return bool(self.unfinished()) or self.has_waiting()
+
+    # -------- what a kill has left
+
+    def unfinished(self) -> list[Record]:
+        """Records of turns that are not finished: they run, or were killed."""
+        return marked(self.place, RUNNING)
+
+
+def _instant(turn: Turn) -> float:
+    """When a turn began, whatever its time zone; 0 where that is not known."""
+    try:
+        return datetime.fromisoformat(turn.at).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,185 @@
+"""Keeps the record of a turn while it runs: what each file was before, which calls were begun."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from openclaw.files.home import Home
+from openclaw.files.plain import NotPlain, look
+from openclaw.history.record import LARGEST, Call, Record, begin
+from openclaw.history.turn import UNKNOWN, State, Step, Turn
+
+PLACE = "history/turns"
+ARCHIVE = "sessions/archive/"
+SUBJECT = 72
+"""Characters of a prompt that stand for it, as many as a line of git's log should have."""
+
+
+def place_of(home: Home) -> Path:
+    """The folder of the home's records."""
+    return home.private / PLACE
+
+
+def new_id() -> str:
+    return secrets.token_hex(4)
+
+
+def now() -> str:
+    """Now, as ISO 8601 with offset, to the millisecond: many turns may begin in a second."""
+    return datetime.now().astimezone().isoformat(timespec="milliseconds")
+
+
+def subject_of(prompt: str) -> str:
+    """The first words of a prompt in one line."""
+    words = " ".join("".join(c if c.isprintable() else " " for c in prompt[:2000]).split())
+    if len(words) <= SUBJECT:
+        return words
+    cut = words[: SUBJECT - 3]
+    return (cut[: cut.rindex(" ")] if " " in cut[SUBJECT // 2 :] else cut).rstrip(" ,;:") + "..."
+
+
+class Journal:
+    """The record of one running turn. `unknown` are files of which not all is kept."""
+
+    def __init__(self, home: Home, record: Record) -> None:
+        self.home, self.record = home, record
+        self.root = Path(os.path.realpath(home.root))
+        self.unknown: list[str] = []
+        self._tools = {call.tool: None for call in record.calls}
+
+    @classmethod
+    def begin(cls, home: Home, turn: Turn, head: str = "") -> Journal:
+        """A new record; `head` is the commit that the turn finds. OpenclawError when it cannot be
+        written."""
+        return cls(home, begin(place_of(home), turn, head))
+
+    def writes(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
+        """A file of the home is about to be written. What is returned is called when it was not."""
+        try:
+            name = path.relative_to(self.root).as_posix()
+        except ValueError:
+            return _nothing
+        if name.startswith((".openclaw/", ".git/")):
+            return _nothing
+        mode = is_executable(path)
+        step = Step(
+            name,
+            self.record.put(before, executable=mode),
+            self.record.put(after, executable=mode),
+        )
+        number = self.record.step(step)
+        return lambda: self.record.void(number)
+
+    def intend(
+        self, path: str, before: tuple[bytes | None, bool], after: tuple[bytes | None, bool]
+    ) -> int:
+        """A file will go from one content to another as a part of an undo, each with whether it can
+        be run; a number by which to replace that."""
+        was, new = (self.record.put(data, executable=program) for data, program in (before, after))
+        return self.record.step(Step(path, was, new))
+
+    def replace(self, number: int, path: str, before: bytes | None, after: bytes | None) -> None:
+        """Something else will be written to that file, as it was changed meanwhile."""
+        self.record.swap(number, Step(path, self.record.put(before), self.record.put(after)))
+
+    def changed(
+        self,
+        before: Mapping[str, bytes | None],
+        unknown: Iterable[str] = (),
+        programs: Collection[str] = (),
+    ) -> None:
+        """A command has changed these files; `before` is what they held, None for new ones. Of the
+        `unknown` ones that is not known. `programs` are those that could be run."""
+        steps = []
+        for name in (*before, *unknown):
+            was: str | None = UNKNOWN
+            if name in before:
+                was = self.record.put(before[name], executable=name in programs, at_once=False)
+            after = self._put(name, at_once=False)
+            if was != after or was == UNKNOWN:
+                steps.append(Step(name, was, after))
+                self.unknown += [name] if UNKNOWN in (was, after) else []
+        self.record.step(*steps)
+
+    # -------- calls and the conversation
+
+    def call(self, call_id: str, tool: str, given: Mapping[str, Any]) -> None:
+        """A call begins."""
+        self._tools[tool] = None
+        self.record.add(call=call_id, tool=tool, input=dict(given))
+        self.record.calls.append(Call(call_id, tool, given))
+
+    def ended(self, call_id: str, output: str, ok: bool) -> None:
+        """A call has ended; no message with it is saved yet."""
+        self.record.add(ended=call_id, output=output, ok=ok)
+
+    def saved(self) -> None:
+        """The conversation is saved with all calls until now."""
+        if self.record.calls:
+            self.record.add(saved=True)
+            self.record.calls.clear()
+
+    def talk(self, paths: Iterable[Path]) -> None:
+        """The files of the conversation as they are before the turn. What is in the archive never
+        changes, so that it is enough to know that it was there."""
+        for path in paths:
+            name = self.home.relative(path)
+            known = UNKNOWN if ARCHIVE in name and path.exists() else self._put(name)
+            self.record.talk[name] = known
+            self.record.add(talk=name, before=known)
+
+    def forget_talk(self) -> None:
+        """The conversation goes on in other files; what became of these is not of this turn."""
+        self.record.talk.clear()
+
+    def finish(self, state: State, talk: Iterable[Path] = ()) -> None:
+        """The turn is over. `talk` are the files of the conversation as it is now. A turn that
+        changed nothing leaves no record."""
+        now = dict.fromkeys((*self.record.talk, *(self.home.relative(path) for path in talk)))
+        for name in now:
+            before = self.record.talk.get(name)
+            after = self._put(name) if before != UNKNOWN else UNKNOWN
+            if after != before:
+                self.record.step(Step(name, before, after))
+        if self.record.turn.steps or self.record.turn.kind != "turn":
+            self.record.finish(state, list(self._tools))
+        else:
+            self.record.drop()
+
+    def settle(self) -> None:
+        """Void what was about to be written and was not, after a kill: the file is as before."""
+        newest = {step.path: number for number, step in enumerate(self.record.steps) if step}
+        for path, number in newest.items():
+            step = self.record.steps[number]
+            if step and step.before != step.after and self._put(path) == step.before:
+                self.record.void(number)
+
+    def _put(self, name: str, *, at_once: bool = True) -> str | None:
+        """Keep what a file holds now; UNKNOWN when it is too large, cannot be read, or is none."""
+        try:
+            found = look(self.root, name, LARGEST)
+        except (NotPlain, OSError):
+            return UNKNOWN
+        if found is None:
+            return None
+        if found.data is None:
+            return UNKNOWN
+        return self.record.put(found.data, executable=found.program, at_once=at_once)
+
+
+def is_executable(path: Path) -> bool:
+    if os.name == "nt":
+        return False
+    with contextlib.suppress(OSError):
+        return bool(path.stat().st_mode & 0o100)
+    return False
+
+
+def _nothing() -> None:
+    return

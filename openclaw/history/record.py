@@ -1,0 +1,307 @@
+"""The record of a turn that runs or waits to be committed: a folder with its lines and contents.
+
+`.openclaw/history/turns/<when>-<id>/turn.jsonl` has a first line that says what turn it is
+(version 1), then one for each file that was written and each call that was begun, each on the disk
+before it happens. Contents stand beside it, compressed, named by their SHA-256.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from openclaw.errors import Damaged
+from openclaw.files.text import unwritable, write_if_same
+from openclaw.history.turn import EXECUTABLE, UNKNOWN, State, Step, Turn
+
+VERSION = 1
+LINES = "turn.jsonl"
+RUNNING, READY = "running", "ready"
+"""Empty files that say so without the lines being read: it is not finished, not committed."""
+LARGEST = 50_000_000
+"""Bytes of the largest content that is kept."""
+HEADER = ("id", "kind", "at", "subject", "session", "number", "model", "of", "scope")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool that was begun; `output` is None when its end was never seen."""
+
+    id: str
+    tool: str
+    input: Mapping[str, Any]
+    output: str | None = None
+    ok: bool = False
+
+
+@dataclass(slots=True)
+class Record:
+    """One record as it is on the disk.
+
+    `steps` are those of the turn in the order of their lines, None for one that was voided. `calls`
+    are those that no saved message has. `head` is the commit that HEAD was at when it began, ""
+    where it is not known; `talk` what the files of the conversation held before. `sealed` says of
+    an undo that all its steps are noted: before that no file was written; `done` are the numbers of
+    those that were taken. `finished` is when it was finished, in ns, 0 while it is not; `commit`
+    the commit that holds all but `left`, paths that git does not hold.
+    """
+
+    folder: Path
+    turn: Turn
+    steps: list[Step | None] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    head: str = ""
+    talk: dict[str, str | None] = field(default_factory=dict)
+    finished: int = 0
+    sealed: bool = False
+    done: set[int] = field(default_factory=set)
+    commit: str = ""
+    left: frozenset[str] = frozenset()
+
+    @property
+    def is_running(self) -> bool:
+        return self.turn.state == "running"
+
+    # -------- contents
+
+    def put(
+        self, data: bytes | None, *, executable: bool = False, at_once: bool = True
+    ) -> str | None:
+        """Keep a content; returns its name. When this returns it is on the disk, unless it need not
+        be there at once."""
+        if data is None:
+            return None
+        if len(data) > LARGEST:
+            return UNKNOWN
+        name = hashlib.sha256(data).hexdigest()
+        if not (self.folder / name).exists():
+            self._write(self.folder / name, zlib.compress(data, 1), at_once)
+        return f"{self.folder.name}/{name}{EXECUTABLE if executable else ''}"
+
+    def _write(self, path: Path, data: bytes, at_once: bool) -> None:
+        if at_once:
+            write_if_same(path, None, data)
+            return
+        try:
+            path.write_bytes(data)
+        except OSError as error:
+            raise unwritable(path, error) from error
+
+    # -------- lines
+
+    def add(self, **line: Any) -> None:
+        """Append a line; when this returns it is on the disk. OpenclawError when it cannot be
+        written."""
+        self._append([line])
+
+    def _append(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        path = self.folder / LINES
+        # ASCII, because names may be no text.
+        data = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+        try:
+            with path.open("a+b") as file:
+                if _is_cut(file):  # a line that did not fit on the disk, or was cut off by a kill
+                    data = f"\n{data}"
+                file.write(data.encode("ascii"))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise unwritable(path, error) from error
+
+    def step(self, *steps: Step) -> int:
+        """Note files that are about to be written; returns the number of the last, by which to void
+        it."""
+        self.steps += steps
+        self._append([{"path": s.path, "before": s.before, "after": s.after} for s in steps])
+        self._tell()
+        return len(self.steps) - 1
+
+    def swap(self, number: int, step: Step) -> None:
+        """Something else is about to be written to that file."""
+        self.steps[number] = step
+        self.add(swap=number, path=step.path, before=step.before, after=step.after)
+        self._tell()
+
+    def void(self, number: int) -> None:
+        """What was about to be written was not."""
+        self.steps[number] = None
+        self.add(void=number)
+        self._tell()
+
+    def seal(self) -> None:
+        """All that an undo is to write is noted; from here on it can be completed."""
+        self.sealed = True
+        self.add(sealed=True)
+
+    def mark(self, number: int) -> None:
+        """That step of an undo is done."""
+        self.done.add(number)
+        self.add(done=number)
+
+    def _tell(self) -> None:
+        self.turn = replace(self.turn, steps=tuple(step for step in self.steps if step))
+
+    def finish(self, state: State, tools: Sequence[str]) -> None:
+        self.finished = time.time_ns()
+        self.turn = replace(self.turn, state=state, tools=tuple(tools))
+        self.add(state=state, tools=list(tools), finished=self.finished)
+        self.make_ready()
+
+    def make_ready(self) -> None:
+        """Let it be found as one that is finished and not committed."""
+        with contextlib.suppress(OSError):
+            (self.folder / READY).touch()
+            (self.folder / RUNNING).unlink(missing_ok=True)
+
+    def committed(self, commit: str, left: Sequence[str]) -> None:
+        """It is in git but for the files `left`."""
+        self.add(commit=commit, left=list(left))
+        with contextlib.suppress(OSError):
+            (self.folder / READY).unlink(missing_ok=True)
+
+    def drop(self) -> None:
+        """Remove it. Of one that cannot be removed the lines go first, so that it is none."""
+        with contextlib.suppress(OSError):
+            (self.folder / LINES).unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def begin(place: Path, turn: Turn, head: str = "") -> Record:
+    """A new record of a running turn in the folder of records."""
+    folder = place / f"{time.time_ns():020d}-{turn.id}"
+    record = Record(folder, replace(turn, state="running"), head=head)
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700)
+        (folder / RUNNING).touch()
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    record.add(version=VERSION, head=head, **{name: getattr(turn, name) for name in HEADER})
+    return record
+
+
+def records(place: Path) -> list[Record]:
+    """All records, the oldest first; a folder without a readable first line is none."""
+    return [found for _, found in _all(place) if found is not None]
+
+
+def marked(place: Path, mark: str) -> list[Record]:
+    """The records that have this mark, the oldest first."""
+    try:
+        folders = sorted(entry.path for entry in os.scandir(place) if entry.is_dir())
+    except OSError:
+        return []
+    found = [Path(folder) for folder in folders if os.path.exists(f"{folder}/{mark}")]  # noqa: PTH110
+    return [record for _, record in _read(found) if record is not None]
+
+
+def unreadable(place: Path) -> list[Path]:
+    """Folders that hold lines which are no record of this version."""
+    return [folder for folder, found in _all(place) if found is None]
+
+
+def _all(place: Path) -> Iterator[tuple[Path, Record | None]]:
+    try:
+        folders = sorted(entry.path for entry in os.scandir(place) if entry.is_dir())
+    except OSError:
+        return
+    yield from _read(map(Path, folders))
+
+
+def _read(folders: Iterable[Path]) -> Iterator[tuple[Path, Record | None]]:
+    for folder in folders:
+        try:
+            yield folder, read(folder)
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, Damaged):
+            yield folder, None
+
+
+def read(folder: Path) -> Record:
+    """A record from its lines. A last line that was cut off by a kill is none. ValueError for what
+    is no record, Damaged for one of a newer version."""
+    lines = [_line(text) for text in (folder / LINES).read_bytes().split(b"\n")]
+    head = lines[0]
+    if head.get("version") != VERSION:
+        if isinstance(head.get("version"), int):
+            raise Damaged(
+                f"{folder / LINES} has version {head['version']}, this openclaw knows {VERSION}",
+                "install a newer openclaw",
+            )
+        raise ValueError("no record")
+    known = {name: head[name] for name in HEADER if name in head}
+    turn = Turn(**{**known, "of": tuple(known.get("of", ()))}, state="running")
+    record = Record(folder, turn, head=str(head.get("head") or ""))
+    for line in lines[1:]:
+        _take(record, line)
+    record._tell()
+    return record
+
+
+def _take(record: Record, line: Mapping[str, Any]) -> None:
+    if "swap" in line:
+        record.steps[line["swap"]] = Step(line["path"], line.get("before"), line.get("after"))
+    elif "path" in line:
+        record.steps.append(Step(line["path"], line.get("before"), line.get("after")))
+    elif "void" in line:
+        record.steps[line["void"]] = None
+    elif "talk" in line:
+        record.talk[line["talk"]] = line.get("before")
+    elif "call" in line:
+        record.calls.append(Call(line["call"], line.get("tool", ""), line.get("input", {})))
+    elif "ended" in line:
+        record.calls = [
+            replace(call, output=line.get("output", ""), ok=bool(line.get("ok")))
+            if call.id == line["ended"] and call.output is None
+            else call
+            for call in record.calls
+        ]
+    elif "done" in line:
+        record.done.add(line["done"])
+    elif "sealed" in line:
+        record.sealed = True
+    elif "saved" in line:
+        record.calls = []
+    elif "state" in line:
+        tools = tuple(line.get("tools", ()))
+        record.turn = replace(record.turn, state=line["state"], tools=tools)
+        record.finished = int(line.get("finished", 0))
+    elif "commit" in line:
+        record.commit, record.left = line["commit"], frozenset(line.get("left", ()))
+
+
+def _is_cut(file: BinaryIO) -> bool:
+    """Whether the last line has no end."""
+    if not file.seek(0, os.SEEK_END):
+        return False
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) != b"\n"
+
+
+def _line(text: bytes) -> dict[str, Any]:
+    """A line as an object; an empty one for what is cut off or damaged."""
+    try:
+        value = json.loads(text) if text.strip() else {}
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def content(place: Path, name: str) -> bytes | None:
+    """The content of that name, None when it is not there or damaged."""
+    try:
+        data = zlib.decompress((place / name.removesuffix(EXECUTABLE)).read_bytes())
+    except (OSError, zlib.error):
+        return None
+    whole = hashlib.sha256(data).hexdigest() == name.removesuffix(EXECUTABLE).rpartition("/")[2]
+    return data if whole else None

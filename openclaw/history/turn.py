@@ -1,0 +1,91 @@
+"""What the history of a home is made of: turns, each with the files that it changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Kind = Literal["turn", "outside", "undo", "redo"]
+Scope = Literal["all", "files", "talk"]
+State = Literal["running", "done", "interrupted"]
+
+UNKNOWN = "?"
+"""Stands for a content that was not kept: the file was too large."""
+GIT = "git:"
+"""How the name of a content begins that git holds; then mode, object and path follow."""
+FILE, PROGRAM = "100644", "100755"
+"""git's modes of a plain file and of one that can be run."""
+EXECUTABLE = ".x"
+"""How the name of the content of such a one ends that is kept in a record."""
+TALK = "sessions/"
+"""Files below this are the conversation of a turn; the others are its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One file that went from one content to another. `path` is relative to the home, with slashes.
+    A content is named by what `History.read` gives it back for; None stands for "there was no
+    file"."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+    @property
+    def is_talk(self) -> bool:
+        return self.path.startswith(TALK)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One entry of the history.
+
+    `id` is 8 hex digits; `at` an ISO 8601 time with offset; `number` counts the turns of a session
+    from 1. `kind` is "outside" for edits that others had made to a file before a turn changed it.
+    `of` names the turns that an undo takes back, or the one undo that a redo takes back. `steps`
+    come in the order in which they were made. `commit` is the commit that holds it, "" while it is
+    only in .openclaw/history. `undone` says what of it was taken back.
+    """
+
+    id: str
+    kind: Kind = "turn"
+    at: str = ""
+    subject: str = ""
+    session: str = ""
+    number: int = 0
+    model: str = ""
+    tools: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    state: State = "done"
+    of: tuple[str, ...] = ()
+    scope: Scope = "all"
+    commit: str = ""
+    undone: Scope | None = None
+
+    def within(self, scope: Scope) -> tuple[Step, ...]:
+        """The steps that are in this scope."""
+        return tuple(s for s in self.steps if scope == "all" or s.is_talk == (scope == "talk"))
+
+    def leaves(self, scope: Scope) -> bool:
+        """Whether something of it in this scope is not taken back."""
+        left = self.within(scope)
+        if self.undone in ("files", "talk"):
+            left = tuple(step for step in left if step.is_talk == (self.undone == "files"))
+        return bool(left) and self.undone != "all"
+
+
+def joined(scopes: frozenset[Scope]) -> Scope | None:
+    """What several undos of one turn have taken back together."""
+    if not scopes:
+        return None
+    return next(iter(scopes)) if len(scopes) == 1 else "all"
+
+
+def taken_back(turn: Turn, scopes: frozenset[Scope]) -> Turn:
+    return replace(turn, undone=joined(scopes)) if scopes else turn
+
+
+def is_program(name: str | None) -> bool:
+    """Whether a content of this name was that of a file that can be run."""
+    text = name or ""
+    return text.startswith(f"{GIT}{PROGRAM}:") or text.endswith(EXECUTABLE)
