@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "ask": ("openclaw.cli.ask", "ask", "Ask once; the word may be left out."),
     "chat": ("openclaw.cli.ask", "chat", "Talk in the terminal."),
     "init": ("openclaw.cli.init", "init", "Make a home, or add what is missing to one."),
+    "import": ("openclaw.cli.import_", "import_", "Take over another agent's files, or notes."),
     "doctor": ("openclaw.cli.doctor", "doctor", "Check home, files, model and git; repair."),
     "backup": ("openclaw.cli.backup", "backup", "Put the whole home into one archive."),
     "restore": ("openclaw.cli.backup", "restore", "Make a home of such an archive."),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import UsageError
 from openclaw.files.home import PROPOSED, Home
-from openclaw.files.text import read_text
+from openclaw.files.text import read_text, unwritable
 from openclaw.skills.inspect import Look, looks
+from openclaw.skills.install import Staged, stage
 from openclaw.skills.install import accept as install
-from openclaw.skills.install import stage
+from openclaw.skills.intake import make_folder
 from openclaw.skills.load import Problem, read_skill_file
 from openclaw.skills.origin import read_origin
 
@@ -54,6 +56,20 @@ def accept(home: Home, name: str) -> Path:
         folder = install(home, staged, force=True)
     reject(home, name)
     return folder
+
+
+def hold(home: Home, staged: Staged) -> Path:
+    """Have a staged skill wait as a proposal; returns its folder. UsageError when one of its name
+    waits already."""
+    target = home.root / PROPOSED / staged.name
+    if os.path.lexists(target):
+        raise UsageError(f"a skill {staged.name} waits already", "openclaw skills review")
+    make_folder(target.parent)
+    try:
+        staged.folder.rename(target)
+    except OSError as error:
+        raise unwritable(target, error) from error
+    return target
 
 
 def reject(home: Home, name: str) -> None:
