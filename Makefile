@@ -52,6 +52,8 @@ bench: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.policy
 	$(BIN)/python -m benchmarks.long
 	$(BIN)/python -m benchmarks.git
+	$(BIN)/python -m benchmarks.concurrency
+	$(BIN)/python -m benchmarks.crash
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .coverage
