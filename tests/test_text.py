@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -449,3 +450,23 @@ def test_a_save_over_ours_takes_in_the_one_that_both_had_displaced(tmp_path: Pat
     path.write_bytes(b"one\ntwo\nthree\nfour\nours\nlater\n")
     _taken_in(path, before, b"ONE\ntwo\nthree\nfour\n")
     assert path.read_bytes() == b"ONE\ntwo\nthree\nfour\nours\nlater\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the exchange of two files")
+def test_what_could_not_be_flushed_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "here" / "a.md"
+    path.parent.mkdir()
+    path.write_bytes(b"old\n")
+    flush = os.fsync
+
+    def fsync(number: int) -> None:
+        if stat.S_ISDIR(os.fstat(number).st_mode):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        flush(number)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(OpenclawError, match="disk reports an error"):
+        write_if_same(path, b"old\n", b"new\n")
+    assert path.read_bytes() == b"old\n" and names(path.parent) == ["a.md"]

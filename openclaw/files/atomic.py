@@ -132,7 +132,11 @@ def _put(temp: Path, target: Path, before: bytes, data: bytes) -> bool:
         _flush_folder(target.parent)
         return True
     if temp.read_bytes() == before:
-        _flush_folder(target.parent)
+        try:
+            _flush_folder(target.parent)
+        except OSError:
+            _exchanged(temp, target)
+            raise
         if temp.read_bytes() == before:  # nor has one that saves in place written into it since
             return True
     displaced = temp.read_bytes()
