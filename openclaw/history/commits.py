@@ -8,38 +8,32 @@ staged the other way round.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from openclaw.files.git import Git, GitError
 from openclaw.files.merge import Merged, merge_bytes
 from openclaw.files.plain import NotPlain, look
+from openclaw.history.gitformat import (
+    NO_BLOB,
+    TRAILER,
+    ZEROS,
+    Blob,
+    chunks,
+    commit_lines,
+    index_entries,
+    oid_of,
+    tree_entries,
+)
 from openclaw.history.record import LARGEST, Record, content
 from openclaw.history.turn import EXECUTABLE, FILE, PROGRAM, Step, Turn
 
 AUTHOR = "openclaw <openclaw@localhost>"
 YOU = "you <you@localhost>"
-TRAILER = "Openclaw"
-ARGUMENTS = 20_000
-"""Characters of paths that one command line gets."""
-ZEROS = "0" * 40
-
-
-@dataclass(frozen=True, slots=True)
-class Blob:
-    """A file in a tree or in the index: mode and object id, both "" where there is none."""
-
-    mode: str = ""
-    oid: str = ""
-
-
-NO_BLOB = Blob()
 
 
 @dataclass(slots=True)
@@ -234,8 +228,10 @@ class Commits:
         found = Standing(head)
         for some in chunks(paths):
             if head:
-                found.blobs |= dict(_tree(self.git.run("ls-tree", "-z", "HEAD", "--", *some)))
-            found.index |= dict(_index(self.git.run("ls-files", "-s", "-z", "--", *some)))
+                found.blobs |= dict(
+                    tree_entries(self.git.run("ls-tree", "-z", "HEAD", "--", *some))
+                )
+            found.index |= dict(index_entries(self.git.run("ls-files", "-s", "-z", "--", *some)))
         new = [path for path in paths if path not in found.blobs and path not in found.index]
         if new:
             found.ignored = frozenset(self._ignored(new))
@@ -282,14 +278,14 @@ class Commits:
         if outside:
             mark += 1
             edited = Turn(turn.id, "outside", turn.at, _edited(outside))
-            stream += _commit(edited, mark, parent, outside, self._you())
+            stream += commit_lines(edited, mark, parent, outside, self._you())
             parent = f":{mark}"
         changed = {
             path: blob for path, blob in final.items() if blob != self._was(path, standing, outside)
         }
         if changed or not outside:
             mark += 1
-            stream += _commit(turn, mark, parent, changed, AUTHOR)
+            stream += commit_lines(turn, mark, parent, changed, AUTHOR)
         stream.append(b"get-mark :%d\n" % mark)
         said = self.git.run("fast-import", "--quiet", data=b"".join(stream))
         return said.decode().strip()
@@ -309,89 +305,6 @@ def _united(merged: Merged, *, first: bool) -> bytes:
     return "".join(lines).encode("utf-8", "surrogateescape")
 
 
-def oid_of(data: bytes, like: str) -> str:
-    """The id that git gives to these bytes as a blob, by the hash that `like` was made with."""
-    made = hashlib.sha1 if len(like) == 40 else hashlib.sha256
-    return made(b"blob %d\0" % len(data) + data).hexdigest()
-
-
-def chunks(paths: Iterable[str]) -> Iterable[list[str]]:
-    """Paths in lists that a command line can hold."""
-    some: list[str] = []
-    room = ARGUMENTS
-    for path in paths:
-        if some and room < len(path):
-            yield some
-            some, room = [], ARGUMENTS
-        some.append(path)
-        room -= len(path) + 1
-    if some:
-        yield some
-
-
-def _tree(listing: bytes) -> Iterable[tuple[str, Blob]]:
-    for entry in filter(None, listing.split(b"\0")):
-        head, _, path = entry.partition(b"\t")
-        mode, _, oid = head.decode().split(" ")
-        yield os.fsdecode(path), Blob(mode, oid)
-
-
-def _index(listing: bytes) -> Iterable[tuple[str, Blob]]:
-    for entry in filter(None, listing.split(b"\0")):
-        head, _, path = entry.partition(b"\t")
-        mode, oid, stage = head.decode().split(" ")
-        name = os.fsdecode(path)
-        if stage != "0":
-            raise GitError(f"{name} has a conflict that is not resolved", f"git add {name}")
-        yield name, Blob(mode, oid)
-
-
 def _edited(outside: Mapping[str, Blob]) -> str:
     first, *more = outside
     return f"Edited outside: {first}{f' and {len(more)} more' if more else ''}"
-
-
-def _commit(
-    turn: Turn, mark: int, parent: str, files: Mapping[str, Blob], who: str
-) -> Iterable[bytes]:
-    at = datetime.fromisoformat(turn.at) if turn.at else datetime.now().astimezone()
-    when, now = (f"{int(time.timestamp())} {time:%z}" for time in (at, datetime.now().astimezone()))
-    message = "\n".join([turn.subject or "(no words)", "", *trailers(turn)]).encode()
-    yield b"commit HEAD\nmark :%d\n" % mark
-    yield f"author {who} {when}\ncommitter {who} {now}\ndata {len(message)}\n".encode()
-    yield message + b"\n"
-    if parent:
-        yield f"from {parent}\n".encode()
-    for path, blob in sorted(files.items(), key=lambda item: bool(item[1].oid)):
-        name = _quoted(path)  # deletions first: a file may become a folder
-        yield (
-            b"M %s %s %s\n" % (blob.mode.encode(), blob.oid.encode(), name)
-            if blob.oid
-            else (b"D %s\n" % name)
-        )
-    yield b"\n"
-
-
-def _quoted(path: str) -> bytes:
-    """A path for fast-import, in C's quotes, which it may always have."""
-    data = os.fsencode(path)
-    for plain, escaped in ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n")):
-        data = data.replace(plain, escaped)
-    return b'"' + data + b'"'
-
-
-def trailers(turn: Turn) -> list[str]:
-    """What a commit's message says of a turn, by which it is found again."""
-    state = "interrupted" if turn.state == "interrupted" else turn.kind
-    found = {
-        "": state,
-        "-Id": turn.id,
-        "-Session": turn.session,
-        "-Turn": str(turn.number or ""),
-        "-Model": turn.model,
-        "-Tools": ", ".join(turn.tools),
-        "-Of": ", ".join(turn.of),
-        "-Scope": turn.scope if turn.of else "",
-        "-At": turn.at,
-    }
-    return [f"{TRAILER}{name}: {' '.join(text.split())}" for name, text in found.items() if text]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from openclaw.files.git import Git, GitError, environ
-from openclaw.history.commits import TRAILER
+from openclaw.history.gitformat import TRAILER
 from openclaw.history.turn import GIT, Step, Turn
 
 FORMAT = "--format=%x02%H%x00%aI%x00%B%x03"
