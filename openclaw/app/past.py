@@ -48,7 +48,7 @@ def undo(rooms: Rooms, count: int, scope: Scope, session: str, keep: bool) -> Ta
     """Take back the newest `count` turns that are not taken back yet, of `session` if it is named.
 
     UsageError when there is none; OpenclawError when a session is in use or a file cannot be
-    written: all is then as it was.
+    written: all is then as it was, or the next start completes it.
     """
     recover(rooms)
     with one_at_a_time(rooms, LOCK_SECONDS):
@@ -144,7 +144,8 @@ def _entry(kind: Kind, turns: Sequence[Turn], scope: Scope) -> Turn:
 
 def _write(taking: _Taking, journal: Journal, plan: Plan) -> None:
     """Write all files as they are planned. When one cannot be written those before it become what
-    they were, and nothing is left of the whole."""
+    they were, and nothing is left of the whole; where that cannot be done either (the disk is still
+    full) the record stays, and the next start completes it."""
     steps = {path: _intend(journal, plan, path) for path in plan.changes}
     journal.record.seal()
     done: list[str] = []
@@ -152,12 +153,11 @@ def _write(taking: _Taking, journal: Journal, plan: Plan) -> None:
         for path, number in steps.items():
             _write_one(taking, journal, plan, path, number)
             done.append(path)
-            journal.record.mark(number)
     except (OpenclawError, OSError):
-        for path in reversed(done):
-            with contextlib.suppress(OpenclawError, OSError):
+        with contextlib.suppress(OpenclawError, OSError):
+            for path in reversed(done):
                 put(journal.root, path, plan.wanted[path], plan.now[path], program=plan.were[path])
-        journal.record.drop()
+            journal.record.drop()
         raise
 
 
