@@ -96,7 +96,10 @@ class Entry:
     `content` is what was said; `context` the tail block that went with a user's message; `raw` the
     text the model really generated where it differs from `content`; `hint` what followed the
     observation of the last call. With these the next request repeats this one byte for byte.
-    `at` is an ISO 8601 time with offset; `extra` are keys of newer versions, kept as they are.
+    `thought` is what the model thought before. `record` says what the turn was made of, for those
+    who look inside or run it again: on the user's message what `openclaw.app.noting` notes, on the
+    turn's last one how it ended. `at` is an ISO 8601 time with offset; `extra` are keys of newer
+    versions, kept as they are.
     """
 
     role: Literal["user", "assistant"]
@@ -107,6 +110,8 @@ class Entry:
     at: str = ""
     raw: str = ""
     hint: str = ""
+    thought: str = ""
+    record: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -131,7 +136,7 @@ class Change:
 class Deed:
     """A call that was asked for, and what came of it, for the record.
 
-    `by` says who decided: "policy", "user", "nobody" (who could be asked), or the grant's line; ""
+    `by` says who decided: "policy", "user", "nobody" (who could be asked), or the grant; ""
     when it did not come that far. `exit` is the code a program ended with, `bytes` the size of the
     result.
     """

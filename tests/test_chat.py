@@ -28,6 +28,7 @@ from openclaw.files.home import Home
 from openclaw.history.history import History
 from openclaw.history.turn import Scope
 from openclaw.memory.todos import TodoFile
+from openclaw.models.base import Request
 from openclaw.sessions.store import Session, SessionStore
 from openclaw.shapes import Entry, Material, Mode, Usage
 from openclaw.skills.load import Skill
@@ -81,8 +82,11 @@ class FakeApp:
     def greeting(self) -> list[str]:
         return ["2 open to-dos, 1 due."]
 
-    def context(self, session: Session | None, text: str = "") -> ContextReport:
-        return ContextReport(8192, 900, (Part("soul", "workspace/SOUL.md", 900, 3600, False),), "")
+    def context(
+        self, session: Session | None, text: str = "", material: Sequence[Material] = ()
+    ) -> ContextReport:
+        parts = (Part("soul", "workspace/SOUL.md", 900, 3600, False),)
+        return ContextReport(8192, 900, parts, Request(()), b"")
 
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False
@@ -91,7 +95,11 @@ class FakeApp:
         yield Compaction(4000, 1500, 12, "<earlier>\nGoal: bread\n</earlier>")
 
     def ask(
-        self, text: str, session: Session, material: Sequence[Material] = (), skill: str = ""
+        self,
+        text: str,
+        session: Session,
+        material: Sequence[Material] = (),
+        skill: str = "",
     ) -> Iterator[Event]:
         self.asked.append((session.id, text, material))
         self.followed.append(skill)

@@ -490,12 +490,11 @@ def test_context_says_where_the_tokens_go(home: Path, fake_ollama: FakeOllama) -
 
 
 def test_raw_context_is_what_is_sent(home: Path, fake_ollama: FakeOllama) -> None:
-    raw = openclaw("context", "--raw", "Say hello.").stdout
+    raw = json.loads(openclaw("context", "--raw", "Say hello.").stdout)
     fake_ollama.say("Hello.")
     openclaw("Say hello.")
-    system = fake_ollama.chats[0]["messages"][0]["content"]
-    assert system.strip() in raw
-    assert "Say hello." in raw
+    assert raw["messages"][0] == fake_ollama.chats[0]["messages"][0]
+    assert "Say hello." in raw["messages"][-1]["content"]
 
 
 def test_a_talk_through_a_pipe_answers_each_line(home: Path, fake_ollama: FakeOllama) -> None:

@@ -20,7 +20,15 @@ TOP = Path(__file__).parent.parent
 PAGES = [TOP / "README.md", TOP / "CHANGELOG.md", *sorted((TOP / "docs").glob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:)([^)\s]+)\)")
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
-NEEDS_A_MODEL = (["ask"], ["chat"], ["context"], ["doctor"], ["models", "pull"])
+NEEDS_A_MODEL = (
+    ["ask"],
+    ["chat"],
+    ["context"],
+    ["doctor"],
+    ["models", "pull"],
+    ["models", "test"],
+    ["why"],
+)
 
 
 @pytest.fixture(scope="module")

@@ -103,6 +103,23 @@ def test_every_call_carries_the_window_and_forbids_silent_cuts(
         assert not {"think", "format"} & body.keys()
 
 
+def test_what_goes_over_the_line_can_be_had_before_it_is_sent(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
+    tool = {"type": "function", "function": {"name": "read_file", "parameters": parameters}}
+    said = (*QUESTION.messages, Message("user", "Gr\u00fc\u00dfe \U0001f44b \u2028 <b>"))
+    request = Request(said, tools=(tool,), seed=3, think=True)
+    fake_ollama.models[:] = [FakeModel(capabilities=("completion", "tools", "thinking"))]
+    model = make()
+    raw = model.wire(request)
+    assert not fake_ollama.chats
+    fake_ollama.say("one")
+    ask(model, request)
+    [sent] = [asked.raw for asked in fake_ollama.requests if asked.path == "/api/chat"]
+    assert raw == sent
+
+
 def test_keep_alive_without_a_unit_is_sent_as_a_number(make: Make, fake_ollama: FakeOllama) -> None:
     fake_ollama.say("one")
     ask(make(keep_alive="-1"))

@@ -53,6 +53,17 @@ def rejecting(*fields: str) -> Callable[[dict[str, Any]], Answer | str]:
     return answer
 
 
+def test_what_goes_over_the_line_can_be_had_before_it_is_sent(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say("{}")
+    model = make()
+    raw = model.wire(STEP)
+    assert not fake_ollama.requests
+    ask(model, STEP)
+    assert raw == fake_ollama.requests[-1].raw
+
+
 def test_a_reply_streams_piece_by_piece_and_ends_with_its_counts(
     make: Make, fake_ollama: FakeOllama
 ) -> None:

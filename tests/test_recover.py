@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.loop import stamp
+from openclaw.agent.progress import stamp
 from openclaw.app import App
 from openclaw.history.journal import Journal, new_id, place_of
 from openclaw.history.record import LINES, begin, read, unreadable

@@ -22,7 +22,8 @@ from openclaw.retrieval.passages import CUT, Limits, Passage, distinct, for_prom
 from openclaw.retrieval.ranking import Fused
 from openclaw.retrieval.records import StoredChunk
 from openclaw.retrieval.scan import IndexOptions
-from openclaw.retrieval.search import LONGEST_QUESTION, Search
+from openclaw.retrieval.search import Search
+from openclaw.retrieval.wanted import LONGEST_QUESTION
 from openclaw.shapes import ToolProblem
 from tests.fakes.embedder import WordEmbedder
 

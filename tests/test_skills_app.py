@@ -27,12 +27,16 @@ def own(app: App) -> list[str]:
     return [skill.name for skill in app.skills() if skill.source == "home"]
 
 
+def head(app: App) -> str:
+    return app.context(None).request.messages[0].content
+
+
 def test_a_new_a_changed_and_a_removed_skill_count_on_the_next_turn(app: App) -> None:
     assert own(app) == []
     path = put(app.home.skills, "s", front(description="One way."))
-    assert "- s: One way." in app.context(None).raw
+    assert "- s: One way." in head(app)
     path.write_text(front(description="Other way."), encoding="utf-8")
-    assert "- s: Other way." in app.context(None).raw
+    assert "- s: Other way." in head(app)
     path.unlink()
     assert own(app) == []
 
@@ -48,6 +52,7 @@ def test_only_skills_that_can_be_used_are_told(app: App) -> None:
     told = App.open(app.home, load_settings(app.home))
     told.model = ScriptedModel()
     assert own(told) == ["fine", "manual"]
-    raw = told.context(None).raw
-    assert "- fine: Fine one." in raw
-    assert not any(word in raw for word in ("Worse one.", "Off one.", "- gated:", "- manual:"))
+    assert "- fine: Fine one." in head(told)
+    assert not any(
+        word in head(told) for word in ("Worse one.", "Off one.", "- gated:", "- manual:")
+    )

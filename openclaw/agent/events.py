@@ -86,6 +86,11 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Trouble(Notice):
+    """A notice that is told even where nobody looks on: of hooks, the memory's index or git."""
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """The first `messages` of the conversation went to the archive; `summary` stands for them. The
     tokens are those of a request without a new message."""
@@ -109,7 +114,9 @@ class ReceiptMade:
 @dataclass(frozen=True, slots=True)
 class Done:
     """The turn is over. `stop_reason`: answer, steps, repeated, full,
-    empty, interrupted, length."""
+    empty, interrupted, length. `citations` are lines of files that the answer names, each with
+    path, start_line, end_line, and whether they stood in what the model was shown (verified);
+    `sources` are places (path:line) that it rests on beside these, as far as code can tell."""
 
     kind: ClassVar[str] = "done"
     answer: str
@@ -120,6 +127,8 @@ class Done:
     receipt: Receipt
     unbacked: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    citations: tuple[Mapping[str, Any], ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

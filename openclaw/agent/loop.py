@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from typing import Any
 
 from openclaw.agent import events
 from openclaw.agent.claims import claims, releasable
 from openclaw.agent.meter import Meter
 from openclaw.agent.parse import Step
+from openclaw.agent.progress import Made, Progress, ended, stamp
 from openclaw.agent.protocol import StepProtocol, Turn
 from openclaw.agent.receipt import Receipt
 from openclaw.agent.replies import is_stuck
 from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.models.base import Model, Reply, Request, Text, Thinking, Waiting
-from openclaw.shapes import CHANGING, Entry, ToolCall, ToolUse, Usage
+from openclaw.shapes import CHANGING, Entry, ToolCall, ToolUse
 from openclaw.tools.toolbox import Outcome, Toolbox
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
@@ -33,12 +34,14 @@ Fit = Callable[[Turn, Request], Generator[events.Event, None, Request]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`max_steps` model calls a turn; `max_tokens` of one reply; the rest goes to the sampler."""
+    """`max_steps` model calls a turn; `max_tokens` of one reply; the rest goes to the sampler,
+    whose draws `seed` makes the same every time."""
 
     max_steps: int = 12
     max_tokens: int = 1024
     temperature: float = 0.0
     think: bool | None = None
+    seed: int | None = None
 
 
 @dataclass(slots=True)
@@ -60,7 +63,7 @@ class Loop:
         The last event is Done. Errors of the model or the home (OpenclawError) come out of here
         after all that was done has been yielded.
         """
-        state = _State()
+        state = Progress()
         yield from self._add(turn, turn.user)
         try:
             for number in range(self.limits.max_steps):
@@ -88,17 +91,23 @@ class Loop:
 
     # -------- a model call
 
-    def _step(self, turn: Turn, state: _State) -> Generator[Happening, None, Step]:
-        demand = self.protocol.demand(turn, self.toolbox)
-        request = Request(
+    def request(self, turn: Turn, least_temperature: float = 0.0) -> Request:
+        """The next request of the turn, its messages still to be fitted in."""
+        demand, limits = self.protocol.demand(turn, self.toolbox), self.limits
+        temperature = max(limits.temperature, least_temperature)
+        return Request(
             (),
             demand.tools,
             demand.schema,
-            self.limits.max_tokens,
-            # What came out empty at temperature 0 would come out empty again.
-            max(self.limits.temperature, RETRY_TEMPERATURE * state.empty),
-            think=self.limits.think,
+            limits.max_tokens,
+            temperature,
+            seed=limits.seed,
+            think=limits.think,
         )
+
+    def _step(self, turn: Turn, state: Progress) -> Generator[Happening, None, Step]:
+        # What came out empty at temperature 0 would come out empty again.
+        request = self.request(turn, least_temperature=RETRY_TEMPERATURE * state.empty)
         request, reply = yield from self._asked(turn, request, state)
         self.meter.learn(request, reply.usage.prompt_tokens, self.model.card.window)
         state.usage += reply.usage
@@ -106,12 +115,13 @@ class Loop:
         if reply.stop_reason == "length":
             yield events.Notice(f"the reply was cut at {request.max_tokens} tokens (max_tokens)")
         step = self.protocol.read(reply, turn, self.toolbox)
+        state.thought = step.thought or reply.thinking
         if step.thought:
             yield events.Thought(step.thought)
         return step
 
     def _asked(
-        self, turn: Turn, request: Request, state: _State
+        self, turn: Turn, request: Request, state: Progress
     ) -> Generator[Happening, None, tuple[Request, Reply]]:
         """The request as it fits and its reply. A server that counts more than we do refuses it
         before it says a word; it is then fitted more tightly and asked again. When that does not
@@ -131,7 +141,7 @@ class Loop:
             raise
 
     def _listen(
-        self, request: Request, turn: Turn, state: _State
+        self, request: Request, turn: Turn, state: Progress
     ) -> Generator[Happening, None, Reply]:
         """The reply; what is answer and not an unchecked claim is yielded as it comes."""
         heard, state.partial, state.shown = "", "", ""
@@ -162,7 +172,7 @@ class Loop:
 
     # -------- calls
 
-    def _act(self, step: Step, turn: Turn, state: _State) -> Iterator[Happening]:
+    def _act(self, step: Step, turn: Turn, state: Progress) -> Iterator[Happening]:
         uses: list[ToolUse] = []
         try:
             for index, call in enumerate(step.calls):
@@ -181,7 +191,7 @@ class Loop:
         )
 
     def _use(
-        self, call: ToolCall, uses: list[ToolUse], turn: Turn, state: _State, share: int
+        self, call: ToolCall, uses: list[ToolUse], turn: Turn, state: Progress, share: int
     ) -> Iterator[Happening]:
         yield events.ToolStart(call.id, call.name, call.arguments)
         outcome = self._call(call, turn, state, share)
@@ -189,7 +199,7 @@ class Loop:
         seconds = round(outcome.seconds, 3)
         yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds)
 
-    def _call(self, call: ToolCall, turn: Turn, state: _State, share: int) -> Outcome:
+    def _call(self, call: ToolCall, turn: Turn, state: Progress, share: int) -> Outcome:
         """Run a call, unless it would only repeat itself: a write that was done, a read
         or a command since which nothing was written, a failure since which nothing succeeded."""
         effect = self.toolbox.effect(call)
@@ -207,10 +217,10 @@ class Loop:
         outcome = self.toolbox.run(call, share)
         state.writes += effect in CHANGING and outcome.ok
         state.successes += outcome.ok
-        state.made[key] = _Made(outcome, state.writes, state.successes, len(turn.entries))
+        state.made[key] = Made(outcome, state.writes, state.successes, len(turn.entries))
         return outcome
 
-    def _repeated(self, known: _Made, state: _State) -> Outcome:
+    def _repeated(self, known: Made, state: Progress) -> Outcome:
         known.count += 1
         state.repeats += 1
         state.stopped = "repeated" if known.count > 3 else ""
@@ -221,7 +231,7 @@ class Loop:
 
     # -------- ends
 
-    def _finish(self, step: Step, turn: Turn, state: _State) -> Generator[Happening, None, bool]:
+    def _finish(self, step: Step, turn: Turn, state: Progress) -> Generator[Happening, None, bool]:
         """The turn's end, unless the answer claims what did not happen and may still be mended."""
         receipt = self.receipt()
         answer = step.answer or EMPTY
@@ -235,12 +245,13 @@ class Loop:
             return False
         if len(answer) > len(state.shown) and answer.startswith(state.shown):
             yield events.Token(answer[len(state.shown) :])
-        yield from self._add(turn, self._entry(answer, state))
         reason = "answer" if step.answer else "empty"
+        record = ended(reason, receipt, unbacked)
+        yield from self._add(turn, self._entry(answer, state, record=record))
         yield from self._done(answer, reason, state, unbacked)
         return True
 
-    def _nothing(self, turn: Turn, state: _State) -> Iterator[Happening]:
+    def _nothing(self, turn: Turn, state: Progress) -> Iterator[Happening]:
         """The model asked for more, or said nothing at all."""
         hint = self.protocol.hint(turn, (), self.toolbox)
         if state.last.text.strip() and hint:
@@ -249,7 +260,7 @@ class Loop:
         state.empty = True
         yield events.Notice("the reply was empty; asking once more")
 
-    def _give_up(self, turn: Turn, state: _State) -> Iterator[Happening]:
+    def _give_up(self, turn: Turn, state: Progress) -> Iterator[Happening]:
         reasons = {
             "repeated": "the same call came again and again",
             "full": "what this turn has brought no longer fits the window (setting window)",
@@ -263,16 +274,21 @@ class Loop:
             parts.append(f"The last result was:\n{known[-1][:1500]}")
         answer = "\n".join(parts)
         yield events.Token(answer)
-        yield from self._add(turn, Entry("assistant", answer, usage=state.usage, at=stamp()))
-        yield from self._done(answer, state.stopped or "steps", state, ())
+        reason = state.stopped or "steps"
+        record = ended(reason, self.receipt())
+        said_last = Entry("assistant", answer, usage=state.usage, at=stamp(), record=record)
+        yield from self._add(turn, said_last)
+        yield from self._done(answer, reason, state, ())
 
-    def _interrupted(self, turn: Turn, state: _State) -> Iterator[Happening]:
+    def _interrupted(self, turn: Turn, state: Progress) -> Iterator[Happening]:
         if state.partial and turn.entries[-1].content != state.partial:
-            yield from self._add(turn, Entry("assistant", state.partial, at=stamp()))
+            record = ended("interrupted", self.receipt())
+            said = Entry("assistant", state.partial, at=stamp(), record=record)
+            yield from self._add(turn, said)
         yield from self._done(state.partial, "interrupted", state, ())
 
     def _done(
-        self, answer: str, reason: str, state: _State, unbacked: tuple[str, ...]
+        self, answer: str, reason: str, state: Progress, unbacked: tuple[str, ...]
     ) -> Iterator[Happening]:
         receipt = self.receipt()
         yield events.ReceiptMade(receipt, unbacked)
@@ -283,9 +299,10 @@ class Loop:
     def _entry(
         self,
         content: str,
-        state: _State,
+        state: Progress,
         tool_calls: tuple[ToolUse, ...] = (),
         hint: str = "",
+        record: Mapping[str, Any] | None = None,
     ) -> Entry:
         last = state.last
         raw = last.text if last.text != content else ""
@@ -297,42 +314,10 @@ class Loop:
             at=stamp(),
             raw=raw,
             hint=hint,
+            thought=state.thought,
+            record=record or {},
         )
 
     def _add(self, turn: Turn, entry: Entry) -> Iterator[Happening]:
         turn.entries.append(entry)
         yield entry
-
-
-@dataclass(slots=True)
-class _Made:
-    """A call that was made: what came of it, how many writes, successes and entries of the turn
-    there were then."""
-
-    outcome: Outcome
-    writes: int
-    successes: int
-    at: int
-    count: int = 1
-
-
-class _State:
-    """What the loop remembers during one turn."""
-
-    def __init__(self) -> None:
-        self.usage = Usage()
-        self.last = Reply("")
-        self.made: dict[str, _Made] = {}
-        self.repeats = 0
-        self.writes = 0
-        self.successes = 0
-        self.partial = ""
-        self.shown = ""
-        self.empty = False
-        self.corrected = False
-        self.stopped = ""
-
-
-def stamp() -> str:
-    """Now, as ISO 8601 with offset, to the second."""
-    return datetime.now().astimezone().isoformat(timespec="seconds")

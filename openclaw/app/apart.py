@@ -22,7 +22,14 @@ def materials(vault: Vault, given: Sequence[Material]) -> tuple[Material, ...]:
 
 def entry(vault: Vault, said: Entry) -> Entry:
     """A message with names in the place of secrets; the same one when there are none."""
-    masked = replace(
+    thought, record = vault.mask(said.thought), in_texts(said.record, vault.mask)
+    masked = replace(_sent(vault, said), thought=thought, record=record)
+    return said if masked == said else masked
+
+
+def _sent(vault: Vault, said: Entry) -> Entry:
+    """A message with all that a model may be sent of it masked."""
+    return replace(
         said,
         content=vault.mask(said.content),
         context=vault.mask(said.context),
@@ -30,7 +37,6 @@ def entry(vault: Vault, said: Entry) -> Entry:
         hint=vault.mask(said.hint),
         tool_calls=tuple(_use(vault, use) for use in said.tool_calls),
     )
-    return said if masked == said else masked
 
 
 def _use(vault: Vault, use: ToolUse) -> ToolUse:
@@ -40,7 +46,7 @@ def _use(vault: Vault, use: ToolUse) -> ToolUse:
 
 def session(vault: Vault, talk: Session) -> None:
     """Put names in the place of secrets in all that a conversation may still be sent with."""
-    talk.messages[:] = [entry(vault, said) for said in talk.messages]
+    talk.messages[:] = [_sent(vault, said) for said in talk.messages]
     talk.compressed_context = vault.mask(talk.compressed_context)
     talk.title = vault.mask(talk.title)
 

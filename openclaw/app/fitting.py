@@ -152,6 +152,19 @@ class Fitting:
                 self._too_large(turn, request.tools, made.tokens),
                 "shorten the largest of them (`openclaw context` shows all), or raise `window`",
             )
+        return self._filled(turn, request, entries, made)
+
+    def first(self, turn: Turn, request: Request) -> tuple[Request, Plan]:
+        """The first request of a turn, without a compaction that has to come before it: the
+        messages that it would put away (the `drop` of the plan) are left out."""
+        entries = [*self.session.messages[: self.before], turn.user]
+        made = self.plan(entries, request.tools)
+        left = replace(made, drop=0, short=max(0, made.short - made.drop))
+        return self._filled(turn, request, entries[made.drop :], left), made
+
+    def _filled(
+        self, turn: Turn, request: Request, entries: Sequence[Entry], made: Plan
+    ) -> Request:
         if made.short != self.session.shortened:
             self.session.extra[SHORTENED] = made.short
         turn.forgotten = max(0, made.short - self.before)

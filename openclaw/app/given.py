@@ -49,12 +49,16 @@ def head(
     window: int,
 ) -> tuple[tuple[prompt.Part, ...], list[str]]:
     heads = Heads(rooms.home.private / "cache" / "heads")
-    return heads.head(
+    found = heads.head(
         session,
         sources,
         lambda: prompt.head(sources, protocol.rules(toolbox), shelf.blurbs, window),
         protocol.name,
     )
+    specs = toolbox.specs() if protocol.name == "native" else ()
+    names = [spec["function"]["name"] for spec in specs]  # for `openclaw context --diff`
+    session.extra["head"] = {**session.extra["head"], "tools": names}
+    return found
 
 
 def tail(

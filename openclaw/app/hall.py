@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from openclaw.agent import events
 from openclaw.agent.cues import Cues
-from openclaw.agent.protocols import choose_protocol, schemas
-from openclaw.agent.window import KEPT, messages
+from openclaw.agent.protocols import choose_protocol
+from openclaw.agent.window import KEPT
 from openclaw.app import apart
 from openclaw.app.context import ContextReport, report
 from openclaw.app.fitting import Fitting, fitting_of
-from openclaw.app.given import cues_of, due, looks_up, tail
+from openclaw.app.given import due, looks_up
+from openclaw.app.prepare import prepare
 from openclaw.app.recording import recorded
 from openclaw.app.rooms import Rooms
 from openclaw.app.shelf import Shelf
@@ -23,7 +24,7 @@ from openclaw.errors import UsageError
 from openclaw.history.turn import Scope
 from openclaw.models.base import Request
 from openclaw.sessions.store import Session
-from openclaw.shapes import Entry, Ledger, Material
+from openclaw.shapes import Ledger, Material
 from openclaw.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ class App(Rooms):
     """An open home that answers prompts."""
 
     def ask(
-        self, text: str, session: Session, material: Sequence[Material] = (), skill: str = ""
+        self,
+        text: str,
+        session: Session,
+        material: Sequence[Material] = (),
+        skill: str = "",
     ) -> Iterator[events.Event]:
         """Answer a prompt in a session; `material` is piped or attached text for it, `skill` the
         name of one that the user asks for: its instructions go in front of the prompt.
@@ -43,7 +48,7 @@ class App(Rooms):
         The session is saved after every message. Raises OpenclawError (server away, model missing,
         prompt too large, disk full ...) with everything done until then saved.
         """
-        yield from map(events.Notice, self.recover())
+        yield from map(events.Trouble, self.recover())
         with self.sessions.writing(session.id, timeout=2.0):
             self.sessions.refresh(session)
             yield from walk(self, text, session, material, skill)
@@ -77,32 +82,18 @@ class App(Rooms):
         """The tools as a turn would have them."""
         return toolbox(self, ledger, shelf or self.shelf())
 
-    def context(self, session: Session | None, text: str = "") -> ContextReport:
-        """What the next request would be, part by part. Nothing is sent or saved."""
-        card = self.model.card
-        seen = session or self.sessions.new(None, card.name)
+    def context(
+        self,
+        session: Session | None,
+        text: str = "",
+        material: Sequence[Material] = (),
+        skill: str = "",
+    ) -> ContextReport:
+        """What the next request would be, part by part and byte by byte, made as `ask` makes it.
+        Nothing is sent to the model or saved, but for a secret in the text: it is kept apart."""
+        seen = session or self.sessions.new(None, self.model_name)
         scratch = replace(seen, extra=dict(seen.extra), messages=list(seen.messages))
-        shelf = self.shelf(text)
-        fitting = self._fitting(scratch, shelf)
-        protocol, box = fitting.protocol, fitting.box
-        beside = box.beside(native=protocol.name == "native")
-        lines = [*cues_of(self, text, shelf).lines, *beside]
-        text = self.vault.mask(text)
-        beside_text = tail(self, fitting.sources, fitting.changed, "", lines)
-        user = Entry("user", text, context=beside_text)
-        made = fitting.plan([*scratch.messages, user], fitting.tools)
-        history = scratch.messages[made.drop :]
-        said = messages([*history, user], made.short - made.drop, "", protocol.wire)
-        newest = protocol.wire(user)
-        return report(
-            card.window,
-            fitting.parts,
-            schemas(protocol, box),
-            scratch.compressed_context,
-            said[: len(said) - len(newest)],
-            f"sessions/{seen.id}.json",
-            newest,
-        )
+        return report(self, prepare(self, text, scratch, material, skill, ahead=False))
 
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False
@@ -125,8 +116,9 @@ class App(Rooms):
                 yield from fitting.compact(starts[-KEPT], fitting.tools, focus, dry_run=True)
                 fitting.keep_learned()
                 return
-            request, name = f"/compact {focus}".strip(), self.model.card.name
-            with recorded(self, session, Ledger(), request, 0, name) as recording:
+            request, session.model = f"/compact {focus}".strip(), self.model.card.name
+            commit = self.history.head()
+            with recorded(self, session, Ledger(), request, 0, commit) as recording:
                 yield from map(events.Notice, noted(self, session))
                 yield from fitting.compact(starts[-KEPT], fitting.tools, focus)
                 fitting.keep_learned()

@@ -39,7 +39,7 @@ class Heads:
         kept = session.extra.get("head")
         kept = kept if isinstance(kept, dict) else {}
         if session.messages and kept.get("protocol") == protocol:
-            old = self._load(str(kept.get("sha256", "")))
+            old = self.kept(str(kept.get("sha256", "")))
             if old is not None:
                 files = kept.get("files")
                 told = files if isinstance(files, dict) else {}
@@ -63,7 +63,8 @@ class Heads:
                 write_text(path, data)
         return key
 
-    def _load(self, key: str) -> tuple[prompt.Part, ...] | None:
+    def kept(self, key: str) -> tuple[prompt.Part, ...] | None:
+        """The head of this SHA-256, None when no copy is left."""
         path = self.folder / f"{key}.json"
         try:
             return tuple(prompt.Part(*part) for part in json.loads(path.read_text("utf-8")))

@@ -27,6 +27,7 @@ from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.files.home import Home
 from openclaw.retrieval.door import load_llama
+from openclaw.retrieval.passages import LeftOut, Passage
 from openclaw.retrieval.search import Search
 from openclaw.retrieval.watch import Watch
 from openclaw.shapes import ToolProblem
@@ -78,19 +79,24 @@ def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
     return reply
 
 
-def _recall(search: Search, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _recall(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Passages for a prompt, and what was left out of it by which rule."""
     if only := request["only"]:
         asked = _without(request["question"], only)
         named = [p for path in only for p in search.search(asked, MOST_PASSAGES, path=path)]
-        return [asdict(passage) for passage in named[:MOST_PASSAGES]]
-    found = search.passages_for_prompt(
+        return _shown(named[:MOST_PASSAGES])
+    found = search.chosen_for_prompt(
         request["question"],
         frozenset(request["skip"]),
         most=MOST_PASSAGES,
         tokens=MOST_TOKENS,
         count=at_most_tokens,
     )
-    return [asdict(passage) for passage in found]
+    return _shown(found.passages, found.left_out)
+
+
+def _shown(passages: Sequence[Passage], left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
+    return {"passages": list(map(asdict, passages)), "left_out": list(map(asdict, left_out))}
 
 
 def _without(question: str, paths: Sequence[str]) -> str:

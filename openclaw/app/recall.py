@@ -36,6 +36,8 @@ class Recall:
 
     home: Home
     notices: list[str] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list)
+    """What the newest `passages` did not take, with path, start_line, end_line, score and rule."""
     _process: subprocess.Popen[str] | None = None
     _replies: queue.Queue[Mapping[str, Any]] = field(default_factory=queue.Queue)
     _asked: int = 0
@@ -54,20 +56,28 @@ class Recall:
     def begin(self, question: str, skip: Collection[str], only: Sequence[str] = ()) -> None:
         """Start to look for what a prompt is about. `skip` are files that it knows already; with
         `only` nothing but these files is searched."""
+        self.left_out = []
         text = question[:MOST_CHARACTERS]
         self._send("recall", question=text, skip=sorted(skip), only=list(only))
 
     def passages(self, patience: float = PATIENCE_SECONDS) -> list[dict[str, Any]]:
         """What was found for the question that was begun; nothing when it takes too long."""
         try:
-            found: list[dict[str, Any]] = self._result(patience) or []
+            found: dict[str, Any] = self._result(patience)
         except ToolProblem:
             self.notices.append(BROKEN)
             return []
         except TimeoutError:
             self.notices.append(LATE)
             return []
-        return found
+        self.left_out = found["left_out"]
+        passages: list[dict[str, Any]] = found["passages"]
+        return passages
+
+    def unshown(self) -> list[dict[str, Any]]:
+        """What was left out since the last look."""
+        told, self.left_out = self.left_out, []
+        return told
 
     def search(self, question: str, k: int, path: str = "") -> list[dict[str, Any]]:
         """The best passages for a question. Raises ToolProblem when the search fails."""

@@ -52,19 +52,19 @@ class Recording:
 
 @contextmanager
 def recorded(
-    rooms: Rooms, session: Session, ledger: Ledger, request: str, number: int, model: str
+    rooms: Rooms, session: Session, ledger: Ledger, request: str, number: int, commit: str
 ) -> Iterator[Recording]:
-    """Record what is done in here as one turn of `session`, whose lock the caller holds. What is
-    not closed when it is left was interrupted."""
+    """Record what is done in here as one turn of `session`, whose lock the caller holds; `commit`
+    is the newest one of the home. What is not closed when it is left was interrupted."""
     turn = Turn(
         new_id(),
         at=now(),
         subject=subject_of(request),
         session=session.id,
         number=number,
-        model=model,
+        model=session.model,
     )
-    journal = Journal.begin(rooms.home, turn, rooms.history.head())
+    journal = Journal.begin(rooms.home, turn, commit)
     ledger.keeper, ledger.altered = journal.writes, journal.changed
     recording = Recording(rooms, session, journal)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from openclaw.agent.loop import stamp
+from openclaw.agent.progress import stamp
 from openclaw.app.rooms import Rooms
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.files.lock import locked

@@ -91,14 +91,14 @@ def ask(
     if not words and _is_terminal():
         chat(ctx, continue_, session, model, yes, mode, no_memory, max_steps)
         return
-    piped = _piped(waiting=not quiet)
+    piped = piped_in(waiting=not quiet)
     prompt = " ".join(words).strip() or piped.strip() or (by_name(skill) if skill else "")
     if not prompt:
         raise UsageError("nothing was asked", 'openclaw "your question"')
     from openclaw.cli.common import current_home
     from openclaw.cli.render import choose_listener
 
-    material = _material(prompt, piped if words else "", current_home(ctx), quiet=quiet)
+    material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
     listener = choose_listener(output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet)
     app = _open(ctx, model, mode, no_memory, max_steps)
     app.ask_user = _asker(yes, listener, app)
@@ -184,7 +184,7 @@ def _answer(
         app.close()
 
 
-def _material(prompt: str, piped: str, home: Home, *, quiet: bool) -> Sequence[Material]:
+def material_of(prompt: str, piped: str, home: Home, *, quiet: bool) -> Sequence[Material]:
     """What goes along with the prompt. A file that is named and not there is told on stderr."""
     from openclaw.cli.attach import attach, not_found
     from openclaw.cli.common import warn
@@ -201,7 +201,7 @@ def _asker(yes: bool, listener: Listener, app: App) -> Ask | None:
     from openclaw.cli.permission import Permission, beforehand
 
     asking = None
-    if _is_terminal() and sys.stderr.isatty():
+    if can_ask():
         asking = Permission(_reply, _say_err, listener.pause, _keeper(app, _say_err))
     return beforehand(asking, _say_err) if yes else asking
 
@@ -237,11 +237,16 @@ def _say_out(line: str) -> None:
     sys.stdout.flush()
 
 
+def can_ask() -> bool:
+    """Whether there is a terminal to ask on."""
+    return _is_terminal() and sys.stderr.isatty()
+
+
 def _is_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def _piped(*, waiting: bool) -> str:
+def piped_in(*, waiting: bool) -> str:
     """What is piped in, "" for nothing. Says so on stderr when it has to wait for it."""
     if sys.stdin is None or sys.stdin.isatty():
         return ""

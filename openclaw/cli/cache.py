@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from openclaw.cli.common import table
+from openclaw.cli.plots import Canvas, bar
+from openclaw.cli.visible import one_line
 
 if TYPE_CHECKING:
     from openclaw.shapes import Entry
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 MEASURED = 64
 """Tokens; the time of a shorter reading tells little of how long a longer one takes."""
 MINUTES = len("2026-11-21T15:30")
+HEADS = ("MESSAGE", "AT", "TOKENS", "REUSED", "SHARE", "FIRST TOKEN")
+WIDTHS = (7, 16, 7, 7, 6, 11)
+MOST_BAR = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +77,37 @@ def cache_json(session: str, calls: Sequence[Call]) -> dict[str, Any]:
     return {"session": session, "calls": rows, "together": together}
 
 
-def cache_lines(session: str, calls: Sequence[Call]) -> list[str]:
-    """A line for each call, and a last one with what the reading before has saved in all."""
+def cache_lines(session: str, calls: Sequence[Call], on: Canvas | None = None) -> list[str]:
+    """A line for each call, and at the end what the reading before has saved in all."""
     if not calls:
         return [f"{session}: no model call is known"]
-    rows = [
-        (
-            f"#{call.message}".rjust(len("MESSAGE")),
-            call.at[:MINUTES].replace("T", " "),
-            f"{call.tokens:>7,}",
-            f"{call.reused:>7,}",
-            f"{call.share:>6.1%}",
-            f"{call.first_token_seconds:>9.2f} s",
-        )
-        for call in calls
-    ]
-    heads = ("MESSAGE", "AT", " TOKENS", " REUSED", " SHARE", "FIRST TOKEN")
-    return [*table(rows, heads).splitlines(), _together(session, calls)]
+    on = on or Canvas()
+    most = max(call.tokens for call in calls)
+    legend = f"{on.marks.full} new {on.marks.light} reused"
+    lines = ["  ".join((*map(str.rjust, HEADS, WIDTHS), legend))]
+    columns = min(MOST_BAR, max(0, on.width - sum(WIDTHS) - 2 * len(WIDTHS)))
+    for call in calls:
+        drawn = bar(call.tokens, most, columns, on.marks, call.reused)
+        cells = map(str.rjust, _cells(call), WIDTHS)
+        lines.append("  ".join((*cells, on.hue(drawn, 0))).rstrip())
+    told, saved = _together(session, calls)
+    whole = f"{told}; {saved}" if saved else told
+    return [*lines, *([whole] if len(whole) <= on.width else [told, saved])]
 
 
-def _together(session: str, calls: Sequence[Call]) -> str:
+def _cells(call: Call) -> tuple[str, ...]:
+    return (
+        f"#{call.message}",
+        one_line(call.at[:MINUTES].replace("T", " ")),
+        f"{call.tokens:,}",
+        f"{call.reused:,}",
+        f"{call.share:.1%}",
+        f"{call.first_token_seconds:.2f} s",
+    )
+
+
+def _together(session: str, calls: Sequence[Call]) -> tuple[str, str]:
+    """The sum of all calls, and what it has saved, "" where that is not known."""
     sums = cache_json(session, calls)["together"]
     count = "1 call" if sums["calls"] == 1 else f"{sums['calls']} calls"
     line = (
@@ -100,6 +115,6 @@ def _together(session: str, calls: Sequence[Call]) -> str:
         f" {sums['reused']:,} reused ({sums['share']:.1%})"
     )
     if not sums["reading_rate"]:
-        return line
+        return line, ""
     seconds, rate = sums["saved_seconds"], sums["reading_rate"]
-    return f"{line}; {seconds:,.1f} s of reading saved at {rate:,.0f} tokens a second"
+    return line, f"{seconds:,.1f} s of reading saved at {rate:,.0f} tokens a second"

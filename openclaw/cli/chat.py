@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from openclaw.agent.events import Compaction, Done, Event, Notice
-from openclaw.cli import chat_past
+from openclaw.cli import chat_inside, chat_past
 from openclaw.cli.attach import attach, not_found
 from openclaw.cli.render import Listener
 from openclaw.cli.turn import by_name, code_of, play
@@ -32,7 +32,10 @@ COMMANDS = {
     "resume": ("[ID]", "go on with an earlier conversation, the latest without ID"),
     "sessions": ("", "list the latest conversations"),
     "model": ("[NAME]", "show or change the model"),
-    "context": ("[--cache]", "show what the next request costs; what was read before"),
+    "context": ("[PROMPT]", "show what the next request costs; also --cache, --diff"),
+    "usage": ("[--all]", "show tokens and speeds, turn by turn"),
+    "why": ("[TURN]", "show what the last answer is made of; --full shortens nothing"),
+    "expect": ("FILE:LINE", "make a memory test of the question before; or words of the passage"),
     "compact": ("[FOCUS]", "sum up older messages and put them away; --dry-run shows the summary"),
     "undo": ("[N]", "take back turns of this talk; --files or --talk only, --keep"),
     "redo": ("[N]", "put back what was taken back"),
@@ -56,9 +59,15 @@ class ChatApp(chat_past.PastApp, Protocol):
     @property
     def todos(self) -> TodoFile: ...
     def ask(
-        self, text: str, session: Session, material: Sequence[Material] = (), skill: str = ""
+        self,
+        text: str,
+        session: Session,
+        material: Sequence[Material] = (),
+        skill: str = "",
     ) -> Iterator[Event]: ...
-    def context(self, session: Session | None, text: str = "") -> ContextReport: ...
+    def context(
+        self, session: Session | None, text: str = "", material: Sequence[Material] = ()
+    ) -> ContextReport: ...
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False
     ) -> Iterator[Event]: ...
@@ -115,7 +124,7 @@ class Chat:
     def hear(self, text: str) -> None:
         """Answer one input. What goes wrong is said, and the talk goes on."""
         try:
-            prompt, skill = self._command(text) if _is_command(text) else (text, "")
+            prompt, skill = self._command(text) if chat_inside.is_command(text) else (text, "")
             if prompt:
                 self._turn(prompt, skill)
         except OpenclawError as error:
@@ -131,7 +140,11 @@ class Chat:
         material = attach(prompt, "", Path.cwd(), self.app.home.root)
         for name in not_found(prompt, Path.cwd(), self.app.home.root):
             self._say(one_line(f"there is no file '{name}'"))
-        end = play(self.app.ask(prompt, self.session, material, skill), self._listener)
+        forgotten = chat_inside.forgotten(self.session, prompt)
+        turn = self.app.ask(prompt, self.session, material, skill)
+        end = play(turn, self._listener)
+        for line in forgotten:
+            self._say(line)
         self._code = code_of(end) or self._code
         if isinstance(end, Done) and end.usage.prompt_tokens:
             self._used = f"{end.usage.prompt_tokens:,} tokens read"
@@ -193,18 +206,16 @@ class Chat:
         self._say(f"model: {self.session.model or self.app.model_name}")
 
     def _context(self, rest: str) -> None:
-        """With --cache what of each request so far the model had read before."""
-        if rest == "--cache":
-            from openclaw.cli.cache import cache_lines, calls_of
+        chat_inside.context(self.app, self.session, rest, self._say)
 
-            calls = calls_of(self.app.sessions.messages(self.session))
-            for line in cache_lines(self.session.id, calls):
-                self._say(line)
-            return
-        from openclaw.cli.context import report_lines
+    def _usage(self, rest: str) -> None:
+        chat_inside.usage(self.app, self.session, rest, self._say)
 
-        for line in report_lines(self.app.context(self.session)):
-            self._say(line)
+    def _why(self, rest: str) -> None:
+        chat_inside.why(self.app, self.session, rest, self._say)
+
+    def _expect(self, rest: str) -> None:
+        chat_inside.expect(self.app, self.session, rest, self._say)
 
     def _compact(self, rest: str) -> None:
         words = rest.split()
@@ -253,9 +264,3 @@ class Chat:
 
     def _quit(self, rest: str) -> None:
         self._open = False
-
-
-def _is_command(text: str) -> bool:
-    """Whether an input is a /command; a path such as /etc/hosts is not."""
-    word = text.split(maxsplit=1)[0]
-    return word.startswith("/") and "/" not in word[1:]

@@ -33,6 +33,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "policy": ("openclaw.cli.policy", "app", "Show what tools may do, and grant it."),
     "models": ("openclaw.cli.models", "app", "List, fetch and choose models."),
     "context": ("openclaw.cli.context", "context", "Show what would be sent, and what it costs."),
+    "usage": ("openclaw.cli.usage", "usage", "Show tokens, speeds, and what was reused."),
+    "why": ("openclaw.cli.why", "why", "Show why an answer is what it is."),
     "sessions": ("openclaw.cli.sessions", "app", "List, search and manage conversations."),
     "undo": ("openclaw.cli.undo", "undo", "Take back the newest turns: files and words."),
     "redo": ("openclaw.cli.undo", "redo", "Put back what was taken back."),
@@ -167,7 +169,7 @@ def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
 
 def check_prompt(words: Sequence[str]) -> None:
     """Raise UsageError when words without a command look like a command that was meant."""
-    if not words or len(words[0].split()) != 1:
+    if not words or len(words[0].split()) != 1 or words[0].endswith("?"):
         return
     word = words[0]
     ask = f"to ask the model: openclaw ask {word}"

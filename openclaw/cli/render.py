@@ -68,10 +68,17 @@ def receipt_line(receipt: Receipt) -> str:
     return one_line("; ".join([*files, *todos, *notes]))
 
 
+def source_line(done: Done) -> str:
+    """Where an answer is from, "" when code cannot tell."""
+    return one_line(f"from {', '.join(done.sources)}") if done.sources else ""
+
+
 def verdict_lines(done: Done) -> list[str]:
     """What the user must know about an answer before trusting it."""
     lines = [_REASONS[done.stop_reason]] if done.stop_reason in _REASONS else []
     lines += [f"not true, nothing of the kind happened: {one_line(c)}" for c in done.unbacked]
+    unseen = [f"{c['path']}:{c['start_line']}" for c in done.citations if not c["verified"]]
+    lines += [f"cited, but the model was not shown it: {one_line(where)}" for where in unseen]
     return lines + [f"refused: {one_line(what)}" for what in done.refused]
 
 
@@ -156,6 +163,8 @@ class PlainText:
         self.close()
         if self._notes and done.receipt:
             self._say(receipt_line(done.receipt))
+        if self._notes and (line := source_line(done)):
+            self._say(line)
         for line in verdict_lines(done):
             self._say(line)
 

@@ -26,6 +26,7 @@ from openclaw.cli.render import (
     compaction_line,
     missing_part,
     receipt_line,
+    source_line,
     tool_line,
     verdict_lines,
 )
@@ -105,12 +106,19 @@ class Screen:
         self.close()
         if done.receipt:
             self._note(receipt_line(done.receipt))
+        if line := source_line(done):
+            self._note(line)
         for line in verdict_lines(done):
             self._say(line)
 
     def _flush(self) -> None:
-        self._print(self._segment[self._settled :])
+        self._settle()
         self._segment, self._settled = "", 0
+
+    def _settle(self) -> None:
+        """Print what was streamed, and know it still: the end of the turn does not repeat it."""
+        self._print(self._segment[self._settled :])
+        self._settled = len(self._segment)
 
     def _print(self, text: str) -> None:
         """Print blocks for good, with a blank line before all but the first."""
@@ -152,7 +160,7 @@ class Screen:
         from rich.console import Console
         from rich.text import Text
 
-        self._flush()
+        self._settle()
         Console(file=self._err, highlight=False).print(Text(line, style="dim"))
 
     def _open(self) -> Console:

@@ -54,10 +54,10 @@ def search(
     if bool(words.strip()) == bool(batch):
         raise UsageError("say what to look for", "openclaw memory search WORDS, or --batch FILE")
     day = _day(since) if since else ""
-    with _opened(ctx) as found:
+    with opened(ctx) as found:
         if batch:
             queries = _queries(batch)
-            _complete(found)  # many questions are worth all vectors
+            completed(found)  # many questions are worth all vectors
             for line in queries:
                 _print_line([_json(p, explain) for p in _ask(found, line, k, path, day)])
         else:
@@ -77,8 +77,8 @@ def index(
     as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
 ) -> None:
     """Bring the index up to date, vectors too. Every search does so for what has changed."""
-    with _opened(ctx) as found:
-        report = _complete(found, force=force)
+    with opened(ctx) as found:
+        report = completed(found, force=force)
         if as_json:
             problems = [{"path": where, "problem": what} for where, what in report.problems]
             print_json({**_counts(report), "problems": problems})
@@ -104,7 +104,7 @@ def reindex(
 
 
 @contextmanager
-def _opened(ctx: typer.Context) -> Iterator[Search]:
+def opened(ctx: typer.Context) -> Iterator[Search]:
     from openclaw.app.opening import open_search
     from openclaw.config import load_settings
 
@@ -120,7 +120,7 @@ def _ask(found: Search, query: str, k: int, path: str, since: str) -> list[Passa
     return found.search(query, k, path=path, since=since) if query.strip() else []
 
 
-def _complete(found: Search, *, force: bool = False) -> Any:
+def completed(found: Search, *, force: bool = False) -> Any:
     """The index brought up to date with all vectors; a progress bar when that takes its time."""
     report = found.refresh(force=force)
     with _Bar() as bar:

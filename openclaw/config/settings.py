@@ -93,6 +93,7 @@ class Settings:
     protocol: Literal["auto", "native", "json"] = _key("auto", "how tools are called")
     window: int = _key(8192, "tokens of one request and its reply", least=1024)
     temperature: float = _key(0.0, "0 is steady, 1 is lively", least=0)
+    seed: int | None = _key(None, "makes draws repeatable; null: another one each turn", least=0)
     max_tokens: int = _key(1024, "longest reply, in tokens", least=1)
     max_steps: int = _key(12, "most model calls of one turn", least=1)
     keep_alive: str = _key("30m", "how long Ollama keeps the model loaded", form="duration")

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
+from openclaw.files.comments import comments
+from openclaw.files.comments import without_comments as outside_comments
 from openclaw.memory.page import Bullet, Page, read_page, width
 from openclaw.memory.tasklist import shown
 
@@ -21,8 +23,6 @@ Category = Literal["preference", "fact", "decision", "entity", "other"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 MAX_SOURCE = 200
 
-_COMMENT = re.compile(r"[ \t]*<!--(?P<inner>.*?)-->", re.DOTALL)
-_TAIL = re.compile(r"(?:[ \t]*<!--(?:(?!-->).)*-->)*[ \t]*$", re.DOTALL)
 _STRUCK = re.compile(r"~~(?P<text>(?:(?!~~).)+)~~[ \t]*(?:\((?P<note>[^()]*)\))?[ \t]*$", re.DOTALL)
 _DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _DATE_PART = re.compile(r"(?:date|on)?[ :=]*(\d{4}-\d{2}-\d{2})", re.IGNORECASE)
@@ -103,7 +103,7 @@ def harmless(text: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    return _COMMENT.sub("", text).strip()
+    return outside_comments(text).strip()
 
 
 def unmarked(text: str) -> str:
@@ -116,8 +116,12 @@ def unmarked(text: str) -> str:
 
 def split_tail(content: str) -> tuple[str, str]:
     """An entry's content and the comments and blanks at its end."""
-    found = _TAIL.search(content)
-    at = found.start() if found else len(content)
+    text = content.removesuffix("\n")
+    at = len(text.rstrip(" \t"))
+    for comment in reversed([*comments(text)]):
+        if comment.end != at:
+            break
+        at = comment.start
     return content[:at], content[at:]
 
 
@@ -130,7 +134,7 @@ def _entry(page: Page, bullet: Bullet, starts: set[int]) -> Entry | None:
     text = without_comments(content)
     if not text:
         return None
-    metas = [meta for found in _COMMENT.finditer(content) if (meta := parse_meta(found["inner"]))]
+    metas = [meta for found in comments(content) if (meta := parse_meta(found.inner))]
     struck = _STRUCK.match(text)
     until = _DAY.search((struck and struck["note"]) or "")
     return Entry(

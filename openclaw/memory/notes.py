@@ -102,7 +102,8 @@ class Notes:
         """All remembered lines: lasting facts first, then the days, newest first. Superseded ones
         only with `everything`."""
         days = self.folder.glob("*.md") if self.folder.is_dir() else ()
-        daily = sorted((path for path in days if DAILY.fullmatch(path.name)), reverse=True)
+        named = (path for path in days if DAILY.fullmatch(path.name) and path.is_file())
+        daily = sorted(named, reverse=True)
         notes = [note for path in (self.folder / LASTING, *daily) for note in notes_in(path)]
         return [note for note in notes if everything or not note.superseded]
 
@@ -144,7 +145,8 @@ class Notes:
         """What waits in the inbox, the oldest first."""
         folder = self.folder / INBOX
         paths = sorted(folder.glob("*.md")) if folder.is_dir() else []
-        return [note for path in paths for note in notes_in(path) if not note.superseded]
+        files = (path for path in paths if path.is_file())
+        return [note for path in files for note in notes_in(path) if not note.superseded]
 
     def accept(self, candidate: Note, where: Where = "lasting") -> Remembered:
         """Move a candidate into memory, with the same checks; one that is known only leaves."""

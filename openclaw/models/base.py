@@ -96,6 +96,11 @@ class Model(Protocol):
 
     def stream(self, request: Request) -> Iterator[Chunk]: ...
 
+    def wire(self, request: Request) -> bytes:
+        """What `stream` sends for this request, byte for byte: the body of the HTTP request, of an
+        embedded model that of the one to its engine. Raises what `card` raises; nothing is sent."""
+        ...
+
     def warm(self, request: Request) -> Iterator[Waiting]:
         """Get ready for requests that begin like this one, as far as that saves time later: load
         the model, read the head and the history (the newest messages of the user left out). Without

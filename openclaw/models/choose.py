@@ -151,6 +151,11 @@ class FallbackModel:
             if (yield from self._tell(request)):
                 return
 
+    def wire(self, request: Request) -> bytes:
+        """See `Model`: the first model that answers."""
+        _ = self.card
+        return self._opened().wire(request)
+
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`: the model whose turn it is."""
         with suppress(OpenclawError):

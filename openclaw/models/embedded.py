@@ -17,7 +17,7 @@ from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, PromptTooL
 from openclaw.models import chat
 from openclaw.models.base import Chunk, ModelCard, Reply, Request, Waiting
 from openclaw.models.gguf import identity, read_header
-from openclaw.models.llama import Engine, EngineError
+from openclaw.models.llama import Engine, EngineError, wire
 from openclaw.models.prefix import PrefixStates
 from openclaw.models.slot import BEAT, STREAMED, Read, Slot, Wanted
 from openclaw.shapes import Usage
@@ -88,6 +88,10 @@ class EmbeddedModel:
             yield from self._answer(body, began, fresh)
         except EngineError as error:
             raise self._as_openclaw_error(error) from error
+
+    def wire(self, request: Request) -> bytes:
+        """See `Model`."""
+        return wire(_body(request))
 
     def load(self) -> None:
         """Load the model now instead of with the first request. Raises as `stream` does."""

@@ -236,7 +236,7 @@ class Engine:
     ) -> None:
         """Ask, and feed the chunks of the answer: server-sent events, an object each."""
         with contextlib.closing(connection):
-            connection.request("POST", path, json.dumps(body), self._headers)
+            connection.request("POST", path, wire(body), self._headers)
             response = connection.getresponse()
             if response.status != 200:
                 raise EngineError(json.loads(response.read()).get("error", {}))
@@ -292,3 +292,8 @@ class _Call(threading.Thread):
                 yield value
         finally:
             self.stop()
+
+
+def wire(body: Mapping[str, Any]) -> bytes:
+    """A request to the engine as it is sent."""
+    return json.dumps(body).encode()

@@ -31,9 +31,9 @@ from openclaw.models.ollama_chat import (
     read_of,
 )
 from openclaw.models.ollama_facts import base_url, read_card
+from openclaw.models.ollama_wire import caught, client
 
 if TYPE_CHECKING:
-    import httpx
     import ollama
 
 START_IT = "start it with `ollama serve`, or name its host in OLLAMA_HOST"
@@ -84,7 +84,7 @@ class OllamaModel:
         loads = self._must_load(card)
         if loads:
             yield Waiting(f"loading model {self._name}")
-        reply = yield from self._ask(request, request.think if card.thinking else None, card)
+        reply = yield from self._ask(request, self._thinks(request, card), card)
         reply = self._measured(reply, is_whole=loads)
         if only_thought(reply) and request.think is not False and self._can_stop(request, card):
             yield Waiting("the model only thought and said nothing, asking again without thinking")
@@ -92,6 +92,11 @@ class OllamaModel:
             thinking = reply.thinking + again.thinking
             reply = replace(again, thinking=thinking, usage=reply.usage + again.usage)
         yield reply
+
+    def wire(self, request: Request) -> bytes:
+        """See `Model`. Made by the `ollama` library itself, before a line that leads nowhere."""
+        card = self.card
+        return caught(self._url, self._body(request, self._thinks(request, card), card))
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`: the server loads the model and reads the system message, whose state its
@@ -130,13 +135,7 @@ class OllamaModel:
     @property
     def _client(self) -> ollama.Client:
         if self._opened is None:
-            import ollama
-
-            self._opened = ollama.Client(
-                self._url,
-                event_hooks={"request": [_forbid_cutting]},
-                **remote.client_options(self._url),
-            )
+            self._opened = client(self._url)
         return self._opened
 
     def _read_card(self) -> Generator[Waiting, None, ModelCard]:
@@ -148,6 +147,9 @@ class OllamaModel:
     def _show(self) -> ollama.ShowResponse:
         with self._faults():
             return self._client.show(self._name)
+
+    def _thinks(self, request: Request, card: ModelCard) -> bool | None:
+        return request.think if card.thinking else None
 
     def _must_load(self, card: ModelCard) -> bool:
         """Whether the server will load the model first. Asked only when it may have been unloaded
@@ -264,19 +266,6 @@ class OllamaModel:
                 "for a cloud model `ollama signin`, else set OLLAMA_API_KEY",
             )
         return remote.failure(self._server, text, error.status_code)
-
-
-def _forbid_cutting(request: httpx.Request) -> None:
-    """Asks for an error instead of a silent cut. `Client.chat` (ollama 0.6) has no arguments for
-    these two; servers that do not know them ignore them."""
-    import httpx
-
-    if not request.url.path.endswith("/api/chat"):
-        return
-    body = {**json.loads(request.content), "truncate": False, "shift": False}
-    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    request.headers["Content-Length"] = str(len(raw))
-    request.stream = httpx.ByteStream(raw)
 
 
 def _has_history(request: Request) -> bool:

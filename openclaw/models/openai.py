@@ -75,6 +75,10 @@ class OpenAIModel:
             raise remote.broken_off(self._server, heard.pieces)
         yield heard.reply()
 
+    def wire(self, request: Request) -> bytes:
+        """See `Model`."""
+        return self._built(self._body(request)).content
+
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`; such a server may cost money, and keeps prefixes as it likes."""
         return iter(())
@@ -108,10 +112,8 @@ class OpenAIModel:
     def _send(self, body: Mapping[str, Any]) -> httpx.Response:
         import httpx
 
-        client = self._client
-        url = f"{self._url}/chat/completions"
         try:
-            return client.send(client.build_request("POST", url, json=body), stream=True)
+            return self._client.send(self._built(body), stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise remote.away(self._server, error, START_IT) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -119,6 +121,9 @@ class OpenAIModel:
                 f"{self._server} gave no answer: {remote.one_line(str(error))}",
                 "look at `openai.base_url` in openclaw.yaml and at the server's log",
             ) from error
+
+    def _built(self, body: Mapping[str, Any]) -> httpx.Request:
+        return self._client.build_request("POST", f"{self._url}/chat/completions", json=body)
 
     def _body(self, request: Request) -> dict[str, Any]:
         length = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"

@@ -92,8 +92,11 @@ class HybridRetriever(BaseRetriever):
         found = self.fused(view, query_bundle)[: self._top_k]
         return scored(nodes_of(view, [one.row for one in found]), [one.score for one in found])
 
-    def fused(self, view: View, query_bundle: QueryBundle) -> list[ranking.Fused]:
-        """The ranked rows, best first, at most `ranking.POOL`; what `retrieve` makes nodes of."""
+    def fused(
+        self, view: View, query_bundle: QueryBundle, *, whole: bool = False
+    ) -> list[ranking.Fused]:
+        """The ranked rows, best first, at most `ranking.POOL`; what `retrieve` makes nodes of. With
+        `whole` all rows of both rankings, however badly they answer."""
         if not view.snapshot.count:
             return []
         question = read_question(query_bundle.query_str, self._today())
@@ -112,6 +115,7 @@ class HybridRetriever(BaseRetriever):
             view.chunks,
             weak_limit=max(ranking.FEW, self._top_k // 2),
             cosines=self._scale(view, query_bundle),
+            whole=whole,
         )
 
     def _scale(self, view: View, bundle: QueryBundle) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from openclaw.retrieval.records import StoredChunk
 
 Hit = tuple["Fused", "StoredChunk"]
+IN_HEAD = "stands in the head already"
+STRUCK = "struck through"
+AGAIN = "says nothing new"
+MOST_LEFT_OUT = 5
 _MARKS = re.compile(r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|#+\s+|>\s*)?")
 CUT = " [...]"
 # How far apart two chunks may stand, in lines, to be given as one passage.
@@ -84,6 +88,25 @@ class Limits:
     skip: Collection[str] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Lines that a search found and that were not shown; `rule` says in words why."""
+
+    path: str
+    start_line: int
+    end_line: int
+    score: float
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a search shows, best first, and what it found beside that, at most `MOST_LEFT_OUT`."""
+
+    passages: list[Passage]
+    left_out: list[LeftOut] = field(default_factory=list)
+
+
 def for_prompt(hits: Sequence[Hit], limits: Limits) -> list[Passage]:
     """The passages that are worth showing unasked, best first.
 
@@ -91,11 +114,7 @@ def for_prompt(hits: Sequence[Hit], limits: Limits) -> list[Passage]:
     than fragments; only the first `NEIGHBOURHOOD` times `most` hits are looked at for that. What is
     struck through is no longer true and left out.
     """
-    good = [
-        (fused, chunk)
-        for fused, chunk in hits
-        if fused.score >= limits.score and not chunk.struck and chunk.path not in limits.skip
-    ]
+    good = _good(hits, limits)
     found: list[Passage] = []
     room = limits.tokens
     for group in _neighbours(distinct(good, NEIGHBOURHOOD * limits.most))[: limits.most]:
@@ -104,6 +123,58 @@ def for_prompt(hits: Sequence[Hit], limits: Limits) -> list[Passage]:
             room -= limits.count(passage.text)
             found.append(passage)
     return found
+
+
+def _good(hits: Iterable[Hit], limits: Limits) -> list[Hit]:
+    return [
+        (fused, chunk)
+        for fused, chunk in hits
+        if fused.score >= limits.score and not chunk.struck and chunk.path not in limits.skip
+    ]
+
+
+def chosen(hits: Sequence[Hit], limits: Limits, known: Sequence[Hit] = ()) -> Chosen:
+    """What `for_prompt` shows, and why the best of the rest stay out. `known` are hits in files
+    that stand in the prompt already."""
+    found = for_prompt(hits, limits)
+    others = [hit for hit in hits if not any(_within(hit[1], passage) for passage in found)]
+    in_head = [(hit, IN_HEAD) for hit in known if hit[0].score >= limits.score]
+    rules = [*in_head, *_reasons(others, _good(hits, limits), found, limits)]
+    rules.sort(key=lambda pair: -pair[0][0].score)
+    return Chosen(found, [_left_out(hit, rule) for hit, rule in rules[:MOST_LEFT_OUT]])
+
+
+def _reasons(
+    others: Iterable[Hit], good: Sequence[Hit], found: Sequence[Passage], limits: Limits
+) -> Iterator[tuple[Hit, str]]:
+    """Each hit that is not shown, with the rule that kept it out."""
+    fresh = {chunk.row for _, chunk in distinct(good, len(good))}
+    room = limits.tokens - sum(limits.count(passage.text) for passage in found)
+    for hit in others:
+        fused, chunk = hit
+        if chunk.struck:
+            yield hit, STRUCK
+        elif fused.score < limits.score:
+            yield hit, f"its score is below {limits.score:.2f}"
+        elif chunk.path in limits.skip:
+            yield hit, IN_HEAD
+        elif chunk.row not in fresh:
+            yield hit, AGAIN
+        elif limits.count(chunk.text) > room:
+            yield hit, f"over {limits.tokens} tokens in all"
+        else:
+            yield hit, f"over {limits.most} passages"
+
+
+def _within(chunk: StoredChunk, passage: Passage) -> bool:
+    """Whether a chunk's lines are among those of a passage."""
+    inside = passage.start_line <= chunk.start_line and chunk.end_line <= passage.end_line
+    return chunk.path == passage.path and inside
+
+
+def _left_out(hit: Hit, rule: str) -> LeftOut:
+    fused, chunk = hit
+    return LeftOut(chunk.path, chunk.start_line, chunk.end_line, round(fused.score, 4), rule)
 
 
 def _neighbours(hits: Sequence[Hit]) -> list[list[Hit]]:

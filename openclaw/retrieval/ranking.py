@@ -160,13 +160,15 @@ def fuse(
     limit: int = POOL,
     weak_limit: int = FEW,
     cosines: tuple[float, float] = COSINES,
+    *,
+    whole: bool = False,
 ) -> list[Fused]:
     """The rows that answer, best first, with scores that never rise from row to row.
 
     `covered` is `coverage` of `by_words.rows`; `read` gives the chunks of rows, in their order.
     At most `limit` rows, and `weak_limit` when even the best answers badly. `cosines` are those of
     the embedding model that mean nothing and the same. A row that is struck through comes after
-    all others; of equal rows the newer comes first.
+    all others; of equal rows the newer comes first. With `whole` nothing is left out.
     """
     pool = _Pool(by_words, by_meaning, covered)
     if not len(pool.rows):
@@ -182,8 +184,10 @@ def fuse(
     order = np.lexsort((pool.rows, -days, -np.round(blended, 6), struck))
     levels = pool.levels(cosines, bonus)
     best = float(levels[order[:FEW]].max())
-    if best < NOTHING:
+    if best < NOTHING and not whole:
         return []
+    if whole:
+        limit = weak_limit = len(order)
     scores = best * _nearness(blended, order, struck)
     ranks = pool.ranks()
     return [
@@ -191,7 +195,7 @@ def fuse(
             int(pool.rows[at]), float(scores[at]), ranks[at], pool.reason(at, notes[at], chunks[at])
         )
         for at in order[: limit if best >= LITTLE else min(limit, weak_limit)]
-        if scores[at] >= DROP_SCORE
+        if scores[at] >= DROP_SCORE or whole
     ]
 
 

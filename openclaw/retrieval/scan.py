@@ -1,9 +1,9 @@
 """Which files are indexed: the home's memory and workspace, the paths of `index.paths`, sessions.
 
 Left out: hidden files and folders, what .gitignore files name, symlinks that lead out of the home,
-folders of packages and byte code, memory/inbox, and what holds credentials by its name. The home's
-own stores (daily notes, MEMORY.md, TODO.md, sessions) are read whatever a .gitignore says, as the
-source repository, used as a home, keeps them out of its history.
+folders of packages and byte code, memory/inbox, memory/TESTS.md, and what holds credentials by its
+name. The home's own stores (daily notes, MEMORY.md, TODO.md, sessions) are read whatever a
+.gitignore says, as the source repository, used as a home, keeps them out of its history.
 """
 
 # A walk over thousands of files takes three times as long with Path objects.
@@ -25,6 +25,9 @@ ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
 OWN_STORES = re.compile(r"memory/(\d{4}-\d\d-\d\d[^/]*\.md|MEMORY\.md|TODO\.md)|sessions(/.*)?")
 INBOX = "memory/inbox"
 """Candidates from untrusted text, which are no memory before the user's yes."""
+TESTS = "memory/TESTS.md"
+"""Questions and where their answers stand: the test of memory, and no memory itself."""
+NOT_MEMORY = frozenset((INBOX, TESTS))
 BUILT_IN = ("memory", "workspace")
 
 
@@ -100,7 +103,7 @@ class Scan:
             chain = enter(chain, folder, prefix, has_rules, self._old, self.memo)
             for entry in entries:
                 path = prefix + entry.name
-                if entry.name[0] == "." or path == INBOX:
+                if entry.name[0] == "." or path in NOT_MEMORY:
                     continue
                 if entry.is_symlink():
                     self._links.append((entry.path, path, chain, bound))

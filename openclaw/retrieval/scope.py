@@ -15,18 +15,23 @@ if TYPE_CHECKING:
 
 
 def allowed_rows(
-    snapshot: Snapshot, prefix: str = "", since: str = "", skip: Collection[str] = ()
+    snapshot: Snapshot,
+    prefix: str = "",
+    since: str = "",
+    skip: Collection[str] = (),
+    only: Collection[str] = (),
 ) -> Mask | None:
-    """The rows (bool[count]) of files whose path begins with `prefix` and is not in `skip`, that
-    are of the day `since` or later; None when all are.
+    """The rows (bool[count]) of files whose path begins with `prefix`, is not in `skip` and, when
+    there are `only` some, is one of these, that are of the day `since` or later; None when all are.
 
     The day of a row is its own date, else the day on which its file was last changed.
     """
-    if not (prefix or since or skip):
+    if not (prefix or since or skip or only):
         return None
     mask = np.zeros(snapshot.count, np.bool_)
     for file in snapshot.files():
-        if file.path.startswith(prefix) and file.path not in skip:
+        wanted = file.path not in skip and (not only or file.path in only)
+        if wanted and file.path.startswith(prefix):
             mask[file.first_row : file.first_row + file.count] = True
     if since:
         mask &= _since(snapshot, since)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openclaw.errors import UsageError
 from openclaw.files.home import Home
 from openclaw.retrieval.door import load_beside, load_llama
 from openclaw.retrieval.embeddings import Choice, Embedder
@@ -22,9 +21,18 @@ from openclaw.retrieval.engines import ENGINE
 from openclaw.retrieval.excerpt import indexed_name, numbered_lines
 from openclaw.retrieval.live import LiveIndex
 from openclaw.retrieval.meaning import STANDING, Progress
-from openclaw.retrieval.passages import Hit, Limits, Passage, distinct, for_prompt, passage_of
+from openclaw.retrieval.passages import (
+    Chosen,
+    Hit,
+    Limits,
+    Passage,
+    chosen,
+    distinct,
+    passage_of,
+)
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.upkeep import IndexReport
+from openclaw.retrieval.wanted import Wanted, day_of, prefix_of, shortened
 
 if TYPE_CHECKING:
     from openclaw.retrieval.engines import Engine
@@ -37,10 +45,12 @@ __all__ = ["IndexReport", "Passage", "Search", "load_llama"]
 # What a search may spend on passages that have no vector yet; the rest waits for `memory index`.
 EMBED_SECONDS = 1.5
 PROMPT_EMBED_SECONDS = 0.3
-# Of a longer question the beginning and the end are read: a pasted log asks for nothing itself.
-LONGEST_QUESTION = 2_000
 ATTEMPTS = 3
+MOST_RANKED = 1_000
 WAIT_SECONDS = 0.05
+
+
+_Look = Callable[[Wanted], "list[Hit]"]
 
 
 class Search:
@@ -109,13 +119,13 @@ class Search:
         Passages that have no vector yet are given one first, for at most `EMBED_SECONDS`, or all of
         them when `complete`. Raises UsageError for a `since` that is no day.
         """
-        wanted = _Wanted(_shortened(question), today, _prefix(self._home, path), _day(since), k)
+        wanted = Wanted(shortened(question), today, prefix_of(self._home, path), day_of(since), k)
         seconds = None if complete else EMBED_SECONDS
 
-        def choose(hits: list[Hit]) -> list[Passage]:
-            return [passage_of(*hit) for hit in distinct(hits, k)]
+        def choose(look: _Look) -> Chosen:
+            return Chosen([passage_of(*hit) for hit in distinct(look(wanted), k)])
 
-        return self._found(wanted, choose, seconds, on_progress)
+        return self._found(wanted, choose, seconds, on_progress).passages
 
     def passages_for_prompt(
         self,
@@ -128,11 +138,35 @@ class Search:
     ) -> list[Passage]:
         """What is worth saying to the model unasked: at most `most` passages and `tokens` in all,
         good enough each, none from the files `skip` (they stand in the prompt already)."""
+        return self.chosen_for_prompt(question, skip, most, tokens, count, today).passages
+
+    def chosen_for_prompt(
+        self,
+        question: str,
+        skip: Collection[str],
+        most: int,
+        tokens: int,
+        count: Callable[[str], int],
+        today: date | None = None,
+    ) -> Chosen:
+        """The same, with what was found beside it and why that is not said."""
         from openclaw.retrieval.ranking import RECALL_SCORE
 
-        wanted = _Wanted(_shortened(question), today, k=most, skip=frozenset(skip))
+        wanted = Wanted(shortened(question), today, k=most, skip=frozenset(skip))
+        in_head = replace(wanted, skip=frozenset(), only=wanted.skip)
         limits = Limits(most, tokens, RECALL_SCORE, count)
-        return self._found(wanted, lambda hits: for_prompt(hits, limits), PROMPT_EMBED_SECONDS)
+
+        def choose(look: _Look) -> Chosen:
+            return chosen(look(wanted), limits, look(in_head) if in_head.only else ())
+
+        return self._found(wanted, choose, PROMPT_EMBED_SECONDS)
+
+    def ranked(self, question: str, k: int = 5, today: date | None = None) -> Rankings:
+        """What `search` finds for a question, however many, and all that either ranking found."""
+        wanted = Wanted(shortened(question), today, k=k)
+        look = self._look(wanted.question, EMBED_SECONDS)
+        shown = [passage_of(*hit) for hit in distinct(look(wanted), MOST_RANKED)]
+        return Rankings(shown, [passage_of(*hit) for hit in look(replace(wanted, whole=True))])
 
     def worth_asking(self, skip: Collection[str]) -> bool:
         """Whether anything is indexed beside the files `skip`; cheap, LlamaIndex stays out."""
@@ -157,49 +191,55 @@ class Search:
 
     def _found(
         self,
-        wanted: _Wanted,
-        choose: Callable[[list[Hit]], list[Passage]],
+        wanted: Wanted,
+        choose: Callable[[_Look], Chosen],
         seconds: float | None,
         on_progress: Progress | None = None,
-    ) -> list[Passage]:
+    ) -> Chosen:
         """What `choose` takes of the hits. A file that changes while it is searched is searched
         again; one that never rests is left out."""
-        found: list[Passage] = []
+        found = Chosen([])
         for attempt in range(ATTEMPTS):
             time.sleep(WAIT_SECONDS if attempt else 0)
             try:
-                found = choose(self._hits(wanted, seconds, on_progress))
+                found = choose(self._look(wanted.question, seconds, on_progress))
             except sqlite3.Error as error:
                 self._index.recover(error)
                 continue
-            if all(self._index.is_fresh(passage.path) for passage in found):
+            if all(self._index.is_fresh(passage.path) for passage in found.passages):
                 break
-        return [passage for passage in found if self._index.is_fresh(passage.path)]
+        fresh = [passage for passage in found.passages if self._index.is_fresh(passage.path)]
+        return Chosen(fresh, found.left_out)
 
-    def _hits(
-        self, wanted: _Wanted, seconds: float | None, on_progress: Progress | None
-    ) -> list[Hit]:
-        """The ranked chunks of the index as the files are now."""
-        if self._index.files() and wanted.question.strip():
+    def _look(
+        self, question: str, seconds: float | None, on_progress: Progress | None = None
+    ) -> _Look:
+        """A look into the index as the files are now: gives the ranked chunks of what is wanted."""
+        if self._index.files() and question.strip():
             load_beside()
         snapshot = self._index.current(seconds, on_progress)
-        view = self._view(snapshot, wanted)
-        if view is None:
-            return []
-        asked = self._index.meaning.question(wanted.question, snapshot)
+        asked = self._index.meaning.question(question, snapshot) if question.strip() else None
         embedder, vector = asked or (None, None)
-        retriever = self._hybrid(lambda: view, embedder, wanted.today, wanted.k)
-        fused = retriever.fused(view, load_llama().QueryBundle(wanted.question, embedding=vector))
-        return list(zip(fused, view.chunks([one.row for one in fused]), strict=True))
 
-    def _view(self, snapshot: Snapshot, wanted: _Wanted) -> View | None:
+        def look(wanted: Wanted) -> list[Hit]:
+            view = self._view(snapshot, wanted)
+            if view is None:
+                return []
+            retriever = self._hybrid(lambda: view, embedder, wanted.today, wanted.k)
+            bundle = load_llama().QueryBundle(wanted.question, embedding=vector)
+            fused = retriever.fused(view, bundle, whole=wanted.whole)
+            return list(zip(fused, view.chunks([one.row for one in fused]), strict=True))
+
+        return look
+
+    def _view(self, snapshot: Snapshot, wanted: Wanted) -> View | None:
         """The snapshot and its rows that are wanted; None when there are none."""
         from openclaw.retrieval.scope import allowed_rows
         from openclaw.retrieval.view import View
 
         if not snapshot.count or not wanted.question.strip():
             return None
-        allowed = allowed_rows(snapshot, wanted.prefix, wanted.since, wanted.skip)
+        allowed = allowed_rows(snapshot, wanted.prefix, wanted.since, wanted.skip, wanted.only)
         return View(snapshot, allowed) if allowed is None or allowed.any() else None
 
     def _fresh_view(self) -> View:
@@ -234,34 +274,9 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A question, and what may answer it."""
+class Rankings:
+    """What a question finds: `shown` as a search shows it, best first; `pool` all that words or
+    meaning found, also what answers too badly to be shown."""
 
-    question: str
-    today: date | None
-    prefix: str = ""
-    since: str = ""
-    k: int = 5
-    skip: frozenset[str] = frozenset()
-
-
-def _shortened(question: str) -> str:
-    if len(question) <= LONGEST_QUESTION:
-        return question
-    return f"{question[: LONGEST_QUESTION - 500]} {question[-500:]}"
-
-
-def _prefix(home: Home, path: str) -> str:
-    """The beginning of paths that is meant: as they are shown, with slashes."""
-    plain = path.strip().replace("\\", "/").removeprefix("./")
-    root = home.root.as_posix().rstrip("/") + "/"
-    return plain.removeprefix(root)
-
-
-def _day(since: str) -> str:
-    if not since:
-        return ""
-    try:
-        return date.fromisoformat(since).isoformat()
-    except ValueError as error:
-        raise UsageError(f"not a day: {since!r}", "write it like 2026-11-21") from error
+    shown: list[Passage]
+    pool: list[Passage]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -14,6 +15,9 @@ from openclaw.shapes import Entry, ToolUse, Usage
 VERSION = 2
 INTERRUPTED = "(interrupted)"
 TITLE_LENGTH = 60
+OPTIONAL = ("raw", "hint", "thought", "record")
+"""Keys of a message that are left out when they are empty. The last two belong to somebody else
+when they are of another type than ours."""
 KNOWN = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint")
 HEAD = ("id", "title", "created_at", "updated_at", "model", "compressed_context")
 ARCHIVED, SHORTENED, NOTED, FOREIGN = "archived", "shortened", "noted", "foreign"
@@ -98,9 +102,15 @@ class TooNew(ValueError):
 def to_json(session: Session) -> str:
     """The session file's text: the head first, so that a listing need not read the messages."""
     head = {name: getattr(session, name) for name in HEAD}
+    token, records = secrets.token_hex(8), []
     messages = [_entry_out(entry) for entry in session.messages]
+    for message in messages:
+        if message.get("record"):  # one line each: they are long, and seldom read by people
+            records.append(json.dumps(message["record"], ensure_ascii=False))
+            message["record"] = token
     whole = {"version": VERSION, **head, "messages": messages, **session.extra}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    first, *rest = json.dumps(whole, ensure_ascii=False, indent=2).split(f'"{token}"')
+    return "".join((first, *(f"{a}{b}" for a, b in zip(records, rest, strict=True)), "\n"))
 
 
 def from_json(text: str, session_id: str) -> Session:
@@ -190,7 +200,7 @@ def _count(value: Any) -> int:
 
 
 def _entry_out(entry: Entry) -> dict[str, Any]:
-    optional = {name: getattr(entry, name) for name in ("raw", "hint") if getattr(entry, name)}
+    optional = {name: value for name in OPTIONAL if (value := getattr(entry, name))}
     return {
         "role": entry.role,
         "content": entry.content,
@@ -212,14 +222,20 @@ def _entry_in(item: Any) -> Entry:
     calls = item.get("tool_calls") or []
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
         raise NotASession("tool_calls is not a list of objects")
-    texts = {name: item.get(name) or "" for name in ("content", "context", "at", "raw", "hint")}
+    names = ("content", "context", "at", "raw", "hint")
+    texts: dict[str, Any] = {name: item.get(name) or "" for name in names}
     if not all(isinstance(value, str) for value in texts.values()):
         raise NotASession("the content of a message is not a text")
+    thought, record = item.get("thought"), item.get("record")
+    own: dict[str, Any] = {"thought": thought} if isinstance(thought, str) else {}
+    if isinstance(record, dict):
+        own["record"] = record
     return Entry(
         role=item["role"],
         tool_calls=tuple(_call_in(call) for call in calls),
         usage=_usage_in(item.get("usage")),
-        extra={key: value for key, value in item.items() if key not in KNOWN},
+        extra={k: v for k, v in item.items() if k not in KNOWN and k not in own},
+        **own,
         **texts,
     )
 

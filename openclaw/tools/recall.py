@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from openclaw.files.comments import without_comments
 from openclaw.shapes import ToolProblem
 from openclaw.tools.toolbox import Tool, tool
 
@@ -56,5 +57,4 @@ def where(passage: Mapping[str, Any]) -> str:
 
 def flat(text: str) -> str:
     """A passage without the list mark and the comments that only concern its keeping."""
-    bare = re.sub(r"[ \t]*<!--.*?-->", "", text, flags=re.DOTALL)
-    return re.sub(r"^[-*+] (?:\[[ xX]\] )?", "", bare.strip())
+    return re.sub(r"^[-*+] (?:\[[ xX]\] )?", "", without_comments(text).strip())

@@ -64,6 +64,10 @@ class ScriptedModel:
             raise AssertionError(f"the script has run out, but was asked: {words!r}")
         return self.script.popleft()
 
+    def wire(self, request: Request) -> bytes:
+        said = [[message.role, message.content] for message in request.messages]
+        return json.dumps([said, list(request.tools), request.schema, request.max_tokens]).encode()
+
     def warm(self, request: Request) -> Iterator[Waiting]:
         self.warmed.append(request)
         return iter(())

@@ -1,0 +1,59 @@
+"""What goes over the line to an Ollama server, as the `ollama` library writes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from openclaw.models import remote
+
+if TYPE_CHECKING:
+    import httpx
+    import ollama
+
+
+def client(url: str, **options: Any) -> ollama.Client:
+    """A client of the server at `url`; `options` are more of `httpx.Client`."""
+    import ollama
+
+    hooks = {"request": [_forbid_cutting]}
+    return ollama.Client(url, event_hooks=hooks, **remote.client_options(url), **options)
+
+
+def caught(url: str, body: Mapping[str, Any]) -> bytes:
+    """The body of the request that `client(url).chat(**body, stream=True)` sends."""
+    import httpx
+
+    def catch(request: httpx.Request) -> httpx.Response:
+        raise _Caught(b"".join(request.stream))  # type: ignore[arg-type]
+
+    sender = client(url, transport=httpx.MockTransport(catch))
+    try:
+        next(iter(sender.chat(**body, stream=True)))
+    except _Caught as found:
+        return found.body
+    finally:
+        sender.close()  # type: ignore[no-untyped-call]
+    raise AssertionError("a request goes through its transport")
+
+
+class _Caught(BaseException):
+    """Carries a request past the library, which turns exceptions into its own."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__()
+        self.body = body
+
+
+def _forbid_cutting(request: httpx.Request) -> None:
+    """Asks for an error instead of a silent cut. `Client.chat` (ollama 0.6) has no arguments for
+    these two; servers that do not know them ignore them."""
+    import httpx
+
+    if not request.url.path.endswith("/api/chat"):
+        return
+    body = {**json.loads(request.content), "truncate": False, "shift": False}
+    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    request.headers["Content-Length"] = str(len(raw))
+    request.stream = httpx.ByteStream(raw)
