@@ -175,6 +175,10 @@ class Rooms:
             self._vault = Vault(self.home.private / "secrets.json", now=self.now)
         return self._vault
 
+    @vault.setter
+    def vault(self, vault: Vault) -> None:
+        self._vault = vault
+
     def skills(self) -> list[Skill]:
         """The skills that may be used now, by name; read anew each time."""
         listed = installed(self.home, self.settings)

@@ -113,7 +113,7 @@ def _copy(home: Home, skill: Skill) -> Iterator[Home]:
         root = Path(top).resolve() / "home"
         for name in COPIED:
             if (home.root / name).is_dir():
-                shutil.copytree(home.root / name, root / name, symlinks=True, ignore=_special)
+                shutil.copytree(home.root / name, root / name, symlinks=True, ignore=not_copied)
         if home.settings.is_file():
             shutil.copyfile(home.settings, root / home.settings.name)
         if skill.folder.is_relative_to(home.root):
@@ -121,7 +121,7 @@ def _copy(home: Home, skill: Skill) -> Iterator[Home]:
         yield Home(root)
 
 
-def _special(folder: str, names: Sequence[str]) -> list[str]:
+def not_copied(folder: str, names: Sequence[str]) -> list[str]:
     """What cannot be copied: pipes, sockets, devices."""
     paths = {name: Path(folder, name) for name in names}
     return [n for n, p in paths.items() if not (p.is_symlink() or p.is_file() or p.is_dir())]

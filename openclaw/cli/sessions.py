@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import confirmed, current_home, print_json, table, warn
+from openclaw.cli.replay import replay, test
 from openclaw.cli.visible import harmless, one_line
 
 if TYPE_CHECKING:
@@ -206,6 +207,10 @@ def compact(
                 warn([compaction_line(event.before_tokens, event.after_tokens)])
     if not dry_run:
         warn([f"take it back: openclaw sessions restore {session.id}"])
+
+
+app.command("replay")(replay)
+app.command("test")(test)
 
 
 def _store(ctx: typer.Context) -> SessionStore:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.files.lock import locked
@@ -87,6 +87,23 @@ class Vault:
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
     _stamp: tuple[int, int, int] | None = None
     _clean: set[int] = field(default_factory=set, repr=False)
+    _lent: bool = False
+
+    @classmethod
+    def in_memory(cls, path: Path) -> Self:
+        """The secrets of this file as they are now. It is not written and not read again: a new
+        secret is known to this vault only. OpenclawError when it cannot be read."""
+        vault = cls(path, _lent=True)
+        try:
+            vault._kept = dict(entries_in(path.read_text("utf-8")))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        except ValueError:  # whoever opens it as his own sets it aside
+            pass
+        vault._values = {name: str(entry["value"]) for name, entry in vault._kept.items()}
+        return vault
 
     def mask(self, text: str) -> str:
         """The text with a name in the place of each secret. The same secret has the same name.
@@ -194,7 +211,7 @@ class Vault:
         """A name for each (kind, value); new ones are on the disk when this returns."""
         known = {value: name for name, value in self._values.items()}
         if any(value not in known for _, value in found):
-            with locked(self.path.parent / "locks" / "secrets.lock", what="the secrets file"):
+            with self._locked():
                 self._refresh()
                 known = {value: name for name, value in self._values.items()}
                 for kind, value in found:
@@ -213,7 +230,14 @@ class Vault:
         self._kept[name] = {"kind": kind, "value": value, "since": since}
         return name
 
+    def _locked(self) -> AbstractContextManager[object]:
+        if self._lent:
+            return nullcontext()
+        return locked(self.path.parent / "locks" / "secrets.lock", what="the secrets file")
+
     def _save(self) -> None:
+        if self._lent:
+            return
         shape = {"version": VERSION, "secrets": self._kept}
         write_private(self.path, json.dumps(shape, ensure_ascii=False, indent=1) + "\n")
         self._stamp = self._status()
@@ -227,6 +251,8 @@ class Vault:
 
     def _refresh(self) -> None:
         """Read the file if it is another one than it was."""
+        if self._lent:
+            return
         try:
             stamp = self._status()
             if stamp == self._stamp:
@@ -236,9 +262,7 @@ class Vault:
                 return
             kept = entries_in(self.path.read_text("utf-8"))
         except OSError as error:
-            raise OpenclawError(
-                f"cannot read {self.path}: {error.strerror}", "give this user access to it"
-            ) from error
+            raise _unreadable(self.path, error) from error
         except ValueError:
             self._set_aside()
             return
@@ -266,6 +290,10 @@ class Vault:
             f"{self.path.name} was damaged and is kept as .openclaw/{aside.name}; masks of older "
             "sessions have no value now"
         )
+
+
+def _unreadable(path: Path, error: OSError) -> OpenclawError:
+    return OpenclawError(f"cannot read {path}: {error.strerror}", "give this user access to it")
 
 
 def entries_in(text: str) -> Mapping[str, Any]:
