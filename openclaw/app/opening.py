@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from openclaw.retrieval.search import Search
 
 
-def open_model(name: str, settings: Settings, home: Home) -> Model:
-    """The model of that name ("auto" too). Raises what `models.choose` does."""
+def open_model(name: str, settings: Settings, home: Home, *, as_tested: bool = True) -> Model:
+    """The model of that name ("auto" too), with what a test of it has found unless that is not
+    wanted. Raises what `models.choose` does."""
     from openclaw.models.choose import choose
+    from openclaw.models.folder import profiles_folder
 
     return choose(
         name,
@@ -32,6 +34,7 @@ def open_model(name: str, settings: Settings, home: Home) -> Model:
         api_key_env=settings.openai.api_key_env,
         fallbacks=settings.fallbacks,
         wanted=lambda session: (home.sessions / f"{session}.json").exists(),
+        profiles=profiles_folder() if as_tested else None,
     )
 
 

@@ -14,6 +14,7 @@ from openclaw.agent.protocol import Turn
 from openclaw.agent.protocols import choose_protocol
 from openclaw.agent.receipt import Receipt, make_receipt
 from openclaw.app import apart
+from openclaw.app.bounds import bounds
 from openclaw.app.fitting import Fitting, fitting_of
 from openclaw.app.given import REQUIRED, SOURCES, cues_of, looks_up, tail
 from openclaw.app.noting import request_record, said_of, share
@@ -25,6 +26,8 @@ from openclaw.app.talks import earlier
 from openclaw.app.toolset import material_room, page_of
 from openclaw.files.text import read_text
 from openclaw.memory.todos import parse
+from openclaw.models.base import ModelCard
+from openclaw.models.tested import window_notice
 from openclaw.safety.audit import ACTIONS, Audit
 from openclaw.safety.nonce import Nonces
 from openclaw.sessions.store import Session
@@ -90,7 +93,7 @@ def prepare(
         passages += watch.earlier(earlier(rooms, session, text))
     lines = [*seen.lines, *fitting.box.beside(native=protocol.name == "native")]
     context = tail(rooms, fitting.sources, fitting.changed, attached, lines, passages)
-    limits = _limits(rooms, drawn)
+    limits = _limits(rooms, rooms.model.card, drawn)
     record = {
         **request_record(rooms.model.card, fitting, limits),
         "commit": rooms.history.head(),
@@ -153,7 +156,7 @@ def _opened(rooms: Rooms, session: Session, told: str) -> Iterator[events.Event]
     session.model = card.name
     yield events.Start(session.id, card.name, card.window, protocol.name)
     news, rooms.vault.notices = rooms.vault.notices, []
-    notices = (told, *news)
+    notices = (told, *news, "" if session.messages else window_notice(card))
     yield from map(events.Notice, filter(None, notices))
     yield from map(events.Notice, rooms.grants_anew())
     yield from map(events.Notice, rooms.served.begin())
@@ -187,14 +190,13 @@ def _drawn(rooms: Rooms, session: Session, text: str) -> bytes:
     return nonces.draw(session.turns, len(session.messages), minute, text)
 
 
-def _limits(rooms: Rooms, drawn: bytes) -> Limits:
+def _limits(rooms: Rooms, card: ModelCard, drawn: bytes) -> Limits:
     settings = rooms.settings
     seed = settings.seed
     if seed is None:
         seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
-    return Limits(
-        settings.max_steps, settings.max_tokens, settings.temperature, settings.think, seed
-    )
+    most, think = bounds(settings, card)
+    return Limits(settings.max_steps, most, settings.temperature, think, seed)
 
 
 def _recalled(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.fit import test
 from openclaw.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,13 +27,15 @@ app = typer.Typer(
 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 
+app.command("test")(test)
+
 
 @app.command("list")
 def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the models of the catalogue, of the models folder and of Ollama."""
     rows = [*_catalogue(), *_other_files()]
     try:
-        rows += _of_ollama(_settings(ctx).ollama.host)
+        rows += _of_ollama(settings_of(ctx).ollama.host)
         away = ""
     except OSError as error:
         away = f"Ollama is not asked: {error}"
@@ -63,12 +66,12 @@ def pull(
     if if_needed:
         if name:
             raise UsageError("--if-needed takes no NAME", f"openclaw models pull {name}")
-        _pull_what_is_missing(_settings(ctx))
+        _pull_what_is_missing(settings_of(ctx))
         return
     if _is_ollama(name):
         bare = name.removeprefix("ollama/")
         with _progress() as on_progress:
-            _pull_by_ollama(bare, _settings(ctx).ollama.host, on_progress)
+            _pull_by_ollama(bare, settings_of(ctx).ollama.host, on_progress)
         typer.echo(f"ollama/{bare} is ready")
         return
     _fetch(name)
@@ -83,7 +86,7 @@ def use(
     from openclaw.config import set_value
 
     home = current_home(ctx)
-    setting = _setting(name)
+    setting = named_model(name)
     set_value(home, "model", setting)
     typer.echo(f"model: {setting}")
 
@@ -102,7 +105,7 @@ def _pull_what_is_missing(settings: Settings) -> None:
             _fetch(entry.name)
         except OpenclawError as error:
             typer.echo(f"memory search goes by words only: {error}", err=True)
-    if found := _at_hand(settings.ollama.host):
+    if found := at_hand(settings.ollama.host):
         typer.echo(f"nothing to fetch: {found} is here", err=True)
     else:
         _fetch("")
@@ -117,7 +120,7 @@ def _fetch(name: str) -> None:
     typer.echo(f"{(catalog.find_entry(name) or catalog.default_entry()).name} is ready: {path}")
 
 
-def _at_hand(host: str) -> str:
+def at_hand(host: str) -> str:
     """The model that `auto` would take, "" when there is none."""
     from openclaw.errors import ServerAway
     from openclaw.models import catalog
@@ -130,7 +133,7 @@ def _at_hand(host: str) -> str:
     return f"embedded/{path.stem.lower()}" if path else ""
 
 
-def _setting(name: str) -> str:
+def named_model(name: str) -> str:
     """The value of `model` for what the user named; ModelMissing when it is not here."""
     from openclaw.errors import ModelMissing
     from openclaw.models import catalog
@@ -245,7 +248,7 @@ def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
         ) from error
 
 
-def _settings(ctx: typer.Context) -> Settings:
+def settings_of(ctx: typer.Context) -> Settings:
     """Those of the home; the defaults where there is none, a model can be fetched before that."""
     from openclaw.config import Settings, load_settings
     from openclaw.errors import Damaged

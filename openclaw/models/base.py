@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from openclaw.shapes import Message, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from openclaw.models.profile import Profile
 
 StopReason = Literal["stop", "length", "tool_calls"]
 
@@ -15,7 +18,9 @@ StopReason = Literal["stop", "length", "tool_calls"]
 class ModelCard:
     """What a model can do. `window` is the number of tokens of one request and its reply that
     will really be used: the configured one, at most the model's own. `parameters` in billions,
-    0.0 when unknown."""
+    0.0 when unknown. `server` is the address of its server, "" when this process runs it. `profile`
+    is what a test of this very model has found; when it has lowered the window, `wished` is what it
+    would be else."""
 
     name: str
     window: int
@@ -24,6 +29,9 @@ class ModelCard:
     family: str = ""
     parameters: float = 0.0
     digest: str = ""
+    server: str = ""
+    profile: Profile | None = None
+    wished: int = 0
 
 
 @dataclass(frozen=True, slots=True)

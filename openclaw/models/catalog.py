@@ -1,13 +1,12 @@
 """The models that openclaw can fetch by itself, and which of them are on this machine.
 
 The entries stand in `catalog.json`: a size and a SHA-256 per file, and where to fetch it, in the
-order of trying. Model files are shared by all homes of a user: `models_folder()`.
+order of trying. Model files are shared by all homes of a user: `folder.models_folder()`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any, Literal
 
 from openclaw.errors import ModelFailed, UsageError
 from openclaw.models.download import ModelFile, Progress, Url, Wheels, fetch, has_digest
+from openclaw.models.folder import models_folder as models_folder
 
 Kind = Literal["chat", "test", "embedding"]
 
@@ -51,15 +51,6 @@ def find_entry(name: str) -> Entry | None:
 
 def default_entry() -> Entry:
     return next(entry for entry in entries() if entry.kind == "chat")
-
-
-def models_folder() -> Path:
-    """Where models are kept: OPENCLAW_MODELS, else the data folder of this user."""
-    if named := os.environ.get("OPENCLAW_MODELS"):
-        return Path(named).expanduser()
-    from platformdirs import user_data_path
-
-    return user_data_path("openclaw", appauthor=False) / "models"
 
 
 def installed_file(entry: Entry, folder: Path | None = None) -> Path | None:

@@ -6,37 +6,16 @@ path that ends in `.gguf` is run embedded; `auto` takes what is there.
 
 from __future__ import annotations
 
-import http.client
-import json
-import os
-import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
-from openclaw.errors import (
-    ModelFailed,
-    ModelMissing,
-    OpenclawError,
-    PromptTooLarge,
-    ServerAway,
-    UsageError,
-)
-from openclaw.models import remote
-from openclaw.models.base import Chunk, Model, ModelCard, Request, Waiting
+from openclaw.models.base import Model
+from openclaw.models.fallback import FallbackModel
+from openclaw.models.naming import split_name
+from openclaw.models.offers import Offers
+from openclaw.models.ollama_found import find_chat_model
 
-PROVIDERS = ("ollama", "openai", "embedded")
-LOOPBACK_PROBE_SECONDS = 0.3
-REMOTE_PROBE_SECONDS = 2.0
-LISTING_SECONDS = 5.0
-
-_EMBEDDING_NAME = re.compile(
-    r"embed|minilm|(^|[/_-])(bge|gte|e5|paraphrase|rerank|jina-(clip|colbert))([._:-]|$)", re.I
-)
-_EMBEDDING_FAMILIES = ("bert", "nomic-bert", "xlm-roberta", "jina-bert")
+__all__ = ["FallbackModel", "choose", "find_chat_model", "split_name"]
 
 
 def choose(
@@ -53,12 +32,14 @@ def choose(
     fallbacks: Sequence[str] = (),
     api_key_env: str = "OPENAI_API_KEY",
     wanted: Callable[[str], bool] = lambda _: True,
+    profiles: Path | None = None,
 ) -> Model:
     """The model named by the settings, with its fallbacks behind it. Only `auto` looks for a
     server now (0.3 s at most on this machine). Raises UsageError for a name that is none,
     ModelMissing when a file is not there or `auto` finds nothing and there is no fallback.
-    `wanted` tells whether what was computed for a conversation is to be kept."""
-    offers = _Offers(
+    `wanted` tells whether what was computed for a conversation is to be kept; `profiles` is the
+    folder of what tests of models have found (`openclaw.models.profile`), None to go without."""
+    offers = Offers(
         host,
         window,
         keep_alive,
@@ -69,6 +50,7 @@ def choose(
         kv_folder,
         kv_mb,
         wanted,
+        profiles,
     )
     split_name(settings_model)
     for name in fallbacks:
@@ -76,258 +58,3 @@ def choose(
     if not fallbacks:
         return offers.open(settings_model)
     return FallbackModel([(name, offers.opener(name)) for name in (settings_model, *fallbacks)])
-
-
-def split_name(name: str, where: str = "") -> tuple[str, str]:
-    """(provider, name at that provider): ("auto", ""), ("embedded", "PATH.gguf"),
-    ("ollama", "qwen3:4b"). Raises UsageError; `where` says there where the name stands."""
-    if name == "auto":
-        return "auto", ""
-    provider, _, rest = name.partition("/")
-    if provider in PROVIDERS and rest:
-        return provider, rest
-    if name.lower().endswith(".gguf"):
-        return "embedded", name
-    raise UsageError(
-        f"not a model: {name!r}" + (f" ({where})" if where else ""),
-        f"write `auto`, PROVIDER/NAME with {', '.join(PROVIDERS)} as provider, for example "
-        f"ollama/{name or 'qwen3:4b'}, or a path to a .gguf file",
-    )
-
-
-def find_chat_model(host: str) -> str | None:
-    """A chat model that the Ollama at `host` has: one that is loaded, else the newest. None when
-    it has none. Raises ServerAway when nothing that speaks Ollama's API answers quickly."""
-    from openclaw.models.ollama_facts import base_url
-
-    url = base_url(host)
-    loaded = [m for m in _listing(url, "/api/ps") if _chats(m)]
-    if loaded:
-        return str(loaded[0]["name"])
-    there = [m for m in _listing(url, "/api/tags") if _chats(m)]
-    newest = max(there, key=lambda m: str(m.get("modified_at", "")), default=None)
-    return None if newest is None else str(newest["name"])
-
-
-class FallbackModel:
-    """The first model of a list that can be asked.
-
-    The next one is taken when a model is away, missing, or fails before its first token, with a
-    Waiting chunk that says so; it stays taken. A prompt that is too large is not the model's
-    fault and is raised. `ways` are (name, function that opens the model).
-    """
-
-    def __init__(self, ways: Sequence[tuple[str, Callable[[], Model]]]) -> None:
-        self._ways = ways
-        self._at = 0
-        self._model: Model | None = None
-        self._failures: list[OpenclawError] = []
-        self._notices: list[str] = []
-
-    @property
-    def card(self) -> ModelCard:
-        """The card of the first model that answers. Raises what the first one raised."""
-        while True:
-            try:
-                return self._opened().card
-            except (ServerAway, ModelMissing, ModelFailed) as error:
-                self._go_on(error)
-
-    @property
-    def reading_rate(self) -> float:
-        """That of the model whose turn it is; it can be set once that one is open."""
-        return self._model.reading_rate if self._model else 0.0
-
-    @reading_rate.setter
-    def reading_rate(self, rate: float) -> None:
-        if self._model:
-            self._model.reading_rate = rate
-
-    def stream(self, request: Request) -> Iterator[Chunk]:
-        """See `Model`."""
-        while True:
-            _ = self.card  # goes past models that are away
-            yield from self._news()
-            if (yield from self._tell(request)):
-                return
-
-    def wire(self, request: Request) -> bytes:
-        """See `Model`: the first model that answers."""
-        _ = self.card
-        return self._opened().wire(request)
-
-    def warm(self, request: Request) -> Iterator[Waiting]:
-        """See `Model`: the model whose turn it is."""
-        with suppress(OpenclawError):
-            yield from self._opened().warm(request)
-
-    def close(self) -> None:
-        if self._model is not None:
-            self._model.close()
-            self._model = None
-
-    def _tell(self, request: Request) -> Generator[Chunk, None, bool]:
-        """Streams from the present model; returns whether its reply came (or began) there."""
-        chunks = self._opened().stream(request)
-        began = False
-        try:
-            for chunk in chunks:
-                began = began or not isinstance(chunk, Waiting)
-                yield chunk
-        except PromptTooLarge:
-            raise
-        except (ServerAway, ModelMissing, ModelFailed) as error:
-            if began:
-                raise
-            self._go_on(error)
-            return False
-        finally:
-            if close := getattr(chunks, "close", None):
-                close()
-        return True
-
-    def _news(self) -> Iterator[Chunk]:
-        while self._notices:
-            yield Waiting(self._notices.pop(0))
-
-    def _opened(self) -> Model:
-        if self._model is None:
-            self._model = self._ways[self._at][1]()
-        return self._model
-
-    def _go_on(self, error: OpenclawError) -> None:
-        """Take the next model; after the last, raise the first failure and name the others. Whoever
-        reads ahead has not asked patiently, and takes none: that is for the turn."""
-        if not remote.is_patient():
-            raise error
-        self._failures.append(error)
-        if self._at + 1 == len(self._ways):
-            failures, self._failures = self._failures, self._failures[:-1]
-            first, *rest = failures
-            also = "".join(f"; fallback: {failure}" for failure in rest)
-            raise type(first)(f"{first}{also}", first.hint) from error
-        self.close()
-        self._at += 1
-        self._notices.append(f"{error}; taking {self._ways[self._at][0]} instead")
-
-
-@dataclass(frozen=True, slots=True)
-class _Offers:
-    """What the settings say about each provider."""
-
-    host: str
-    window: int
-    keep_alive: str
-    openai_base_url: str
-    api_key: str
-    api_key_env: str
-    threads: int
-    kv_folder: Path | None
-    kv_mb: int
-    wanted: Callable[[str], bool]
-
-    def opener(self, name: str) -> Callable[[], Model]:
-        return lambda: self.open(name)
-
-    def open(self, name: str) -> Model:
-        provider, rest = split_name(name)
-        if provider == "auto":
-            return self._auto()
-        if provider == "ollama":
-            return self._ollama(rest)
-        if provider == "openai":
-            return self._openai(rest)
-        return self._embedded(_gguf(rest))
-
-    def _auto(self) -> Model:
-        try:
-            name = find_chat_model(self.host)
-            found = "Ollama has no chat model"
-        except ServerAway as error:
-            name, found = None, str(error)
-        if name is not None:
-            return self._ollama(name)
-        from openclaw.models.catalog import default_installed
-
-        if (path := default_installed()) is not None:
-            return self._embedded(path)
-        raise ModelMissing(
-            f"no model to talk to: {found}, and no embedded model is installed",
-            "get the embedded one with `openclaw models pull`, or start Ollama (`ollama serve`) "
-            "and get one there, for example `ollama pull qwen3:4b`",
-        )
-
-    def _ollama(self, name: str) -> Model:
-        from openclaw.models.ollama import OllamaModel
-
-        return OllamaModel(name, host=self.host, window=self.window, keep_alive=self.keep_alive)
-
-    def _openai(self, name: str) -> Model:
-        from openclaw.models.openai import OpenAIModel
-
-        return OpenAIModel(
-            name,
-            base_url=self.openai_base_url,
-            api_key=self.api_key,
-            window=self.window,
-            api_key_env=self.api_key_env,
-        )
-
-    def _embedded(self, path: Path) -> Model:
-        from openclaw.models.embedded import EmbeddedModel
-
-        return EmbeddedModel(
-            path,
-            window=self.window,
-            threads=self.threads,
-            cache_folder=self.kv_folder,
-            cache_mb=self.kv_mb,
-            wanted=self.wanted,
-        )
-
-
-def _gguf(name: str) -> Path:
-    """The file of an embedded model: a path, or the name of an installed one."""
-    if name.lower().endswith(".gguf"):
-        path = Path(name).expanduser()
-        if not path.is_file():
-            raise ModelMissing(f"no such model file: {path}", "look at the path after --model")
-        return path
-    from openclaw.models.catalog import find_entry, find_installed
-
-    found = find_installed(name)
-    if found is None:
-        hint = f"openclaw models pull {name}" if find_entry(name) else "openclaw models list"
-        raise ModelMissing(f"the embedded model {name} is not installed", hint)
-    return found
-
-
-def _chats(model: Mapping[str, Any]) -> bool:
-    family = (model.get("details") or {}).get("family", "")
-    name = str(model.get("name", ""))
-    return bool(name) and family not in _EMBEDDING_FAMILIES and not _EMBEDDING_NAME.search(name)
-
-
-def _listing(url: str, path: str) -> list[Mapping[str, Any]]:
-    """The models that an Ollama lists at `path`. By http.client: the ollama library would cost
-    0.3 s of import before it is known whether it is needed."""
-    parts = urlsplit(url)
-    is_secure = parts.scheme == "https"
-    kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
-    patience = LOOPBACK_PROBE_SECONDS if remote.is_loopback(url) else REMOTE_PROBE_SECONDS
-    connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=patience)
-    key = os.environ.get("OLLAMA_API_KEY", "")
-    try:
-        connection.connect()
-        if connection.sock is not None and path == "/api/tags":  # reads every manifest from disk
-            connection.sock.settimeout(LISTING_SECONDS)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        connection.request("GET", parts.path + path, headers=headers)
-        models = json.loads(connection.getresponse().read())["models"]
-        return [model for model in models or () if isinstance(model, Mapping)]
-    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
-        raise ServerAway(
-            f"no Ollama answers at {url}", "start it with `ollama serve`, or set OLLAMA_HOST"
-        ) from error
-    finally:
-        connection.close()

@@ -20,6 +20,7 @@ from openclaw.models.gguf import identity, read_header
 from openclaw.models.llama import Engine, EngineError, wire
 from openclaw.models.prefix import PrefixStates
 from openclaw.models.slot import BEAT, STREAMED, Read, Slot, Wanted
+from openclaw.models.tested import with_profile
 from openclaw.shapes import Usage
 
 T = TypeVar("T")
@@ -39,6 +40,7 @@ class EmbeddedModel:
     cache_folder where states of prefixes are kept between processes; None keeps none
     cache_mb     size of that folder, in megabytes
     wanted       whether the state of the conversation of that id is to be kept
+    profiles     the folder of what tests have found, None to go without
     """
 
     def __init__(
@@ -50,9 +52,10 @@ class EmbeddedModel:
         cache_folder: Path | None = None,
         cache_mb: int = 512,
         wanted: Wanted = lambda _: True,
+        profiles: Path | None = None,
     ) -> None:
         self._path, self._window, self._threads = path, window, threads
-        self._wanted = wanted
+        self._wanted, self._profiles = wanted, profiles
         self.reading_rate = 0.0
         self._states = PrefixStates(cache_folder, cache_mb) if cache_folder and cache_mb else None
         self._engine: Engine | None = None
@@ -67,7 +70,7 @@ class EmbeddedModel:
             raise ModelMissing(
                 f"no model file at {self._path} ({error.strerror})", "openclaw models pull"
             ) from error
-        return ModelCard(
+        card = ModelCard(
             name=f"embedded/{self._path.stem.lower()}",
             window=min(self._window, header.window or self._window),
             tools="tools" in header.template,
@@ -76,6 +79,7 @@ class EmbeddedModel:
             parameters=round(header.parameters / 1e9, 2),
             digest=digest,
         )
+        return with_profile(card, self._profiles)
 
     def stream(self, request: Request) -> Generator[Chunk, None, None]:
         """See `Model`."""
@@ -106,6 +110,11 @@ class EmbeddedModel:
                 body = _body(request)
                 yield from slot.prepare(body, request.session)
                 yield from slot.read(body)
+
+    def cut(self) -> None:
+        """See `openclaw.models.bounded.Cuttable`."""
+        if (engine := self._engine) is not None:
+            engine.cut()
 
     def close(self) -> None:
         """Saves the state of the conversation, when something was added to it."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from openclaw.errors import ModelFailed
+
+T = TypeVar("T")
 
 _NUMBERS = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i",
@@ -39,12 +42,21 @@ class _CutError(Exception):
 
 def read_header(path: Path) -> Header:
     """The header of the GGUF file at `path`; ModelFailed when it is none, OSError as it comes."""
+    return _read(path, lambda data: _header(*_parse(data)))
+
+
+def read_values(path: Path) -> dict[str, Any]:
+    """All its metadata but the elements of arrays, for which there is None. Raises as above."""
+    return _read(path, lambda data: _parse(data)[0])
+
+
+def _read(path: Path, parse: Callable[[bytes], T]) -> T:
     with path.open("rb") as file:
         data = b""
         for wanted in (8 << 20, 64 << 20, _LONGEST_HEADER):
             grown = _grow(file, data, wanted)
             try:
-                return _parse(grown)
+                return parse(grown)
             except _CutError:
                 if len(grown) < wanted:
                     break
@@ -68,18 +80,22 @@ def _grow(file: BinaryIO, data: bytes, wanted: int) -> bytes:
     return data + file.read(wanted - len(data))
 
 
-def _parse(data: bytes) -> Header:
+def _parse(data: bytes) -> tuple[dict[str, Any], int]:
+    """The metadata, and the number of weights of all tensors."""
     if data[:4] != b"GGUF":
         raise ValueError("no GGUF magic")
     reader = _Reader(data, 4)
     if reader.number("<I") < 2:
         raise ValueError("GGUF version 1 has another layout")
     tensors, keys = reader.number("<Q"), reader.number("<Q")
-    values = {}
+    values: dict[str, Any] = {}
     for _ in range(keys):
         key = reader.text()
         values[key] = reader.value(reader.number("<I"))
-    weights = sum(reader.tensor() for _ in range(tensors))
+    return values, sum(reader.tensor() for _ in range(tensors))
+
+
+def _header(values: Mapping[str, Any], weights: int) -> Header:
     architecture = str(values.get("general.architecture", ""))
     return Header(
         architecture,

@@ -10,28 +10,25 @@ import atexit
 import contextlib
 import importlib.util
 import json
-import queue
 import secrets
 import shutil
 import socket
 import subprocess
 import tempfile
-import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
+from openclaw.models.call import Call, Feed, Stopped
 from openclaw.models.engine import Wish, start
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
 
-Feed = Callable[[Any], None]
 Chunks = Generator[dict[str, Any], None, None]
 
 _LONGEST_SOCKET_PATH = 100
-_BEAT_SECONDS = 0.05
 _LAST_SECONDS = 10.0  # between the end of a process's output and its own
 _DATA = b"data: "
 
@@ -54,9 +51,9 @@ class Engine:
         self._key = secrets.token_hex(24)
         self._room: Path | None = None
         self._process: subprocess.Popen[str] | None = None
-        self._loading: _Call | None = None
+        self._loading: Call | None = None
         self._told: Mapping[str, Any] = {}
-        self._call: _Call | None = None
+        self._call: Call | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -75,7 +72,7 @@ class Engine:
         if self._loading is None:
             self._told = {}
             self._process = self._start()
-            self._loading = _Call(self._listen)
+            self._loading = Call(self._listen)
         for _ in self._loading.pieces():
             yield
         if not self.address:
@@ -121,6 +118,14 @@ class Engine:
         if response.status != 200:
             raise EngineError(answer.get("error", {}))
         return dict(answer)
+
+    def cut(self) -> None:
+        """From another thread: end what is being waited for, the loading or a reply."""
+        process, call = self._process, self._call
+        if process is not None and not self.address:
+            process.kill()
+        elif call is not None:
+            call.stop()
 
     def close(self) -> None:
         """End the process, whatever it does, and remove the socket. May be called again."""
@@ -214,7 +219,7 @@ class Engine:
         self._settle()
         connection = self._connection()
         sock = connection.sock
-        self._call = _Call(
+        self._call = Call(
             lambda feed: self._stream(connection, path, body, feed),
             lambda: sock.shutdown(socket.SHUT_RDWR),
         )
@@ -224,6 +229,8 @@ class Engine:
                     if chunk and "error" in chunk:
                         raise EngineError(chunk["error"])
                     yield chunk or {}
+            except Stopped:
+                raise EngineError({"message": "the reply was broken off from here"}) from None
             except (OSError, ValueError, HTTPException) as error:
                 self.address = ""
                 reason = " ".join(str(error).split()) or type(error).__name__
@@ -250,48 +257,6 @@ class Engine:
         if call is not None:
             call.stop()
             call.join()
-
-
-class _Call(threading.Thread):
-    """A blocking wait for the engine in a thread of its own, so that Ctrl-C reaches the caller.
-    `cancel` ends it from outside."""
-
-    def __init__(self, work: Callable[[Feed], None], cancel: Callable[[], object] | None = None):
-        super().__init__(daemon=True, name="llama.cpp")
-        self._work, self._cancel = work, cancel
-        self._queue: queue.SimpleQueue[tuple[Literal["piece", "error", "end"], Any]]
-        self._queue = queue.SimpleQueue()
-        self.start()
-
-    def run(self) -> None:
-        try:
-            self._work(lambda piece: self._queue.put(("piece", piece)))
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-            self._queue.put(("error", error))
-        self._queue.put(("end", None))
-
-    def stop(self) -> None:
-        if self._cancel is not None and self.is_alive():
-            with contextlib.suppress(OSError):
-                self._cancel()
-
-    def pieces(self) -> Generator[Any, None, None]:
-        """What the call fed, as it comes, and None whenever 0.05 s have passed without anything.
-        Leaving early stops the call."""
-        try:
-            while True:
-                try:
-                    # Without a time limit Ctrl-C would not end the wait on Windows.
-                    kind, value = self._queue.get(timeout=_BEAT_SECONDS)
-                except queue.Empty:
-                    kind, value = ("piece" if self.is_alive() else "end"), None
-                if kind == "end":
-                    return
-                if kind == "error":
-                    raise value
-                yield value
-        finally:
-            self.stop()
 
 
 def wire(body: Mapping[str, Any]) -> bytes:

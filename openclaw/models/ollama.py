@@ -32,8 +32,12 @@ from openclaw.models.ollama_chat import (
 )
 from openclaw.models.ollama_facts import base_url, read_card
 from openclaw.models.ollama_wire import caught, client
+from openclaw.models.sockets import Sockets
+from openclaw.models.tested import key_of, with_profile
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import ollama
 
 START_IT = "start it with `ollama serve`, or name its host in OLLAMA_HOST"
@@ -44,7 +48,8 @@ class OllamaModel:
     """One model of one server. Nothing is contacted before the first use.
 
     `window` is the configured one, in tokens; `keep_alive` a duration ("30m") or seconds ("-1" is
-    for ever); `retry_waits` the seconds between tries at a server that refuses the connection.
+    for ever); `retry_waits` the seconds between tries at a server that refuses the connection;
+    `profiles` the folder of what tests have found, None to go without.
     """
 
     def __init__(
@@ -55,8 +60,9 @@ class OllamaModel:
         window: int,
         keep_alive: str,
         retry_waits: Sequence[float] = remote.RETRY_WAITS,
+        profiles: Path | None = None,
     ) -> None:
-        self._name = name
+        self._name, self._profiles = name, profiles
         self._url = base_url(host)
         self._server = f"Ollama at {self._url}"
         self._window = window
@@ -64,6 +70,7 @@ class OllamaModel:
         self._waits = retry_waits
         self._card: ModelCard | None = None
         self._opened: ollama.Client | None = None
+        self._sockets = Sockets()
         self._last_used = float("-inf")
         self.reading_rate = 0.0
         remote.lighten_httpx()
@@ -127,6 +134,10 @@ class OllamaModel:
                 count, seconds = read_of(told)
                 self.reading_rate = learned(self.reading_rate, count, seconds, is_whole=True)
 
+    def cut(self) -> None:
+        """See `openclaw.models.bounded.Cuttable`."""
+        self._sockets.cut()
+
     def close(self) -> None:
         if self._opened is not None:
             self._opened.close()  # type: ignore[no-untyped-call]
@@ -135,13 +146,14 @@ class OllamaModel:
     @property
     def _client(self) -> ollama.Client:
         if self._opened is None:
-            self._opened = client(self._url)
+            self._opened = client(self._url, self._sockets)
         return self._opened
 
     def _read_card(self) -> Generator[Waiting, None, ModelCard]:
         if self._card is None:
             shown = yield from remote.patiently(self._show, self._server, self._waits)
-            self._card = read_card(self._name, self._window, shown)
+            card = read_card(self._name, self._window, shown)
+            self._card = with_profile(replace(card, server=self._url), self._profiles)
         return self._card
 
     def _show(self) -> ollama.ShowResponse:
@@ -165,7 +177,7 @@ class OllamaModel:
 
     def _is_this(self, model: ollama.ProcessResponse.Model, window: int) -> bool:
         """A model that runs with another window is loaded anew."""
-        tagged = self._name if ":" in self._name.rpartition("/")[2] else f"{self._name}:latest"
+        tagged = key_of(f"ollama/{self._name}").removeprefix("ollama/")
         return tagged in (model.model, model.name) and model.context_length in (None, 0, window)
 
     def _can_stop(self, request: Request, card: ModelCard) -> bool:

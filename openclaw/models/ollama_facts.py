@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -54,7 +55,17 @@ def read_card(name: str, window: int, shown: ollama.ShowResponse) -> ModelCard:
         thinking="thinking" in capabilities,
         family=(shown.details.family if shown.details else None) or "",
         parameters=_billions(facts, shown.details.parameter_size if shown.details else None),
+        digest=_identity(shown),
     )
+
+
+def _identity(shown: ollama.ShowResponse) -> str:
+    """16 hex digits for exactly this model: the blob of its weights, which its Modelfile names, and
+    what else decides on its replies; of a server that names no blob, the time of change."""
+    blobs = re.findall(r"sha256[-:]([0-9a-f]{64})", shown.modelfile or "")
+    changed = [] if blobs else [str(shown.modified_at)]
+    told = [*blobs, *changed, shown.template or "", shown.parameters or ""]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:16]
 
 
 def _billions(facts: Mapping[str, Any], size: str | None) -> float:

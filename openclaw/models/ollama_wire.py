@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     import httpx
     import ollama
 
+    from openclaw.models.sockets import Sockets
 
-def client(url: str, **options: Any) -> ollama.Client:
-    """A client of the server at `url`; `options` are more of `httpx.Client`."""
+
+def client(url: str, sockets: Sockets | None = None, **options: Any) -> ollama.Client:
+    """A client of the server at `url`; `options` are more of `httpx.Client`, `sockets` can cut its
+    connections."""
     import ollama
 
-    hooks = {"request": [_forbid_cutting]}
-    return ollama.Client(url, event_hooks=hooks, **remote.client_options(url), **options)
+    hooks = {"request": [_forbid_cutting, *([sockets.watch] if sockets else [])]}
+    return ollama.Client(url, event_hooks=hooks, **(remote.client_options(url) | options))
 
 
 def caught(url: str, body: Mapping[str, Any]) -> bytes:

@@ -6,6 +6,7 @@ hosted ones. Spoken over httpx directly, the `openai` package alone takes 0.6 s 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import time
@@ -16,9 +17,13 @@ from typing import TYPE_CHECKING, Any
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.models import chat, remote
 from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, Waiting
+from openclaw.models.sockets import Sockets
+from openclaw.models.tested import with_profile
 from openclaw.shapes import Usage
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import httpx
 
 HOSTED = "https://api.openai.com/v1"
@@ -31,6 +36,8 @@ class OpenAIModel:
 
     `base_url` ends where `/chat/completions` follows ("" is OpenAI's own); `window` in tokens is
     taken as it is, since these servers do not tell theirs; `api_key_env` only serves error texts.
+    `profiles` is the folder of what tests have found, None to go without. Nor do they tell which
+    file a name stands for: the card's digest is of address and name.
     """
 
     def __init__(
@@ -42,6 +49,7 @@ class OpenAIModel:
         window: int,
         api_key_env: str = "OPENAI_API_KEY",
         retry_waits: Sequence[float] = remote.RETRY_WAITS,
+        profiles: Path | None = None,
     ) -> None:
         self._name = name
         self._url = (base_url or HOSTED).rstrip("/")
@@ -52,10 +60,17 @@ class OpenAIModel:
         self._format = "json_schema"
         self._refused: set[str] = set()
         self._opened: httpx.Client | None = None
+        self._sockets = Sockets()
         self.reading_rate = 0.0
-        self._card = ModelCard(
-            name=f"openai/{name}", window=window, tools=True, parameters=_billions(name)
+        card = ModelCard(
+            name=f"openai/{name}",
+            window=window,
+            tools=True,
+            parameters=_billions(name),
+            digest=hashlib.sha256(f"{self._url} {name}".encode()).hexdigest()[:16],
+            server=self._url,
         )
+        self._card = with_profile(card, profiles)
         remote.lighten_httpx()
 
     @property
@@ -83,6 +98,10 @@ class OpenAIModel:
         """See `Model`; such a server may cost money, and keeps prefixes as it likes."""
         return iter(())
 
+    def cut(self) -> None:
+        """See `openclaw.models.bounded.Cuttable`."""
+        self._sockets.cut()
+
     def close(self) -> None:
         if self._opened is not None:
             self._opened.close()
@@ -94,7 +113,9 @@ class OpenAIModel:
             import httpx
 
             headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            self._opened = httpx.Client(headers=headers, **remote.client_options(self._url))
+            options = remote.client_options(self._url)
+            hooks = {"request": [self._sockets.watch]}
+            self._opened = httpx.Client(headers=headers, event_hooks=hooks, **options)
         return self._opened
 
     def _post(self, request: Request) -> httpx.Response:

@@ -2,11 +2,11 @@
 is a text. A token is a character; the slot holds the text that was read, and the reply to it.
 
 Found by the engine's process when this folder stands in PYTHONPATH. The model's file says how it
-behaves: one that ends in "broken" cannot be loaded, "slow" loads for ever, "lag" 0.3 s, "late"
-until its parent is gone, "crash" ends the process, "full" finds no room for a whole state. A newest
-message of "die" ends the process in the middle of the reply, "go on" is answered until somebody
-hangs up. Each request is a line in the file that FAKE_LLAMA_LOG names; FAKE_LLAMA_LACKS names a
-library without which nothing can be imported.
+behaves: one that ends in "broken" cannot be loaded, "narrow" not with a window of more than 4,096
+tokens, "slow" loads for ever, "lag" 0.3 s, "late" until its parent is gone, "crash" ends the
+process, "full" finds no room for a whole state. A newest message of "die" ends the process in the
+middle of the reply, "go on" is answered until somebody hangs up. Each request is a line in the file
+that FAKE_LLAMA_LOG names; FAKE_LLAMA_LACKS names a library without which nothing can be imported.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class Server:
         data = Path(params.model.path).read_bytes()
         if data.endswith(b"broken"):
             raise RuntimeError("not a model")
+        if data.endswith(b"narrow") and params.n_ctx > 4096:
+            raise RuntimeError("failed to init")
         if data.endswith(b"slow"):
             time.sleep(600)
         if data.endswith(b"lag"):

@@ -1,0 +1,298 @@
+"""Finds out what a model can do by asking it: speeds, tool calls, JSON, thinking.
+
+Each probe asks a few requests and yields, after each, what is known so far as values of a
+`Profile`; so whoever stops in between has what was measured. The questions are made up and of no
+particular model; none is about what a model may know.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, cast
+
+from openclaw.models.base import Model, Reply, Request, Text, Waiting
+from openclaw.models.bounded import Bounded, TooLate
+from openclaw.models.fit_questions import (
+    COUNTING,
+    JSON_QUESTIONS,
+    SMALL_TALK,
+    STORY,
+    TOOL_QUESTIONS,
+    TOOLS,
+    passage,
+)
+from openclaw.models.profile import Score
+from openclaw.shapes import Message, ToolCall
+
+Found = dict[str, Any]
+FindCalls = Callable[[str, Mapping[str, Sequence[str]]], Sequence[ToolCall]]
+"""The calls of the tools (names with their arguments) that a text holds."""
+
+RUNS = 3
+WRITTEN = 32
+"""Tokens that a run of the writing speed asks for."""
+MOST_SECONDS = 60.0
+"""For one reply; a model that is slower is heard no further."""
+LOAD_SECONDS = 300.0
+"""For the first reply, which may have to load the model: as long as Ollama itself lets a load stand
+still (OLLAMA_LOAD_TIMEOUT)."""
+PROBE_SECONDS = 25.0
+"""After which a probe asks nothing more, once it knows something."""
+THOUGHT = 256
+SPOKEN = 60
+"""Characters after which a reply that has not begun with a thought will not have one."""
+_FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
+_TAGS = re.compile(r"<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A reply, cut where it was broken off from here. `loaded`: the model was loaded for it."""
+
+    reply: Reply
+    loaded: bool
+    is_whole: bool
+
+
+class Listener:
+    """Asks a model and hears it out, within bounds. `endless` when a reply went on after more than
+    twice the tokens that it was to have (pieces that are no whole tokens do not count as such),
+    `stopped` when one came to its end."""
+
+    def __init__(
+        self,
+        model: Model,
+        most_seconds: float = MOST_SECONDS,
+        probe_seconds: float = PROBE_SECONDS,
+        load_seconds: float = LOAD_SECONDS,
+    ) -> None:
+        self.model = model
+        self.endless = False
+        self.stopped = False
+        self._most_seconds, self._probe_seconds = most_seconds, probe_seconds
+        self._load_seconds = load_seconds
+        self._probe_began = time.monotonic()
+
+    def begin(self) -> None:
+        """A probe begins; its time is counted from now."""
+        self._probe_began = time.monotonic()
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the probe's time is used up."""
+        return time.monotonic() - self._probe_began > self._probe_seconds
+
+    def answered(self, said: Said) -> bool:
+        """Whether a reply tells of the model: not when it only came too slowly."""
+        return said.is_whole or self.endless
+
+    def ask(
+        self,
+        request: Request,
+        *,
+        patient: bool = False,
+        enough: Callable[[str], bool] = lambda _: False,
+    ) -> Said:
+        """The reply; `patient` for the first request, which may load: TooLate when nothing comes of
+        it. It is broken off once its text is `enough`."""
+        pieces, size, loaded, text, thought = 0, 0, False, "", ""
+        seconds = self._load_seconds if patient else self._most_seconds
+        bounded = Bounded(self.model, time.monotonic() + seconds)
+        try:
+            with closing(bounded.stream(request)) as stream:
+                for chunk in stream:
+                    if isinstance(chunk, Reply):
+                        self.stopped = True
+                        return Said(chunk, loaded, True)
+                    if isinstance(chunk, Waiting):
+                        loaded = loaded or chunk.message.startswith("loading")
+                        continue
+                    pieces += 1
+                    if isinstance(chunk, Text):
+                        text += chunk.text
+                    else:
+                        thought += chunk.text
+                    size += len(chunk.text)
+                    endless = pieces > 2 * request.max_tokens + 8 and size > 4 * request.max_tokens
+                    self.endless = self.endless or endless
+                    if endless or enough(text):
+                        break
+        except TooLate:
+            if patient:
+                raise
+        return Said(Reply(text, thinking=thought, stop_reason="length"), loaded, False)
+
+
+def asked(text: str, most: int, **more: Any) -> Request:
+    return Request((Message("user", text),), max_tokens=most, **more)
+
+
+def loading(listener: Listener) -> Iterator[Found]:
+    """How long the model takes to be ready; nothing when it was loaded before. Raises what the
+    model raises: it is the first request."""
+    said = listener.ask(asked("Say yes.", 4), patient=True)
+    usage = said.reply.usage
+    seconds = usage.first_token_seconds - usage.read_seconds
+    yield {"load_seconds": round(seconds, 2)} if said.loaded and seconds > 0 else {}
+
+
+def speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
+    """Tokens a second, read and written: medians of several runs, none of which begins like another
+    one. A server that does not tell how long it read is judged by its first token."""
+    read: list[float] = []
+    written: list[float] = []
+    listener.begin()
+    for run in range(runs):
+        if listener.is_late and run:
+            return
+        said = listener.ask(asked(f"{passage(run)}\n\n{STORY}", WRITTEN))
+        usage = said.reply.usage
+        count = usage.prompt_tokens - usage.cached_tokens
+        if count > 0 and (seconds := usage.read_seconds or usage.first_token_seconds) > 0:
+            read.append(count / seconds)
+        writing = usage.total_seconds - usage.first_token_seconds
+        if usage.generated_tokens > 1 and writing > 0:
+            written.append((usage.generated_tokens - 1) / writing)
+        yield {"read_rate": _middle(read), "write_rate": _middle(written)}
+
+
+def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
+    """Whether the model calls tools when it is given them natively, and in which shape."""
+    names = {_name(tool): list(_parameters(tool)["properties"]) for tool in TOOLS}
+    native, of, shapes = 0, 0, list[str]()
+    listener.begin()
+    for question, wanted in TOOL_QUESTIONS:
+        if listener.is_late:
+            return
+        said = listener.ask(asked(question, 64, tools=TOOLS))
+        if not listener.answered(said):
+            continue
+        reply, of = said.reply, of + 1
+        native += any(_is_right(call, wanted) for call in reply.tool_calls)
+        if not reply.tool_calls and any(c.name == wanted for c in find_calls(reply.text, names)):
+            shapes.append(shape_of(reply.text))
+        kind = "native" if native else "text" if shapes else "none"
+        yield {
+            "native": Score(native, of),
+            "calls": kind,
+            "call_shape": shapes[0] if shapes else "",
+        }
+    said = listener.ask(asked(SMALL_TALK, 32, tools=TOOLS))
+    reply = said.reply
+    if listener.answered(said):
+        yield {"needless": bool(reply.tool_calls or find_calls(reply.text, names))}
+
+
+def json_replies(listener: Listener) -> Iterator[Found]:
+    """Whether replies fit a schema: with it as a constraint, and with words alone, where a fence
+    around them does no harm."""
+    forced, free, of, fenced = 0, 0, 0, False
+    listener.begin()
+    for question, schema in JSON_QUESTIONS:
+        if listener.is_late:
+            return
+        told = f"{question}\nReply with one JSON object of this schema and nothing else:\n"
+        text = told + json.dumps(schema)
+        held = listener.ask(asked(text, 96, schema=schema))
+        left = listener.ask(asked(text, 96))
+        if not (listener.answered(held) and listener.answered(left)):
+            continue
+        of += 1
+        forced += _fits_text(held.reply.text, schema)
+        said = left.reply.text
+        bare = _FENCE.sub(r"\1", _TAGS.sub("", said).strip())
+        free += _fits_text(bare, schema)
+        fenced = fenced or "```" in said
+        scores = {"json_forced": Score(forced, of), "json_free": Score(free, of)}
+        yield {**scores, "json_fenced": fenced}
+
+
+def thinking(listener: Listener) -> Iterator[Found]:
+    """Whether and where the model thinks, whether that can be switched off, and whether it leaves
+    room for an answer. A second call within a request was made because it did not."""
+    said = listener.ask(asked(COUNTING, THOUGHT), enough=_speaks)
+    reply = said.reply
+    if not (reply.text or reply.thinking or said.is_whole):
+        return
+    kind = "field" if reply.thinking else "tags" if _TAGS.search(reply.text) else "none"
+    if kind == "none":
+        yield {"thinking": kind, "think_off": None, "only_thinks": False}
+        return
+    silent = not _TAGS.sub("", reply.text).strip() or reply.usage.calls > 1
+    yield {"thinking": kind, "only_thinks": silent if said.is_whole else None}
+    said = listener.ask(asked(COUNTING, THOUGHT, think=False))
+    left = said.reply.thinking or "".join(_TAGS.findall(said.reply.text))
+    if left.strip() or listener.answered(said):
+        yield {"think_off": not left.strip()}
+
+
+def _speaks(text: str) -> bool:
+    """Whether a text is so long, without a thought at its beginning, that none will come."""
+    return len(text) > SPOKEN and not text.lstrip().startswith("<think")
+
+
+def shape_of(text: str) -> str:
+    """In which shape a text holds a call: tags, fenced JSON, bare JSON, or words around JSON."""
+    if re.search(r"<(?:tool_call|function|tools?)\b", text):
+        return "tags"
+    if "```" in text:
+        return "fenced JSON"
+    return "bare JSON" if text.lstrip().startswith(("{", "[")) else "JSON in words"
+
+
+def fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value is one of the schema: type, enum, items, and exactly the properties."""
+    if "enum" in schema and value not in schema["enum"]:
+        return False
+    kind = schema.get("type")
+    if kind == "object":
+        inner = schema["properties"]
+        return (
+            isinstance(value, dict)
+            and value.keys() == inner.keys()
+            and all(fits(value[key], inner[key]) for key in inner)
+        )
+    if kind == "array":
+        return isinstance(value, list) and all(fits(item, schema["items"]) for item in value)
+    types: dict[Any, Any] = {
+        "string": str,
+        "boolean": bool,
+        "integer": int,
+        "number": (int, float),
+    }
+    is_number_of_truth = isinstance(value, bool) and kind != "boolean"
+    return isinstance(value, types[kind]) and not is_number_of_truth
+
+
+def _fits_text(text: str, schema: Mapping[str, Any]) -> bool:
+    try:
+        return fits(json.loads(_TAGS.sub("", text)), schema)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_right(call: ToolCall, wanted: str) -> bool:
+    """Whether a call is of the wanted tool and has all its arguments; the program reads numbers
+    that are written as texts."""
+    if call.name != wanted:
+        return False
+    tool = next(tool for tool in TOOLS if _name(tool) == wanted)
+    return all(name in call.arguments for name in _parameters(tool)["properties"])
+
+
+def _name(tool: Mapping[str, Any]) -> str:
+    return str(tool["function"]["name"])
+
+
+def _parameters(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", tool["function"]["parameters"])
+
+
+def _middle(values: Sequence[float]) -> float | None:
+    return round(median(values), 1) if values else None

@@ -1,0 +1,20 @@
+"""Where models are kept, and what is known of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def models_folder() -> Path:
+    """OPENCLAW_MODELS, else the data folder of this user. It may not be there yet."""
+    if named := os.environ.get("OPENCLAW_MODELS"):
+        return Path(named).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("openclaw", appauthor=False) / "models"
+
+
+def profiles_folder() -> Path:
+    """Where profiles are kept (`openclaw.models.profile`). It may not be there yet."""
+    return models_folder() / "profiles"
