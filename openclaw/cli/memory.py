@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import confirmed, current_home, print_json, table
+from openclaw.cli.lint import lint
 from openclaw.cli.memory_test import test
 from openclaw.cli.remembered import notes_of, past_day, problems_as_usage, shape, where
 from openclaw.cli.review import review
@@ -32,6 +33,7 @@ app.command("review")(review)
 app.command("index")(index)
 app.command("reindex")(reindex)
 app.command("test")(test)
+app.command("lint")(lint)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 Category = Annotated[str, typer.Option("--category", metavar="NAME", help=f"{CATEGORIES}.")]

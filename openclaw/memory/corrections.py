@@ -51,6 +51,20 @@ def corrects(new: str, old: str) -> bool:
     return any(rule(left, right) for rule in rules)
 
 
+def subjects(text: str) -> list[tuple[str, ...]]:
+    """What a fact is about, as keys: of two facts of which one corrects the other at least one key
+    is the same. So among many facts only those that share one need to be compared."""
+    tokens = _tokens(text)
+    words = _words(tokens)
+    keys = [("like", *("#" if _is_value(token) else token.word for token in tokens))]
+    if at := next((n for n, word in enumerate(words) if word in ("be", ":", "=")), 0):
+        keys.append(("of", *words[:at]))
+    for at, (verb, preposition) in enumerate(pairwise(words)):
+        if (verb, preposition) in w.PLACES or (verb, "") in w.PLACES:
+            keys.append(("at", *words[: at + 1]))
+    return keys if tokens else []
+
+
 @lru_cache(maxsize=4096)
 def _tokens(text: str) -> Tokens:
     plain = text.replace("\u2019", "'")

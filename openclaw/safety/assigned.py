@@ -14,13 +14,19 @@ _STEM = re.compile(
 )
 _KEY_OF = re.compile(
     r"(?:api|access|auth|account|private|priv|signing|encryption|secret|master|app|shared|client"
-    r"|subscription|license|deploy|service|webhook|storage|consumer|bot)[ _.-]?$"
+    r"|subscription|license|deploy|service|webhook|storage|consumer|bot|wpa[23]?|wep|wi-?fi|wlan"
+    r"|network|recovery)[ _.-]?$"
 )
 _MORE = re.compile(r"[\w-]{0,24}")
 _SIGN = re.compile(
     r"\\?[\"'`]?\]?(?:(?P<sign>[ \t]{0,8}(?::=|=>|={1,2}|:)[ \t]{0,8})"
     r"|[ \t](?i:is|ist|lautet|was|war|est|es)[ \t]{1,2})"
     r"(?:[brfu]{0,2}\\?(?P<quote>[\"'`]))?"
+)
+_OF = re.compile(
+    r" (?:of|for|to|des|der|vom|von|f\u00fcrs?|zum|zur|du|de|del|pour|para)(?: [\w'-]{1,20}){1,4}?"
+    r"(?=:[ \t]| (?:is|ist|lautet|was|war|est|es) )",
+    re.IGNORECASE,
 )
 _VALUE = re.compile(r"[^\s\"'`]{8,512}")
 _QUOTED = re.compile(r"[^\"'`\s\\]{8,512}(?=\\?[\"'`])")
@@ -59,12 +65,13 @@ def assigned(text: str) -> Iterator[tuple[str, int, int]]:
         if stem in ("key", "schl\u00fcssel") and not _is_key(lowered, start):
             continue
         more = text[end : _MORE.match(text, end).end()]  # type: ignore[union-attr]  # may be empty
-        sign = _SIGN.match(text, end + len(more))
+        owner = _OF.match(text, end + len(more))
+        sign = _SIGN.match(text, owner.end() if owner else end + len(more))
         if not sign or not _names_secret(stem, lowered[max(start - 4, 0) : start], more):
             continue
         limit = stems[number + 1][0] if number + 1 < len(stems) else len(text)
         value = _value(text, sign, limit, _PASSWORD.match(stem) is not None)
-        if value and _counts(stem, value, said=not sign["sign"]):
+        if value and _counts(stem, value, said=not sign["sign"] or owner is not None):
             past = sign.end() + len(value)
             yield _kind(stem, more), sign.end(), past
 
