@@ -51,6 +51,7 @@ bench: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.index
 	$(BIN)/python -m benchmarks.policy
 	$(BIN)/python -m benchmarks.long
+	$(BIN)/python -m benchmarks.capture
 	$(BIN)/python -m benchmarks.lint
 	$(BIN)/python -m benchmarks.git
 	$(BIN)/python -m benchmarks.concurrency

@@ -197,7 +197,8 @@ class Ledger:
     random hex digits that fence untrusted text. `foreign` names the sources of untrusted text seen
     in this turn ("web: example.org"), `inherited` those of earlier turns of the conversation.
     `sent` names the tools by which something was done elsewhere, which no file here shows.
-    `request` are the user's own words of this turn; `exit` is the code that the program of
+    `request` are the words of this turn, `typed` whether the user typed them: they may have been
+    piped in, or be those of a to-do that was offered; `exit` is the code that the program of
     the newest call ended with. `allowed` is the `allowed-tools` of the skill that is followed;
     empty when it leaves all tools. `keeper` is told of each file before it is written; `altered`
     afterwards which files a command has changed, with what they held, and of which that is unknown.
@@ -213,6 +214,7 @@ class Ledger:
     foreign: list[str] = field(default_factory=list)
     inherited: tuple[str, ...] = ()
     request: str = ""
+    typed: bool = True
     exit: int | None = None
     allowed: tuple[str, ...] = ()
     keeper: Keep = keep_nothing

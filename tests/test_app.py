@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from pathlib import Path
 from typing import get_args
 
@@ -18,7 +17,7 @@ from openclaw.errors import ModelFailed, PromptTooLarge
 from openclaw.files.home import Home
 from openclaw.models.base import ModelCard
 from tests.fakes.scripted import CARD
-from tests.fakes.talk import NOON, Protocol, Talk, answer, call, done, notices, talk
+from tests.fakes.talk import Protocol, Talk, answer, call, done, notices, talk
 
 PROTOCOLS = get_args(Protocol)
 SMALL = ModelCard("scripted/small", window=2048, tools=True, parameters=1.5)
@@ -140,22 +139,6 @@ def test_no_memory_means_neither_memories_nor_todos(it: Talk) -> None:
     fresh.say("Hi.", "Hello.")
     assert "owns a cat" not in fresh.requests[1].messages[0].content
     assert "rent" not in fresh.requests[1].messages[-1].content
-
-
-def test_the_greeting_counts_open_and_names_due_todos_without_a_model(it: Talk) -> None:
-    todos = it.root / "memory" / "TODO.md"
-    todos.write_text(
-        "- [ ] rent due:2026-11-20\n- [ ] tax due:2026-11-22\n- [x] tea\n- [ ] milk\n", "utf-8"
-    )
-    lines = it.app.greeting()
-    assert lines[0] == "3 open to-dos, 1 due." and "rent" in lines[1] and len(lines) == 2
-    it.app.now = lambda: NOON + timedelta(days=1)
-    assert "2 due" in it.app.greeting()[0]
-    todos.write_text("- [x] tea\n", "utf-8")
-    assert it.app.greeting() == ["No open to-dos."]
-    todos.unlink()
-    assert it.app.greeting() == ["No open to-dos."] or it.app.greeting() == []
-    assert not it.requests
 
 
 # -------- what fits

@@ -19,6 +19,8 @@ from prompt_toolkit.output import DummyOutput
 from openclaw.agent.events import Compaction, Done, Event, Notice, Token
 from openclaw.agent.receipt import Receipt
 from openclaw.app import ContextReport, Part
+from openclaw.app.greeting import Greeting
+from openclaw.app.offers import Offer
 from openclaw.app.past import TakenBack
 from openclaw.cli.chat import COMMANDS, Chat
 from openclaw.cli.lines import PipedLines, TypedLines, completions
@@ -79,8 +81,14 @@ class FakeApp:
     def rest(self, session: Session | None = None) -> None:
         """Nothing is searched here."""
 
-    def greeting(self) -> list[str]:
-        return ["2 open to-dos, 1 due."]
+    def greeting(self, *, offering: bool = True) -> Greeting:
+        return Greeting(("Due: rent (today).",))
+
+    def offer(self, session: Session, receipt: Receipt) -> Offer | None:
+        return None
+
+    def accept(self, offer: Offer, session: Session) -> Iterator[Event]:
+        raise UsageError("nothing was offered")
 
     def context(
         self, session: Session | None, text: str = "", material: Sequence[Material] = ()
@@ -100,6 +108,8 @@ class FakeApp:
         session: Session,
         material: Sequence[Material] = (),
         skill: str = "",
+        *,
+        typed: bool = True,
     ) -> Iterator[Event]:
         self.asked.append((session.id, text, material))
         self.followed.append(skill)
@@ -141,7 +151,7 @@ def talk(app: FakeApp, *said: str) -> tuple[int, str, Chat]:
 def test_a_talk_greets_answers_and_keeps_one_session(app: FakeApp) -> None:
     app.replies = ["Hello.", "Fine."]
     code, shown, chat = talk(app, "hi", "", "how are you?")
-    assert (code, shown.splitlines()) == (0, ["2 open to-dos, 1 due.", "Hello.", "Fine."])
+    assert (code, shown.splitlines()) == (0, ["Due: rent (today).", "Hello.", "Fine."])
     assert [text for _, text, _ in app.asked] == ["hi", "how are you?"]
     assert len({session for session, _, _ in app.asked}) == 1
     assert len(app.sessions.load(chat.session.id).messages) == 4

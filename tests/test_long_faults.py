@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,7 @@ def test_ctrl_c_while_the_notes_are_kept_leaves_the_answer_in_the_file(tmp_path:
 
 def test_facts_are_proposed_before_the_archive_is_written(tmp_path: Path) -> None:
     it = begin(tmp_path)
+    it.app.settings = replace(it.app.settings, capture="off")  # which would have kept it already
     it.say("My sister Petra lives in Ghent.", answer("I see.", "json"))
     go_on(it, 5)
     (it.app.home.sessions / "archive").write_text("in the way", "utf-8")

@@ -211,6 +211,16 @@ def is_lasting(stated: Stated) -> bool:
     return _is_about_people(fact) or _is_about_things(fact)
 
 
+def is_unsure(text: str) -> bool:
+    """Whether a sentence leaves open whether it is so."""
+    return bool(_UNSURE.search(text))
+
+
+def is_passing(text: str) -> bool:
+    """Whether it speaks of how things are just now."""
+    return bool(_PASSING.search(text) or _STATE.search(text))
+
+
 def _is_rule(fact: str) -> bool:
     return len(fact.split()) > 2 and not _NO_RULE.match(fact)
 

@@ -28,6 +28,15 @@ _ABBREVIATION = re.compile(
     r"|Oct|Okt|Nov|Dec|Dez|\d{1,2})\.$",
     re.IGNORECASE,
 )
+_NUMBER_THEN = re.compile(
+    r"(?<=\d\.) +(?:Our|My|The|I|I['\u2019]\w+|We|You|He|She|It|They|This|That|There|These|What|"
+    r"When"
+    r"|Where|Which|Who|Why|How|Can|Could|Would|Will|Do|Does|Did|Is|Are|Please|And|But|So|If|Also|"
+    r"Let"
+    r"|Always|Never|From|Ich|Wir|Sie|Er|Es|Du|Mein\w*|Unser\w*|Kannst|K\u00f6nntest|Was|Wie|Wann|Wo"
+    r"|Wer|Warum|Und|Aber|Bitte|Je|J['\u2019]\w+|Nous|Mon|Ma|Notre|Et|Mi|Nuestr\w+|Y)\b"
+)
+"""Behind a number: a sentence begins there, and "5." is no ordinal."""
 _BULLET = re.compile(r"^[ \t]{0,12}(?:[-*+\u2022\u2013]|\(?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _SPOKEN = re.compile(
     r'"[^"\n]{1,400}"|\u201c[^\u201d\n]{1,400}\u201d|\u201e[^\u201c\u201d\n]{1,400}[\u201c\u201d]'
@@ -66,13 +75,19 @@ def sentences(text: str) -> Iterator[str]:
         line = _BULLET.sub("", line)
         start = 0
         for end in _END.finditer(line):
-            if end[0] == "." and _ABBREVIATION.search(line[max(end.end() - 12, start) : end.end()]):
+            if end[0] == "." and _goes_on(line, start, end.end()):
                 continue
             if sentence := " ".join(line[start : end.end()].split()):
                 yield sentence
             start = end.end()
         if sentence := " ".join(line[start:].split()):
             yield sentence
+
+
+def _goes_on(line: str, start: int, end: int) -> bool:
+    """Whether the full stop before `end` is that of an abbreviation or of an ordinal."""
+    short = _ABBREVIATION.search(line[max(end - 12, start) : end])
+    return bool(short) and not _NUMBER_THEN.match(line, end)
 
 
 def hushed(sentence: str) -> str:

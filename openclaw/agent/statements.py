@@ -56,7 +56,7 @@ class Stated(NamedTuple):
 
 def stated(said: str) -> Iterator[Stated]:
     """The sentences or clauses of a message that state something."""
-    for sentence in sentences(_before_material(own_words(said))):
+    for sentence in sentences(before_material(own_words(said))):
         fact = statement(sentence)
         if len(fact.text.split()) >= SHORTEST:
             yield fact
@@ -94,7 +94,7 @@ def is_order(sentence: str) -> bool:
     return first[0].lower() in w.ORDERS
 
 
-def _before_material(text: str) -> str:
+def before_material(text: str) -> str:
     """The message without what it hands over to be translated, corrected, written on."""
     found = w.REWORKS.match(text)
     if not found:

@@ -13,7 +13,7 @@ from openclaw.agent.window import KEPT
 from openclaw.app import apart
 from openclaw.app.context import ContextReport, report
 from openclaw.app.fitting import Fitting, fitting_of
-from openclaw.app.given import due, looks_up
+from openclaw.app.given import looks_up
 from openclaw.app.prepare import prepare
 from openclaw.app.recording import recorded
 from openclaw.app.rooms import Rooms
@@ -28,6 +28,9 @@ from openclaw.shapes import Ledger, Material
 from openclaw.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from openclaw.agent.receipt import Receipt
+    from openclaw.app.greeting import Greeting
+    from openclaw.app.offers import Offer
     from openclaw.app.past import TakenBack
 
 
@@ -41,9 +44,12 @@ class App(Rooms):
         session: Session,
         material: Sequence[Material] = (),
         skill: str = "",
+        *,
+        typed: bool = True,
     ) -> Iterator[events.Event]:
         """Answer a prompt in a session; `material` is piped or attached text for it, `skill` the
-        name of one that the user asks for: its instructions go in front of the prompt.
+        name of one that the user asks for: its instructions go in front of the prompt. `typed`:
+        the user typed the prompt; nothing is kept of one that was piped in or offered.
 
         The session is saved after every message. Raises OpenclawError (server away, model missing,
         prompt too large, disk full ...) with everything done until then saved.
@@ -51,7 +57,7 @@ class App(Rooms):
         yield from map(events.Trouble, self.recover())
         with self.sessions.writing(session.id, timeout=2.0):
             self.sessions.refresh(session)
-            yield from walk(self, text, session, material, skill)
+            yield from walk(self, text, session, material, skill, typed=typed)
 
     def get_ready(self) -> None:
         """Let the model begin to load beside whatever comes before it is asked."""
@@ -66,17 +72,25 @@ class App(Rooms):
             seen = replace(session, extra=dict(session.extra), messages=list(session.messages))
             self.ahead.begin(lambda: (self.model, self.next_request(seen)))
 
-    def greeting(self) -> list[str]:
-        """Open and due to-dos for the start of a talk; no model is asked."""
-        try:
-            todos = [todo for todo in self.todos.items() if not todo.done]
-        except OSError:
-            return []
-        soon = due(self)
-        if not todos:
-            return ["No open to-dos."]
-        lines = [f"{len(todos)} open to-do{'s' if len(todos) > 1 else ''}, {len(soon)} due."]
-        return lines + [f"  {todo.text}" for todo in soon[:5]]
+    def greeting(self, *, offering: bool = True) -> Greeting:
+        """What there is to say at the start of a talk; see `openclaw.app.greeting`."""
+        from openclaw.app.greeting import greeting
+
+        return greeting(self, offering=offering)
+
+    def offer(self, session: Session, receipt: Receipt) -> Offer | None:
+        """What to offer after a turn that changed to-dos; see `openclaw.app.offers`."""
+        if not receipt.todos:
+            return None
+        from openclaw.app.offers import after_change
+
+        return after_change(self, session, receipt)
+
+    def accept(self, offer: Offer, session: Session) -> Iterator[events.Event]:
+        """Do what a yes to an offer of a date means."""
+        from openclaw.app.offers import accept_date
+
+        return accept_date(self, session, offer)
 
     def toolbox(self, ledger: Ledger, shelf: Shelf | None = None) -> Toolbox:
         """The tools as a turn would have them."""

@@ -66,6 +66,7 @@ def prepare(
     material: Sequence[Material],
     skill: str,
     *,
+    typed: bool = True,
     ahead: bool = True,
 ) -> Generator[events.Event, None, Prepared]:
     """Get a turn ready; nothing of the home is changed but caches. The same prompt in the same
@@ -74,6 +75,7 @@ def prepare(
     text, material, told = _apart(rooms, text, session, material)
     drawn = _drawn(rooms, session, text)
     watch = _watch(rooms, text, session, drawn)
+    watch.ledger.typed = typed
     shelf = rooms.shelf(text)
     seen, followed = _seen(rooms, text, shelf, skill, watch.ledger)
     if looks_up(rooms, text, seen):

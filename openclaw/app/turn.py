@@ -8,6 +8,7 @@ from dataclasses import replace
 from openclaw.agent import events
 from openclaw.agent.loop import Happening
 from openclaw.app import apart
+from openclaw.app.after import after
 from openclaw.app.citing import with_citations, with_sources
 from openclaw.app.noting import renew
 from openclaw.app.prepare import Prepared, changes, prepare
@@ -25,9 +26,11 @@ def walk(
     session: Session,
     material: Sequence[Material],
     skill: str,
+    *,
+    typed: bool = True,
 ) -> Iterator[events.Event]:
     """One turn. `session` is locked by the caller; see `App.ask`."""
-    made = yield from prepare(rooms, text, session, material, skill)
+    made = yield from prepare(rooms, text, session, material, skill, typed=typed)
     new_title = not session.title
     number, request = 1 + session.turns, made.turn.user.content
     with recorded(rooms, session, made.ledger, request, number, made.commit) as recording:
@@ -71,6 +74,8 @@ def _kept(
                 yield from map(events.Notice, (*rooms.served.news(), *watch.news()))
                 refused = tuple(ledger.refused)
                 state: State = "interrupted" if happening.stop_reason == "interrupted" else "done"
+                if state == "done":
+                    yield from _afterwards(rooms, session, ledger, happening.answer)
                 yield from map(events.Trouble, recording.close(state))
                 finished = replace(happening, session_id=session.id, refused=refused)
                 finished = with_citations(finished, session)
@@ -84,6 +89,15 @@ def _kept(
             happening = run.throw(interrupt)
         else:
             happening = next(run, None)
+
+
+def _afterwards(
+    rooms: Rooms, session: Session, ledger: Ledger, answer: str
+) -> Iterator[events.Event]:
+    known = dict(session.extra)
+    yield from after(rooms, session, ledger, answer)
+    if session.extra != known:
+        rooms.sessions.save(session)
 
 
 def _is_last(said: Entry) -> bool:

@@ -92,7 +92,8 @@ def ask(
         chat(ctx, continue_, session, model, yes, mode, no_memory, max_steps)
         return
     piped = piped_in(waiting=not quiet)
-    prompt = " ".join(words).strip() or piped.strip() or (by_name(skill) if skill else "")
+    typed = " ".join(words).strip()
+    prompt = typed or piped.strip() or (by_name(skill) if skill else "")
     if not prompt:
         raise UsageError("nothing was asked", 'openclaw "your question"')
     from openclaw.cli.common import current_home
@@ -103,7 +104,7 @@ def ask(
     app = _open(ctx, model, mode, no_memory, max_steps)
     app.ask_user = _asker(yes, listener, app)
     which = (continue_, session)
-    raise typer.Exit(_answer(app, (prompt, material, skill), which, listener))
+    raise typer.Exit(_answer(app, (prompt, material, skill), which, listener, typed=bool(typed)))
 
 
 def chat(
@@ -168,6 +169,8 @@ def _answer(
     asked: tuple[str, Sequence[Material], str],
     which: tuple[bool, str | None],
     listener: Listener,
+    *,
+    typed: bool,
 ) -> int:
     """Ask a prompt with its material and the name of a skill, and show what comes of it."""
     from openclaw.agent.events import Notice
@@ -179,7 +182,7 @@ def _answer(
         for text in app.notices:
             listener(Notice(text))
         prompt, material, skill = asked
-        return code_of(play(app.ask(prompt, session, material, skill), listener))
+        return code_of(play(app.ask(prompt, session, material, skill, typed=typed), listener))
     finally:
         app.close()
 

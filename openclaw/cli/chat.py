@@ -16,7 +16,10 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.shapes import Material, Mode
 
 if TYPE_CHECKING:
+    from openclaw.agent.receipt import Receipt
     from openclaw.app import ContextReport
+    from openclaw.app.greeting import Greeting
+    from openclaw.app.offers import Offer
     from openclaw.cli.lines import Lines
     from openclaw.memory.todos import TodoFile
     from openclaw.sessions.store import Session
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 SHOWN_SESSIONS = 10
 DRY_RUN = "--dry-run"
+ASKING = 200
+"""Characters at the end of an answer; one that asks in them is answered by a yes itself."""
 
 # name: (arguments, what it does); the method is `_NAME`.
 COMMANDS = {
@@ -64,6 +69,8 @@ class ChatApp(chat_past.PastApp, Protocol):
         session: Session,
         material: Sequence[Material] = (),
         skill: str = "",
+        *,
+        typed: bool = True,
     ) -> Iterator[Event]: ...
     def context(
         self, session: Session | None, text: str = "", material: Sequence[Material] = ()
@@ -71,7 +78,9 @@ class ChatApp(chat_past.PastApp, Protocol):
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False
     ) -> Iterator[Event]: ...
-    def greeting(self) -> list[str]: ...
+    def greeting(self, *, offering: bool = True) -> Greeting: ...
+    def offer(self, session: Session, receipt: Receipt) -> Offer | None: ...
+    def accept(self, offer: Offer, session: Session) -> Iterator[Event]: ...
     def skills(self) -> list[Skill]: ...
     def use_model(self, name: str) -> None: ...
     def rest(self, session: Session | None = None) -> None: ...
@@ -93,12 +102,17 @@ class Chat:
         self._open = True
         self._code = 0
         self._used = ""
+        self._offer: Offer | None = None
 
     def run(self) -> int:
         """Talk until the input ends. The exit code is 0 on a terminal, else that of the last turn
         that went wrong."""
-        for line in self.app.greeting():
+        # In a talk that goes on, a yes may answer its last words: nothing is offered then.
+        fresh = self.lines.interactive and not self.session.messages
+        greeting = self.app.greeting(offering=fresh)
+        for line in greeting.lines:
             self._say(one_line(line))
+        self._offer = greeting.offer
         for text in self.app.notices:
             self._listener(Notice(text))
         if self.session.messages and self.lines.interactive:
@@ -123,10 +137,14 @@ class Chat:
 
     def hear(self, text: str) -> None:
         """Answer one input. What goes wrong is said, and the talk goes on."""
+        offer, self._offer = self._offer, None
         try:
+            if offer and chat_inside.is_yes(text):
+                self._accept(offer)
+                return
             prompt, skill = self._command(text) if chat_inside.is_command(text) else (text, "")
             if prompt:
-                self._turn(prompt, skill)
+                self._turn(prompt, skill, typed=self.lines.interactive)
         except OpenclawError as error:
             self._code = error.exit_code
             self._say(f"openclaw: {one_line(str(error))}")
@@ -136,18 +154,29 @@ class Chat:
             self._code = 130
             self._say("interrupted; what was done so far is kept")
 
-    def _turn(self, prompt: str, skill: str = "") -> None:
+    def _turn(self, prompt: str, skill: str = "", *, typed: bool) -> None:
         material = attach(prompt, "", Path.cwd(), self.app.home.root)
         for name in not_found(prompt, Path.cwd(), self.app.home.root):
             self._say(one_line(f"there is no file '{name}'"))
         forgotten = chat_inside.forgotten(self.session, prompt)
-        turn = self.app.ask(prompt, self.session, material, skill)
+        turn = self.app.ask(prompt, self.session, material, skill, typed=typed)
         end = play(turn, self._listener)
         for line in forgotten:
             self._say(line)
         self._code = code_of(end) or self._code
         if isinstance(end, Done) and end.usage.prompt_tokens:
             self._used = f"{end.usage.prompt_tokens:,} tokens read"
+        if isinstance(end, Done) and self.lines.interactive and "?" not in end.answer[-ASKING:]:
+            self._offer = self.app.offer(self.session, end.receipt)
+            if self._offer:
+                self._say(one_line(self._offer.line))
+
+    def _accept(self, offer: Offer) -> None:
+        """Do what a yes means: ask the prompt, which the user did not type, or set the date."""
+        if offer.prompt:
+            self._turn(offer.prompt, typed=False)
+        else:
+            play(self.app.accept(offer, self.session), self._listener)
 
     def _command(self, text: str) -> tuple[str, str]:
         """Do what a /command says. A skill's name gives a prompt that is to be asked, and itself;

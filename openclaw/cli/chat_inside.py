@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from openclaw.shapes import Material
 
 Say = Callable[[str], None]
+YES = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si sì".split())
+
+
+def is_yes(text: str) -> bool:
+    """Whether an input says yes to an offer."""
+    return "".join(text.casefold().split()).rstrip(".!") in YES
 
 
 def is_command(text: str) -> bool:

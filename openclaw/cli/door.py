@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "init": ("openclaw.cli.init", "init", "Make a home, or add what is missing to one."),
     "import": ("openclaw.cli.import_", "import_", "Take over another agent's files, or notes."),
     "doctor": ("openclaw.cli.doctor", "doctor", "Check home, files, model and git; repair."),
+    "heartbeat": ("openclaw.cli.heartbeat", "heartbeat", "Do what HEARTBEAT.md says, for cron."),
     "backup": ("openclaw.cli.backup", "backup", "Put the whole home into one archive."),
     "restore": ("openclaw.cli.backup", "restore", "Make a home of such an archive."),
     "config": ("openclaw.cli.config", "app", "Show and change settings."),

@@ -87,6 +87,11 @@ class Git:
 
 
 @dataclass(frozen=True, slots=True)
+class Heartbeat:
+    timeout: float = _key(600.0, "seconds after which openclaw heartbeat is ended", least=1)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     model: str = _key("auto", "auto, ollama/NAME, embedded/NAME, openai/NAME or a .gguf file")
     fallbacks: tuple[str, ...] = _key((), "models to try in order when that one is away")
@@ -105,8 +110,14 @@ class Settings:
     recall: Literal["auto", "tool", "off"] = _key(
         "auto", "look up each prompt in memory; tool: only when the model asks"
     )
+    capture: Literal["auto", "off"] = _key(
+        "auto", "note what you say of lasting worth (docs/capture.md)"
+    )
     mcp: Mapping[str, Any] | None = _key(
         None, "MCP servers, each NAME: {command: ...} or NAME: {url: ...} (docs/mcp.md)"
+    )
+    proactive: Literal["auto", "off"] = _key(
+        "auto", "start line of a talk, offers, promises as to-dos (docs/ahead.md); off: none"
     )
     grants: tuple[str, ...] = _key((), "what needs no question (openclaw policy)", form="grants")
     ollama: Ollama = Ollama()
@@ -117,6 +128,7 @@ class Settings:
     index: Index = Index()
     skills: Skills = Skills()
     git: Git = Git()
+    heartbeat: Heartbeat = Heartbeat()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ MAX_CHARS = 500
 _BLANKS = " \t"
 _ITEM_START = re.compile(r"^(?:[-*+]|\d{1,9}[.)])?\s*\[[ xX]?\]\s*|^[-*+]\s+")
 _ID_END = re.compile(r"(?:\s+\^[0-9a-f]{8})+$")
+_DUE = re.compile(r"[ \t]+due:\d{4}-\d{2}-\d{2}(?![\w-])")
 _ENDS_BLOCK = re.compile(r"\s*(?:[-*+#>|`~<=]|\d+[.)])")
 
 
@@ -48,6 +49,19 @@ def marked(text: str, ident: str, done: bool) -> str:
         line = page.lines[item.at]
         at = line.index("[") + 1
         page.lines[item.at] = line[:at] + ("x" if done else " ") + line[at + 1 :]
+    return "".join(page.lines)
+
+
+def with_due(text: str, ident: str, due: str) -> str:
+    """The text with a to-do's date, an ISO one, in place of one it had. Raises ToolProblem for an
+    unknown id."""
+    page = scan(text)
+    item = _item(page, ident)
+    stamped(page)
+    line = page.lines[item.at]
+    bare = _DUE.sub("", line)
+    at = bare.rindex(f" ^{item.id}")
+    page.lines[item.at] = f"{bare[:at].rstrip(_BLANKS)} due:{due}{bare[at:]}"
     return "".join(page.lines)
 
 

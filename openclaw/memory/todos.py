@@ -22,6 +22,7 @@ from openclaw.memory.taskedit import (
     marked,
     removed,
     same_list,
+    with_due,
     without_list,
 )
 from openclaw.memory.tasklist import Item, due_of, scan
@@ -128,6 +129,12 @@ class TodoFile:
 
     def set_done(self, ident: str, done: bool) -> None:
         self._change(lambda text: marked(text, ident, done))
+
+    def set_due(self, ident: str, due: str) -> Todo:
+        """Give a to-do a date (ISO), instead of one it has; returns it as it now stands. Raises
+        ToolProblem for an unknown id."""
+        new = self._change(lambda text: with_due(text, ident, due))
+        return next(todo for todo in parse(new) if todo.id.casefold() == ident.casefold())
 
     def remove(self, ident: str) -> None:
         self._change(lambda text: removed(text, ident))

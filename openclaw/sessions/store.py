@@ -30,6 +30,9 @@ from openclaw.shapes import Entry
 
 __all__ = ["Session", "SessionHit", "SessionStore", "SessionSummary", "export_markdown"]
 
+UNATTENDED = "heartbeat-"
+"""How the names of conversations begin that nobody had."""
+
 Summaries = list[SessionSummary]
 Hits = list[SessionHit]
 Entries = list[Entry]
@@ -102,8 +105,10 @@ class SessionStore(SessionFolder):
         )
 
     def latest(self) -> Session | None:
-        """The session that was last updated, None when there is none."""
-        path = max(self._files(), key=last_updated, default=None)
+        """The session that was last updated, None when there is none; those that nobody had are
+        left out."""
+        files = (path for path in self._files() if not path.stem.startswith(UNATTENDED))
+        path = max(files, key=last_updated, default=None)
         return self._read(path) if path else None
 
     def has_others(self, session_id: str) -> bool:

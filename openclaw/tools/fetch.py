@@ -52,7 +52,8 @@ class WebPages:
         check_way(url, self._way())
         if MASK.search(text):  # a secret takes its place before the page is fetched
             return Action("fetch_url", "send", url.host, text.strip())
-        known = (*self.seen.links, *urls_in(self.ledger.request))
+        typed = urls_in(self.ledger.request) if self.ledger.typed else ()
+        known = (*self.seen.links, *typed)
         return Action("fetch_url", effect_of(text, known), url.host, str(url))
 
     def fetch_url(self, url: str, page: int = 1) -> str:

@@ -1,0 +1,222 @@
+"""Keeps of the user's own words what is worth it, within the turn: an undo takes it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openclaw.agent import events
+from openclaw.shapes import ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.agent.capture import Candidate
+    from openclaw.app.rooms import Rooms
+    from openclaw.files.home import Home
+    from openclaw.memory.notes import Notes
+    from openclaw.sessions.store import Session
+    from openclaw.shapes import Ledger
+
+CAPTURED = "captured"
+"""Key of the session's file: how many were kept in this conversation."""
+MOST = 3
+HEAD_FILES = ("USER.md", "SOUL.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md")
+SAID_AGAIN = 0.6
+"""The part of the telling words of a candidate that stand in what the turn has just saved."""
+LONGEST_RECEIPT = 72
+CLUES = 3
+MOST_WRAPPED = 300
+"""Characters of an entry that may stand on further lines."""
+LONGER = 2
+"""A line of more than so many times the words (and as many words) says something else."""
+
+
+def capture(rooms: Rooms, session: Session, ledger: Ledger, answer: str) -> Iterator[events.Event]:
+    """Keep what the user's prompt says that is worth it, at most three times in a conversation;
+    each gives one Notice. It goes to today's note, whatever the mode asks of the model: they are
+    the user's own words; after text of others was read it goes to the inbox. Nothing is kept in
+    mode read-only, without memory, with the setting `capture: off`, and of a prompt that he did
+    not type."""
+    if rooms.settings.capture == "off" or rooms.mode == "read-only" or not rooms.use_memory:
+        return
+    if not ledger.typed:
+        return
+    had = _count(session.extra.get(CAPTURED))
+    if had >= MOST:
+        return
+    from openclaw.agent.capture import candidates
+
+    found = candidates(ledger.request)
+    if not found:
+        return
+    keeping = _Keeping(rooms, session, ledger)
+    for candidate in found:
+        if had >= MOST:
+            return
+        told = "" if keeping.is_known(candidate) else keeping.keep(candidate)
+        if told:
+            had += 1
+            session.extra[CAPTURED] = had
+            yield events.Notice(told)
+
+
+def no_place(home: Home, path: Path) -> str:
+    """Why nothing is to be written to a file of the home, "" when it may be: through a link that
+    leads out of it, nothing could be taken back."""
+    name = home.relative(path)
+    try:
+        real = home.inside(name)
+    except ToolProblem:
+        return f"{name} is a link that leads out of the home"
+    return f"{name} is a folder" if real.is_dir() else ""
+
+
+class _Keeping:
+    """Writes the candidates of one turn into the memory folder."""
+
+    def __init__(self, rooms: Rooms, session: Session, ledger: Ledger) -> None:
+        from openclaw.memory.notes import Notes
+
+        self._rooms, self._ledger = rooms, ledger
+        self._waits = ledger.tainted
+        self._source = f"session {session.id} turn {session.turns}"
+        self._notes = Notes(
+            rooms.home.memory,
+            today=lambda: rooms.now().date(),
+            source=lambda: self._source,
+            keep=ledger.keep,
+        )
+        self._saved = _new_lines(rooms, ledger)
+
+    def is_known(self, candidate: Candidate) -> bool:
+        """Whether memory holds it, the turn's own calls have just saved it, or it cannot wait:
+        "tomorrow" in the inbox means another day when the user says yes."""
+        if self._waits and candidate.relative:
+            return True
+        text = self._rooms.vault.mask(candidate.text)
+        if text != candidate.text or _is_said(candidate.text, self._saved):
+            return True
+        return any(_alike(known, candidate.text) for known in self._near(candidate.text))
+
+    def keep(self, candidate: Candidate) -> str:
+        """Write it; what the user is told, "" when it was known after all."""
+        from openclaw.memory.entries import Meta
+        from openclaw.safety.fence import defused, plain_source
+
+        meta = Meta(category=candidate.category)
+        home, notes = self._rooms.home, self._notes
+        path = notes.inbox() if self._waits else notes.target("today")
+        if reason := no_place(home, path):
+            raise ToolProblem(f"nothing was kept: {reason}")
+        before = _text(path)
+        try:
+            if self._waits:
+                source = plain_source(self._source)
+                notes.propose(defused(candidate.text), source, meta=meta)
+            else:
+                notes.remember(candidate.text, "today", meta=meta)
+        except ToolProblem:
+            return ""
+        name = home.relative(path)
+        self._ledger.before.setdefault(name, before)
+        if self._waits:
+            return f"for your memory: {_short(candidate.text)} (openclaw memory review)"
+        return f"kept in {name}: {_short(candidate.text)} (openclaw undo takes it back)"
+
+    def _near(self, text: str) -> Iterator[str]:
+        """What memory and the head's files hold that may say the same: of lines without the
+        rarest-looking words of the text, or far longer than it, nothing."""
+        from openclaw.agent.words import telling_words
+        from openclaw.memory.entries import entries_of
+        from openclaw.memory.rewrite import text_of
+
+        words = sorted(telling_words(text), key=len)
+        clues = [word[:4] for word in words[: -CLUES - 1 : -1]] or [""]
+        most = LONGER * len(text.split()) + LONGER
+        for path in _files(self._rooms, self._notes):
+            held = text_of(path)
+            if not _has_near(held, clues, most):
+                continue
+            for entry in entries_of(held):
+                folded = entry.text.casefold()
+                if not entry.superseded and all(clue in folded for clue in clues):
+                    yield entry.text
+
+
+def _has_near(held: str, clues: Sequence[str], most: int) -> bool:
+    """Whether a file has a line with the first clue and of few enough words, and the others there
+    or close behind; far cheaper than to read its entries."""
+    folded = held.casefold()
+    if not all(clue in folded for clue in clues):
+        return False
+    clue, *others = clues
+    at = folded.find(clue)
+    while at >= 0:
+        start, end = folded.rfind("\n", 0, at) + 1, folded.find("\n", at)
+        end = end if end >= 0 else len(folded)
+        block = folded[start : end + MOST_WRAPPED]
+        words = folded[start:end].partition("<!--")[0].split()
+        if len(words) <= most and all(other in block for other in others):
+            return True
+        at = folded.find(clue, end)
+    return False
+
+
+def _files(rooms: Rooms, notes: Notes) -> Iterator[Path]:
+    folder, workspace = notes.folder, rooms.home.root / "workspace"
+    paths = sorted(folder.glob("*.md"), reverse=True) if folder.is_dir() else []
+    inbox = notes.inbox().parent
+    paths += sorted(inbox.glob("*.md")) if inbox.is_dir() else []
+    paths += (workspace / name for name in HEAD_FILES)
+    yield from (path for path in paths if path.is_file())
+
+
+def _new_lines(rooms: Rooms, ledger: Ledger) -> Sequence[str]:
+    """What the calls of this turn have added to memory and to the files of the head."""
+    added: list[str] = []
+    for name, before in ledger.before.items():
+        if name.startswith("memory/") or name.removeprefix("workspace/") in HEAD_FILES:
+            known = set((before or "").splitlines())
+            now = _text(rooms.home.root / name) or ""
+            added += [line for line in now.splitlines() if line not in known]
+    return added
+
+
+def _is_said(text: str, lines: Sequence[str]) -> bool:
+    """Whether one of these lines says a text in other words ("The user is vegetarian.")."""
+    from openclaw.agent.words import telling_words
+
+    words = telling_words(text)
+    return any(len(words & telling_words(line)) >= SAID_AGAIN * len(words) for line in lines)
+
+
+def _alike(known: str, text: str) -> bool:
+    """Whether two lines say the same: in nearly the same words, or of the same telling ones."""
+    from openclaw.agent.words import denies, telling_words
+    from openclaw.memory.similar import same
+
+    if same(known, text):
+        return True
+    words = telling_words(text)
+    return bool(words) and words == telling_words(known) and denies(known) == denies(text)
+
+
+def _text(path: Path) -> str | None:
+    from openclaw.files.text import read_text
+
+    try:
+        return read_text(path)
+    except FileNotFoundError:
+        return None
+
+
+def _count(value: Any) -> int:
+    """What a session's file says; an editor may have been at it."""
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _short(text: str) -> str:
+    if len(text) <= LONGEST_RECEIPT:
+        return text
+    cut = text[: LONGEST_RECEIPT - 3]
+    return f"{cut[: cut.rfind(' ')] if ' ' in cut[40:] else cut}..."

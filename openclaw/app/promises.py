@@ -1,0 +1,171 @@
+"""Notes what an answer promised for later as a to-do, within the turn: an undo takes it back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openclaw.agent import events
+from openclaw.errors import OpenclawError
+from openclaw.files.text import read_text
+from openclaw.shapes import ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.agent.promises import Promise
+    from openclaw.app.rooms import Rooms
+    from openclaw.memory.todos import Todo
+    from openclaw.sessions.store import Session
+    from openclaw.shapes import Ledger
+
+LIST = "Promised"
+LONGEST_WHAT = 200
+LONGEST_REQUEST = 60
+FEW_WORDS = 2
+_POINTING = re.compile(r"\b(?:it|that|this|them|es|das|nach(?:sehen|schauen)|le|la|lo)\b", re.I)
+_SIGNS = (
+    *("i won't", "i won\u2019t", "we won't", "we won\u2019t"),
+    *("i will", "i'll", "i\u2019ll", "i shall", "we will", "we'll", "we\u2019ll", "we shall"),
+    *("going to", "ich ", "je ", "j'", "r\u00e9"),
+)
+"""One of them is in every promise, whatever its case."""
+ALIKE = 0.5
+"""Share of the rarer words that two texts have in common when they are about the same."""
+
+
+def promised(rooms: Rooms, session: Session, ledger: Ledger, answer: str) -> Iterator[events.Event]:
+    """Note the promises of an answer that nothing has noted yet; each gives one Notice. After text
+    of others was read they wait in the inbox: the promise may be theirs. Nothing is noted in mode
+    read-only, without memory, with the setting `proactive: off`, and of what answers a prompt
+    that the user did not type."""
+    if rooms.settings.proactive == "off" or rooms.mode == "read-only" or not rooms.use_memory:
+        return
+    if not ledger.typed:
+        return
+    said = answer.casefold()
+    if not any(sign in said for sign in _SIGNS):
+        return
+    # Here, as an answer without a promise is the rule: the patterns take 30 ms to load.
+    from openclaw.agent.promises import promises
+
+    today = rooms.now().date()
+    for promise in promises(answer, ledger.request):
+        day = _day(promise, today)
+        if promise.day and day is None:
+            continue
+        what = _what(promise, ledger.request)
+        if _is_noted(rooms, ledger, what, day):
+            continue
+        keep = _into_inbox if ledger.tainted else _as_todo
+        with suppress(ToolProblem):  # nothing is left of it, or it is known
+            yield from keep(rooms, session, ledger, rooms.vault.mask(what), day)
+
+
+def _day(promise: Promise, today: date) -> date | None:
+    if promise.day in ("", "today"):
+        return today if promise.day else None
+    from openclaw.memory.dates import day_of
+
+    day = day_of(promise.day, today)
+    return day if day and day >= today else None
+
+
+def _what(promise: Promise, request: str) -> str:
+    """What was promised; with the request's words where it says little by itself ("Follow up")."""
+    from openclaw.agent.words import content_words
+    from openclaw.safety.hidden import strip
+
+    what = strip(promise.what or promise.sentence)[:LONGEST_WHAT].strip()
+    undated = what.replace(promise.day, "") if promise.day else what
+    telling = len(set(content_words(undated))) >= FEW_WORDS and not _POINTING.search(what)
+    if telling or not request.strip():
+        return what
+    asked = " ".join(strip(request).split())
+    if asked.casefold() in what.casefold() or what.casefold() in asked.casefold():
+        return what
+    cut = asked if len(asked) <= LONGEST_REQUEST else asked[: LONGEST_REQUEST - 3] + "..."
+    return f'{what}, for "{cut}"'
+
+
+def _is_noted(rooms: Rooms, ledger: Ledger, what: str, day: date | None) -> bool:
+    """Whether the turn's own calls have noted it, or an open to-do of that day says the same."""
+    items = [todo for todo in rooms.todos.items() if not todo.done]
+    mine = _added_now(rooms, ledger, items)
+    iso = day.isoformat() if day else None
+    if any(todo.due == iso or _alike(todo.text, what) for todo in mine):
+        return True
+    return any(todo.due == iso and _alike(todo.text, what) for todo in items)
+
+
+def _added_now(rooms: Rooms, ledger: Ledger, items: Sequence[Todo]) -> Sequence[Todo]:
+    from openclaw.memory.todos import parse
+
+    name = rooms.home.relative(rooms.todos.path)
+    if name not in ledger.before:
+        return ()
+    before = {todo.text for todo in parse(ledger.before[name] or "")}
+    return [todo for todo in items if todo.text not in before and todo.list != LIST]
+
+
+def _alike(left: str, right: str) -> bool:
+    from openclaw.agent.suggestions import bare
+    from openclaw.agent.words import content_words
+
+    first, second = set(content_words(bare(left))), set(content_words(bare(right)))
+    rarer = min(len(first), len(second))
+    return bool(rarer) and len(first & second) >= ALIKE * rarer
+
+
+def _as_todo(
+    rooms: Rooms, session: Session, ledger: Ledger, what: str, day: date | None
+) -> Iterator[events.Event]:
+    todos = rooms.todos
+    _check(rooms, todos.path)
+    todos.keep = ledger.keep
+    due = f" due:{day.isoformat()}" if day else ""
+    _before(rooms, ledger, todos.path)
+    [todo] = todos.add(LIST, [f"{what}{due} (promised in {session.id}:{session.turns})"])
+    when = f" for {day.isoformat()}" if day else ""
+    yield events.Notice(
+        f'a promise, noted{when}: "{what}" in {rooms.home.relative(todos.path)}'
+        f" (to take it back: openclaw todo rm {todo.id})"
+    )
+
+
+def _into_inbox(
+    rooms: Rooms, session: Session, ledger: Ledger, what: str, day: date | None
+) -> Iterator[events.Event]:
+    from openclaw.memory.notes import Notes
+    from openclaw.safety.fence import defused, plain_source
+
+    notes = Notes(rooms.home.memory, today=lambda: rooms.now().date(), keep=ledger.keep)
+    source = ", ".join(dict.fromkeys((*ledger.foreign, *ledger.inherited)))
+    when = f" for {day.isoformat()}" if day else ""
+    path = notes.inbox()
+    _check(rooms, path)
+    _before(rooms, ledger, path)
+    notes.propose(defused(f"Promised{when}: {what}"), plain_source(source))
+    yield events.Notice(
+        f"a promise waits in the inbox, as text of others was read: {what}{when}"
+        " (openclaw memory review)"
+    )
+
+
+def _check(rooms: Rooms, path: Path) -> None:
+    """OpenclawError when the file does not lie in the home."""
+    from openclaw.app.capturing import no_place
+
+    if reason := no_place(rooms.home, path):
+        raise OpenclawError(f"a promise was not noted: {reason}")
+
+
+def _before(rooms: Rooms, ledger: Ledger, path: Path) -> None:
+    """What the file held before the turn, for the receipt."""
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        text = None
+    ledger.before.setdefault(rooms.home.relative(path), text)
