@@ -136,7 +136,7 @@ class Change:
 class Deed:
     """A call that was asked for, and what came of it, for the record.
 
-    `by` says who decided: "policy", "user", "nobody" (who could be asked), or the grant; ""
+    `by` says who decided: "policy", "user", "nobody" (who could be asked), "hook", or the grant; ""
     when it did not come that far. `exit` is the code a program ended with, `bytes` the size of the
     result.
     """

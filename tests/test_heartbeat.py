@@ -138,6 +138,19 @@ def test_json_tells_all_of_it(home: Path, fake_ollama: FakeOllama) -> None:
     assert second["silent"] is True and second["why"] == "there is nothing to tell"
 
 
+def test_hooks_that_do_not_run_are_told_though_there_is_nothing_to_say(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    with (home / "openclaw.yaml").open("a", encoding="utf-8") as settings:
+        settings.write("hooks:\n  before_turn: ./hooks/x.sh\n")
+    write(home)
+    fake_ollama.say("HEARTBEAT_OK")
+    result = openclaw("heartbeat")
+    assert (result.returncode, result.stdout) == (0, "")
+    assert "hooks of this home do not run: nobody said yes yet" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
 def test_what_needs_a_yes_is_refused_and_named(home: Path, fake_ollama: FakeOllama) -> None:
     write(home)
     run = ("run_shell", {"command": "make clean"})

@@ -338,10 +338,11 @@ def test_a_command_without_a_sandbox_says_so_when_it_is_asked_for() -> None:
 
 
 def test_each_rule_is_named_by_what_it_decides() -> None:
-    policy = Policy("full")
+    policy = Policy("full", hooked=True)
     actions = [
         Action("it", "read", "workspace/.env"),
         Action("it", "write", "workspace/SOUL.md"),
+        Action("it", "write", "build/a.mk"),
         Action("it", "write", "skills/x"),
         Action("it", "send"),
         Action("it", "read", "workspace/a.md"),
@@ -452,7 +453,7 @@ def test_any_code_is_granted_in_the_sandbox_only_and_not_after_untrusted_text() 
 # -------- what holds for everything
 
 FILES = ("workspace/SOUL.md", "workspace/AGENTS.md", "workspace/IDENTITY.md", "workspace/TOOLS.md",
-         "workspace/HEARTBEAT.md", "openclaw.yaml")  # fmt: skip
+         "workspace/HEARTBEAT.md", "openclaw.yaml", "hooks/check.sh")  # fmt: skip
 FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
 UNSEEN = "\u200b\u200d\u2060\ufeff\u202e\u00ad"

@@ -218,7 +218,8 @@ def contents_left(home: Home) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["openclaw.yaml", "workspace/SOUL.md", "workspace/HEARTBEAT.md", ".git", "sessions"]
+    "name",
+    ["openclaw.yaml", "workspace/SOUL.md", "workspace/HEARTBEAT.md", ".git", "sessions", "hooks"],
 )
 def test_what_is_missing_cannot_be_made(tmp_path: Path, ledger: Ledger, name: str) -> None:
     root = tmp_path / "bare"

@@ -262,6 +262,7 @@ class Fit:
             recall="tool",
             grants=(),
             mcp=None,
+            hooks=None,
             git=replace(self.settings.git, auto_commit=False),
         )
         done: dict[str, bool] = {}

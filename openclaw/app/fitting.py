@@ -215,6 +215,9 @@ class Fitting:
         """Put the first `upto` messages away. The last event is Compaction; with `dry_run` it tells
         what would be, and nothing is changed."""
         session, compaction = self.session, self.compaction()
+        if hooks := self.rooms.hooks:
+            focus = hooks.before_compact(session.id, session.turns, upto, focus, dry_run=dry_run)
+            yield from map(events.Trouble, hooks.news())
         room = summary_room(self.limit - self.base(tools))
         before = self._tokens(tools)
         prepared = yield from compaction.prepare(session, upto, self.talk(tools), room, focus)

@@ -58,6 +58,8 @@ class App(Rooms):
         with self.sessions.writing(session.id, timeout=2.0):
             self.sessions.refresh(session)
             yield from walk(self, text, session, material, skill, typed=typed)
+        if self.hooks:  # the answer is shown and saved, the conversation is free
+            yield from map(events.Trouble, self.hooks.after_turn())
 
     def get_ready(self) -> None:
         """Let the model begin to load beside whatever comes before it is asked."""

@@ -81,14 +81,20 @@ def prepare(
     if looks_up(rooms, text, seen):
         rooms.recall.start()  # first, so that it is ready when the model is
     yield from _opened(rooms, session, told)
+    added: Sequence[tuple[Any, str]] = ()
+    if hooks := rooms.hooks:
+        labels = [each.label for each in material]
+        added = hooks.before_turn(session.id, 1 + session.turns, text, labels)
+        yield from map(events.Trouble, hooks.news())
     protocol = choose_protocol(rooms.settings.protocol, rooms.model.card)
     fitting = fitting_of(rooms, session, protocol, shelf, watch.ledger, watch)
     yield from _of_the_head(fitting)
-    watch.room = material_room(rooms, fitting.meter, len(material))
+    watch.room = material_room(rooms, fitting.meter, len(material) + len(added))
     for each in material:
         if not watch.room.holds(each.text):
             yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
-    attached = "\n\n".join(filter(None, (followed, watch.materials(material))))
+    beside = hooks.shown(added, watch.ledger, watch.room) if hooks else ()
+    attached = "\n\n".join(filter(None, (followed, watch.materials(material), *beside)))
     found = yield from _recalled(rooms, text, seen, fitting, ahead=ahead)
     passages = watch.passages([(p["path"], f"{where(p)}: {flat(p['text'])}") for p in found])
     if session.archived and (seen.asks or "?" in text):

@@ -122,7 +122,7 @@ def staged(
     with thrown_away() as copied:
         _copy(home, copied, (*COPIED, "sessions") if live else ("skills", ".agents"))
         grants = () if live else settings.grants  # played back, nothing is run that they allow
-        quiet = replace(settings, grants=grants, fallbacks=())
+        quiet = replace(settings, grants=grants, fallbacks=(), hooks=None)
         rooms = Rooms.open(copied, quiet, model=model or settings.model)
         rooms.vault = Vault.in_memory(home.private / "secrets.json")
         if given is not None:

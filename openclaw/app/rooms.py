@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from openclaw.app.ahead import Ahead
 from openclaw.app.meters import Meters
@@ -30,6 +30,9 @@ from openclaw.tools.policy import Ask
 from openclaw.tools.seen import Seen
 from openclaw.tools.web import Search, ddgs_search
 
+if TYPE_CHECKING:
+    from openclaw.app.hooks import Hooks
+
 
 @dataclass(slots=True)
 class Rooms:
@@ -51,6 +54,7 @@ class Rooms:
     _recall: Recall | None = None
     _served: Served | None = None
     _vault: Vault | None = None
+    _hooks: Hooks | None = None
     _granted_at: tuple[int, int, int] | None = None
 
     @classmethod
@@ -167,6 +171,15 @@ class Rooms:
         if self._served is None:
             self._served = Served(self.home, self.settings)
         return self._served
+
+    @property
+    def hooks(self) -> Hooks | None:
+        """The user's programs around turns and tools; without one nothing is loaded."""
+        if self._hooks is None and self.settings.hooks:
+            from openclaw.app.hooks import open_hooks
+
+            self._hooks = open_hooks(self.home, self.settings, self.vault.mask)
+        return self._hooks
 
     @property
     def vault(self) -> Vault:

@@ -41,11 +41,21 @@ def toolbox(
     `meter` tells which results fit the window."""
     from openclaw.tools.sandbox import available
 
-    policy = Policy(rooms.mode, rooms.ask_user, rooms.grants, available, _denied)
+    hooked = bool(rooms.settings.hooks)
+    policy = Policy(rooms.mode, rooms.ask_user, rooms.grants, available, _denied, hooked)
     room = _room(rooms, meter) if meter else Room()
     tools = _built_in(rooms, ledger, shelf, source, watch, room)
     listed, beyond = rooms.served.share(tools, shelf.request)
-    return Toolbox(listed, policy, ledger, beyond=beyond, room=room, watch=watch, apart=rooms.vault)
+    return Toolbox(
+        listed,
+        policy,
+        ledger,
+        beyond=beyond,
+        room=room,
+        watch=watch,
+        apart=rooms.vault,
+        around=rooms.hooks.around(ledger) if rooms.hooks else None,
+    )
 
 
 def _built_in(

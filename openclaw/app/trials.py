@@ -81,7 +81,7 @@ def _prompts(triggers: Triggers) -> list[tuple[str, bool]]:
 
 def _tried(model: Model, home: Home, settings: Settings, skill: str, prompt: str) -> Trial:
     recall = "tool" if settings.recall == "auto" else settings.recall
-    quiet = replace(settings, recall=recall, grants=(), mcp=None)
+    quiet = replace(settings, recall=recall, grants=(), mcp=None, hooks=None)
     app = App.open(home, quiet, mode="edit")
     app.model = model
     read, answer = [], ""

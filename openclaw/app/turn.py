@@ -72,6 +72,7 @@ def _kept(
                 recording.journal.saved()
             elif isinstance(happening, events.Done):
                 yield from map(events.Notice, (*rooms.served.news(), *watch.news()))
+                yield from map(events.Trouble, rooms.hooks.news() if rooms.hooks else ())
                 refused = tuple(ledger.refused)
                 state: State = "interrupted" if happening.stop_reason == "interrupted" else "done"
                 if state == "done":
@@ -79,6 +80,8 @@ def _kept(
                 yield from map(events.Trouble, recording.close(state))
                 finished = replace(happening, session_id=session.id, refused=refused)
                 finished = with_citations(finished, session)
+                if rooms.hooks:
+                    rooms.hooks.ended(finished)
                 yield finished
             else:
                 recording.hear(happening)

@@ -133,6 +133,10 @@ def chat(
     app.ask_user = beforehand(asking, _say_out) if yes else asking
     app.notices += app.recover()
     start = open_session(app.sessions, continue_, session, app.model_name)
+    if app.settings.hooks and lines.interactive:
+        from openclaw.cli.hooks import ask_trust
+
+        ask_trust(app, lines.reply, _say_out)
     try:
         code = Chat(app, start, lines, listener, _say_out).run()
     finally:

@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "todo": ("openclaw.cli.todo", "app", "List and change to-dos."),
     "memory": ("openclaw.cli.memory", "app", "List, add and forget what is remembered."),
     "mcp": ("openclaw.cli.mcp", "app", "List and try MCP servers."),
+    "hooks": ("openclaw.cli.hooks", "app", "List, allow and try your own programs."),
     "skills": ("openclaw.cli.skills", "app", "List, check, install and switch skills."),
 }
 HELP = ["-h", "--help"]

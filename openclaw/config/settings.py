@@ -116,6 +116,9 @@ class Settings:
     mcp: Mapping[str, Any] | None = _key(
         None, "MCP servers, each NAME: {command: ...} or NAME: {url: ...} (docs/mcp.md)"
     )
+    hooks: Mapping[str, Any] | None = _key(
+        None, "your own programs around turns and tools, each EVENT: [{run: ...}] (docs/hooks.md)"
+    )
     proactive: Literal["auto", "off"] = _key(
         "auto", "start line of a talk, offers, promises as to-dos (docs/ahead.md); off: none"
     )

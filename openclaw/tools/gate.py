@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from openclaw.shapes import Action, Deed, Ledger, ToolProblem
 from openclaw.tools.grants import lasting
 from openclaw.tools.policy import Policy, Question, Verdict
+from openclaw.tools.results import Room
+
+AROUND = "hook"
+"""By whom a call was refused, when it was a program of the user's."""
 
 
 class Watch(Protocol):
@@ -21,6 +25,18 @@ class Watch(Protocol):
     def tainted(self, action: Action, arguments: Mapping[str, Any], /) -> bool: ...
     def source(self, action: Action, text: str, /) -> str: ...
     def done(self, deed: Deed, /) -> None: ...
+
+
+class Around(Protocol):
+    """Has a say before and after each call that runs: the user's own programs; it raises nothing.
+
+    `before` says why a call is not to run, "" to let it; `after` what is shown behind its result.
+    """
+
+    def before(self, action: Action, arguments: Mapping[str, Any], /) -> str: ...
+    def after(
+        self, action: Action, arguments: Mapping[str, Any], output: str, ok: bool, room: Room, /
+    ) -> str: ...
 
 
 class RefusedCall(ToolProblem):
@@ -77,6 +93,13 @@ def permit(
     raise RefusedCall(action.tool, verdict, why, policy.ask is not None)
 
 
+def refused_around(ledger: Ledger, action: Action, why: str) -> RefusedCall:
+    """The refusal of a call by one of the user's programs, with a line in `ledger.refused`."""
+    target = f" {action.target}" if action.target else ""
+    ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}")
+    return RefusedCall(action.tool, Verdict("deny", why, rule=AROUND), why, answered=False)
+
+
 def _advice(policy: Policy, action: Action, *, tainted: bool) -> str:
     """How the user can allow it beforehand, "" when only a person can be asked."""
     ways = [
@@ -94,6 +117,7 @@ class Running:
     decided whether it may run."""
 
     action: Action | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     permit: Permit | None = None
     refused: RefusedCall | None = None
     waited: float = 0.0
@@ -113,6 +137,8 @@ class Running:
             return "allow", {"mode": "policy", "grant": grant}.get(self.permit.by, "user")
         if self.refused is None:
             return "", ""
+        if self.refused.verdict.rule == AROUND:
+            return "deny", AROUND
         if self.refused.verdict.decision == "deny":
             return "deny", "policy"
         return "deny", "user" if self.refused.answered else "nobody"

@@ -50,10 +50,11 @@ _DOES: dict[Decision, str] = {"allow": "allows", "ask": "asks before", "deny": "
 
 IDENTITY = frozenset(
     ("soul.md", "agents.md", "identity.md", "tools.md", "heartbeat.md", "openclaw.yaml")
-)
+) | {"openclaw-trust.json"}  # the user's yes to programs, outside of the home
 """Names of the files that decide who the agent is and what it may do, in lower case."""
 _LASTING_NAMES = frozenset(("user.md", "memory.md"))
 _FOLDERS = frozenset(("skills", "memory"))
+_WORKED_IN = frozenset(("workspace", "memory", "sessions", "skills"))
 _INBOX = "memory/inbox/"
 # What Windows may call one of these files behind its back.
 _SHORT_NAME = re.compile(r"(?:opencl|heartb|identi|(?:op|he|id)[0-9a-f]{4})~[0-9]+\.\w{0,3}")
@@ -83,8 +84,8 @@ CREDENTIALS = Rule(
 )
 IDENTITY_FILES = Rule(
     "identity",
-    "writing SOUL.md, AGENTS.md, IDENTITY.md, TOOLS.md, HEARTBEAT.md or openclaw.yaml, except in "
-    "mode full while nothing untrusted was read",
+    "writing SOUL.md, AGENTS.md, IDENTITY.md, TOOLS.md, HEARTBEAT.md, openclaw.yaml or anything "
+    "below hooks/, except in mode full while nothing untrusted was read",
     "ask",
     "{name} decides who the agent is and what it may do",
 )
@@ -95,6 +96,13 @@ LASTING_FILES = Rule(
     "ask",
     "{name} lasts beyond this conversation, and untrusted text was read in it",
 )
+HOOKED_FILES = Rule(
+    "hooked",
+    "writing anything outside workspace/, memory/, sessions/ and skills/ where the home has hooks, "
+    "except in mode full while nothing untrusted was read",
+    "ask",
+    "{name} lies where the programs of hooks may look",
+)
 OUTWARD = Rule(
     "outward",
     "running, sending, getting and writing outside the home, after untrusted text was read, where "
@@ -103,7 +111,7 @@ OUTWARD = Rule(
     "{effect} after untrusted text was read",
     grantable=True,
 )
-RULES = (CREDENTIALS, IDENTITY_FILES, LASTING_FILES, OUTWARD)
+RULES = (CREDENTIALS, IDENTITY_FILES, HOOKED_FILES, LASTING_FILES, OUTWARD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +145,15 @@ Ask = Callable[[Question], str]
 class Policy:
     """The rules of one run. With `ask` None nobody can be asked, which is a no. `grants` may grow
     while the run goes on. `unconfined` says why commands run without a sandbox, None when in one.
-    `denied` says why a path may not be touched, "" when it may."""
+    `denied` says why a path may not be touched, "" when it may. `hooked` says that the home has
+    hooks."""
 
     mode: Mode
     ask: Ask | None = None
     grants: Sequence[Grant] = ()
     unconfined: Callable[[], str | None] = lambda: None
     denied: Callable[[str], str] = denied_name
+    hooked: bool = False
 
     def decide(self, action: Action, *, tainted: bool) -> Verdict:
         """What happens to a call that would do this; `tainted` says that untrusted text was read
@@ -153,7 +163,7 @@ class Policy:
             return Verdict("deny", f"{CREDENTIALS.reason}: {why}", rule=CREDENTIALS.name)
         if decision == "deny":
             return Verdict("deny", self._by_mode(action.effect))
-        rule = _rule(action, self.mode, tainted)
+        rule = self._rule(action, tainted)
         if decision == "allow" and rule is None:
             return Verdict("allow", self._by_mode(action.effect))
         if self._grantable(action, rule) and (grant := self._granting(action)):
@@ -162,7 +172,7 @@ class Policy:
 
     def offers(self, action: Action, *, tainted: bool) -> tuple[Grant, ...]:
         """The grants by which this action would be allowed the next time, the narrowest first."""
-        rule = _rule(action, self.mode, tainted)
+        rule = self._rule(action, tainted)
         return offers(action) if self._grantable(action, rule) else ()
 
     def refuses(self, effect: Effect, tool: str = "") -> bool:
@@ -189,6 +199,19 @@ class Policy:
             return ""
         return self.denied(action.target) if action.target else ""
 
+    def _rule(self, action: Action, tainted: bool) -> Rule | None:
+        """The rule that wants the user to be asked, if any."""
+        parts = plain_parts(action.target)
+        writes = action.effect in ("write", "write-elsewhere")
+        if writes and (self.mode != "full" or tainted):
+            if _is_identity(parts):
+                return IDENTITY_FILES
+            if self.hooked and action.effect == "write" and parts and parts[0] not in _WORKED_IN:
+                return HOOKED_FILES
+        if writes and tainted and _lasts(parts):
+            return LASTING_FILES
+        return OUTWARD if tainted and action.effect in _OUTWARD else None
+
     def _granting(self, action: Action) -> Grant | None:
         return next((grant for grant in self.grants if grant.covers(action)), None)
 
@@ -202,19 +225,6 @@ class Policy:
         if action.effect == "run" and (missing := self.unconfined()):
             why += f" without a sandbox: {missing}"
         return why
-
-
-def _rule(action: Action, mode: Mode, tainted: bool) -> Rule | None:
-    """The rule that wants the user to be asked, if any."""
-    if action.effect in ("write", "write-elsewhere"):
-        parts = plain_parts(action.target)
-        if _is_identity(parts) and (mode != "full" or tainted):
-            return IDENTITY_FILES
-        if tainted and _lasts(parts):
-            return LASTING_FILES
-    if tainted and action.effect in _OUTWARD:
-        return OUTWARD
-    return None
 
 
 def is_identity(path: str) -> bool:
@@ -238,6 +248,8 @@ def plain_parts(path: str) -> tuple[str, ...]:
 
 
 def _is_identity(parts: tuple[str, ...]) -> bool:
+    if "hooks" in _names(parts[:1]):
+        return True
     names = _names(parts[-1:])
     return any(name in IDENTITY or _SHORT_NAME.fullmatch(name) for name in names)
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from openclaw.tools.output import Output, excerpt, wrapped
 from openclaw.tools.proctree import marked
@@ -62,18 +63,21 @@ def run(
     spill: Path,
     watch: Watch = nothing_watched,
     contained: bool = False,
+    given: BinaryIO | None = None,
+    errors: BinaryIO | None = None,
 ) -> Finished:
-    """Run a program without standard input and wait for it, `timeout` seconds at most.
+    """Run a program and wait for it, `timeout` seconds at most. Its standard input is the file
+    `given`, if any.
 
-    Standard output and error come as one. Whatever it started is killed when it ends, also on an
-    exception such as Ctrl-C, which is passed on; `contained` says that nothing can outlive the
-    program itself. Raises OSError when it cannot be started.
+    Standard output and error come as one, unless there is a file for `errors`. Whatever it started
+    is killed when it ends, also on an exception such as Ctrl-C, which is passed on; `contained`
+    says that nothing can outlive the program itself. Raises OSError when it cannot be started.
     """
     token = secrets.token_hex(8)
     output = Output()
     start = time.monotonic()
     done = threading.Event()
-    process = _start(argv, cwd, {**env, MARK: token})
+    process = _start(argv, cwd, {**env, MARK: token}, given, errors)
     try:
         threading.Thread(target=_read, args=(process, output, done), daemon=True).start()
         stopped, timed_out = _wait(process, done, start + timeout, watch)
@@ -104,15 +108,21 @@ def spelled(argv: Sequence[str]) -> str | list[str]:
     return list(argv)
 
 
-def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(
+    argv: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    given: BinaryIO | None,
+    errors: BinaryIO | None,
+) -> subprocess.Popen[bytes]:
     windows = os.name == "nt"
     process = subprocess.Popen(
         spelled(argv) if windows else list(argv),
         cwd=cwd,
         env=dict(env),
-        stdin=subprocess.DEVNULL,
+        stdin=given or subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=errors or subprocess.STDOUT,
         start_new_session=not windows,
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) if windows else 0,
     )

@@ -22,7 +22,7 @@ from openclaw.tools.placeholders import standing, tidy
 
 PROBE_SECONDS = 10.0
 TMP_BYTES = 512 << 20
-FIXED_FOLDERS = (".git", "skills", "sessions")
+FIXED_FOLDERS = (".git", "skills", "sessions", "hooks")
 _FOLDERS = ("workspace", "memory", *FIXED_FOLDERS)
 FIXED_FILES = (
     "openclaw.yaml",

@@ -13,7 +13,7 @@ from openclaw.safety.fence import inert
 from openclaw.safety.vault import masked_names
 from openclaw.shapes import Action, Effect, ForeignProblem, Ledger, ToolCall, ToolProblem
 from openclaw.tools.arguments import fit, signature_text
-from openclaw.tools.gate import RefusedCall, Running, Watch, permit
+from openclaw.tools.gate import Around, RefusedCall, Running, Watch, permit, refused_around
 from openclaw.tools.masks import Apart, AsItIs, disarmed, for_call, secrets_used
 from openclaw.tools.narrowing import allows
 from openclaw.tools.paths import SPILL
@@ -66,6 +66,7 @@ class Toolbox:
         room: Room = USUAL,
         watch: Watch | None = None,
         apart: Apart | None = None,
+        around: Around | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._policy = policy
@@ -74,6 +75,7 @@ class Toolbox:
         self._room = room
         self._watch = watch
         self._apart = apart or AsItIs()
+        self._around = around
 
     @property
     def near(self) -> tuple[str, ...]:
@@ -161,7 +163,7 @@ class Toolbox:
         began, running, outcome = time.monotonic(), Running(), Outcome("", False)
         self._ledger.exit = None
         try:
-            outcome = self._outcome(call, running, room)
+            outcome = self._followed(self._outcome(call, running, room), running, room)
         finally:
             seconds = time.monotonic() - began - running.waited
             if self._watch is not None:
@@ -179,6 +181,15 @@ class Toolbox:
             shown = self._shown(running.action if running.permit else None, text, room)
             return Outcome(self._apart.mask(shown), False)
 
+    def _followed(self, outcome: Outcome, running: Running, room: Room) -> Outcome:
+        """A result with what the user's programs say to it behind it, if the call has run."""
+        action = running.action
+        if self._around is None or action is None or running.permit is None:
+            return outcome
+        text, ok = outcome.text, outcome.ok
+        more = self._around.after(action, running.arguments, text, ok, room.part(2))
+        return replace(outcome, text=f"{text}\n{self._apart.mask(more)}") if more else outcome
+
     def _run(self, call: ToolCall, running: Running, room: Room) -> str:
         call = self._meant(call)
         tool = self._find(call.name)
@@ -188,7 +199,8 @@ class Toolbox:
         if not allows(self._ledger.allowed, tool.name, arguments):
             names = ", ".join(self._ledger.allowed)
             raise ToolProblem(f"The skill that you follow leaves only these tools: {names}.")
-        running.action = action = action_of(tool, arguments)
+        running.action, running.arguments = action_of(tool, arguments), arguments
+        action = running.action
         tainted = self._ledger.tainted
         if self._watch is not None:
             tainted = self._watch.tainted(action, arguments)
@@ -201,6 +213,8 @@ class Toolbox:
                 policy = replace(policy, grants=())
         asked = time.monotonic()
         try:
+            if self._around is not None and (why := self._around.before(action, arguments)):
+                raise refused_around(self._ledger, action, why)
             running.permit = permit(policy, self._ledger, action, arguments, tainted=tainted)
         except RefusedCall as refused:
             running.refused = refused

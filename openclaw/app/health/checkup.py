@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from openclaw.app.health import access, derived, leftovers, private, repository, talks, texts
+from openclaw.app.health import access, derived, hooks, leftovers, private, repository, talks, texts
 from openclaw.app.health.finding import Finding, Kept, State
 from openclaw.app.health.view import View
 from openclaw.errors import OpenclawError
@@ -30,6 +30,7 @@ CHECKS: Mapping[str, Check] = {
     "clock": access.clock,
     "index": derived.index,
     "git": repository.git,
+    "hooks": hooks.hooks,
 }
 """In this order: what is repaired first lets the checks after it see more."""
 

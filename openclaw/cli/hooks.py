@@ -1,0 +1,263 @@
+"""`openclaw hooks`: the programs that openclaw.yaml names around turns and tools, and the yes that
+they need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import confirmed, current_home, print_json, table, warn
+from openclaw.cli.visible import harmless, one_line
+from openclaw.errors import OpenclawError, Refused, UsageError
+
+if TYPE_CHECKING:
+    from openclaw.app import App
+    from openclaw.app.hook_run import Reply
+    from openclaw.app.hooks import Hooks
+    from openclaw.app.trust import Asked
+    from openclaw.config.hooks import Event, Hook
+
+MOST_LINES = 20
+STATES = {"trusted": "runs", "new": "waits for a yes", "changed": "changed, waits for a yes"}
+
+app = typer.Typer(
+    help="List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+
+
+@app.command("list")
+def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the hooks, and whether they run. Starts nothing."""
+    hooks = _open(ctx)
+    now = hooks.asked()
+    described = [_described(hooks, hook, now) for hook in hooks.hooks]
+    warn(fault.text for fault in hooks.faults)
+    if as_json:
+        print_json(described)
+        return
+    if described:
+        rows = [(each["event"], each["label"], _when(each), _state(each)) for each in described]
+        typer.echo(table(rows, ("EVENT", "RUN", "WHEN", "STATE")))
+    elif not hooks.faults:
+        typer.echo("no hooks yet: name one below `hooks:` in openclaw.yaml", err=True)
+
+
+@app.command()
+def trust(
+    ctx: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take the yes back.")] = False,
+) -> None:
+    """Let this home's hooks run, until one of them or a file that they run changes.
+
+    The yes is kept outside of the home: one that comes from elsewhere brings none along.
+    """
+    hooks = _open(ctx)
+    if revoke:
+        taken = hooks.trust.revoke(hooks.home)
+        typer.echo("the hooks of this home run no more" if taken else "nobody had said yes")
+        return
+    if _of_an_agent():
+        raise Refused("a program that the agent or a hook has started cannot say yes to hooks")
+    now = hooks.asked()
+    warn(fault.text for fault in hooks.faults)
+    if not hooks.hooks:
+        raise UsageError("there are no hooks to say yes to", "docs/hooks.md tells how to name one")
+    _check_hash(now)
+    for line in _shown(now):
+        typer.echo(line)
+    if hooks.state(now) == "trusted":
+        typer.echo("they run already")
+    elif confirmed("Let them run?", yes=yes):
+        hooks.trust.allow(hooks.home, now.mark)
+        typer.echo("they run from now on, until one of them changes")
+    else:
+        raise typer.Exit(Refused.exit_code)
+
+
+@app.command("test")
+def try_event(
+    ctx: typer.Context,
+    event: Annotated[str, typer.Argument(metavar="EVENT", help="For example before_tool.")],
+    tool: Annotated[
+        str, typer.Option("--tool", metavar="NAME", help="The tool of a sample call.")
+    ] = "run_shell",
+    as_json: AsJson = False,
+) -> None:
+    """Run the hooks of an event with a sample of it, and show what they say.
+
+    Nothing comes of it: no turn begins or is refused. Leaves with 1 when one of them fails.
+    """
+    from openclaw.app.hooks import TRUST, head
+    from openclaw.app.trust import why_not
+
+    hooks, known = _open(ctx), _event(event)
+    now = hooks.asked()
+    chosen = [hook for hook in hooks.hooks if hook.event == known and _matches(hook, tool)]
+    if not chosen:
+        raise UsageError(f"no hook is named for {known}", "openclaw hooks list")
+    if why := why_not(now, hooks.state(now)):
+        raise Refused(f"the hooks of this home do not run: {why}", TRUST)
+    facts = {**head(known, hooks.home), **_sample(known, tool)}
+    replies = [(hook, hooks.try_one(hook, facts, now)) for hook in chosen]
+    if as_json:
+        print_json([{"run": hook.run, **asdict(reply)} for hook, reply in replies])
+    else:
+        typer.echo("\n".join(line for pair in replies for line in _said(*pair)))
+    raise typer.Exit(int(any(reply.failed for _, reply in replies)))
+
+
+def ask_trust(app: App, read: Callable[[str], str], say: Callable[[str], None]) -> None:
+    """Ask, at the start of a talk, whether hooks that nobody has said yes to may run. No reply
+    means no, and the talk goes on without them."""
+    hooks = app.hooks
+    if hooks is None or not hooks.hooks:
+        return
+    now = hooks.asked()
+    state = hooks.state(now)
+    if not now.mark or state == "trusted":
+        return
+    if state == "changed":
+        say("The hooks of this home have changed since you said yes.")
+    for line in _shown(now):
+        say(line)
+    try:
+        reply = read("Let them run? y = yes, until one of them changes, n = no [n] ")
+        if reply.strip().lower() in ("y", "yes"):
+            hooks.trust.allow(hooks.home, now.mark)
+    except (EOFError, KeyboardInterrupt):
+        return
+    except OpenclawError as error:
+        say(f"openclaw: {one_line(str(error))}")
+
+
+def _open(ctx: typer.Context) -> Hooks:
+    from openclaw.app.hooks import open_hooks
+    from openclaw.config import load_settings
+
+    home = current_home(ctx)
+    return open_hooks(home, load_settings(home))
+
+
+def _event(name: str) -> Event:
+    from openclaw.config.hooks import EVENTS
+
+    found = next((event for event in EVENTS if event == name.replace("-", "_")), None)
+    if found is None:
+        raise UsageError(f"there is no event {name}", f"there are: {', '.join(EVENTS)}")
+    return found
+
+
+def _matches(hook: Hook, tool: str) -> bool:
+    return not hook.event.endswith("_tool") or hook.matches(tool)
+
+
+def _of_an_agent() -> bool:
+    """Whether this process was started by a tool or a hook of ours."""
+    from openclaw.app.hook_run import WITHIN
+    from openclaw.tools.process import MARK
+
+    return bool(os.environ.get(MARK) or os.environ.get(WITHIN))
+
+
+def _check_hash(now: Asked) -> None:
+    if now.programs.trouble:
+        raise Refused(
+            f"these hooks cannot be said yes to: {now.programs.trouble}",
+            "keep the programs of hooks in hooks/, and other files in workspace/ (docs/hooks.md)",
+        )
+
+
+def _described(hooks: Hooks, hook: Hook, now: Asked) -> dict[str, Any]:
+    return {
+        **asdict(hook),
+        "label": hook.label,
+        "state": hooks.state(now),
+        "missing": now.missing(hook),
+        "trouble": now.programs.trouble,
+    }
+
+
+def _state(described: dict[str, Any]) -> str:
+    """Whether a hook runs, in words."""
+    if described["trouble"]:
+        return "does not run: no yes is possible"
+    state = STATES[described["state"]]
+    return f"{state}; no program" if described["missing"] else state
+
+
+def _when(described: dict[str, Any]) -> str:
+    """What narrows a hook, in few words."""
+    flags = [name for name in ("required", "trusted") if described[name]]
+    words = [*(" ".join(described["match"]).split()), f"{described['timeout']:g} s"]
+    words += [f"words {flag}" if flag == "trusted" else flag for flag in flags]
+    words += [f"gets {' '.join(described['env'])}"] if described["env"] else []
+    return one_line(", ".join(words))
+
+
+def _shown(now: Asked) -> Iterator[str]:
+    """What a yes is asked for: each command in full, and the files of the home that it covers."""
+    yield "openclaw.yaml here names programs that run with your rights, unconfined:"
+    for hook in now.hooks:
+        run = hook.run if isinstance(hook.run, str) else " ".join(map(repr, hook.run))
+        where = f" ({' '.join(hook.match)})" if hook.match else ""
+        yield f"  {hook.event}{one_line(where)}: {one_line(run)}"
+        if hook.env:
+            yield f"    gets {one_line(', '.join(hook.env))} of your environment"
+        if hook.trusted:
+            yield "    its words count as yours"
+    yield from _few("with these files of the home", now.programs.files)
+    yield from _few("which are not there", now.programs.missing)
+
+
+def _few(title: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"{title}:"
+        yield from (f"  {one_line(name)}" for name in names[:MOST_LINES])
+    if len(names) > MOST_LINES:
+        yield f"  and {len(names) - MOST_LINES} more"
+
+
+def _said(hook: Hook, reply: Reply) -> Iterator[str]:
+    """What came of one hook."""
+    code = "" if reply.code is None else f"exit code {reply.code}, "
+    yield f"{one_line(hook.label)}: {code}{reply.seconds:.2f} s"
+    told = (("failed", reply.failed), ("refuses", reply.refused), ("notice", reply.notice))
+    yield from (f"  {name}: {one_line(text)}" for name, text in told if text)
+    if reply.text:
+        yield "  adds:"
+        yield from (f"    {line}" for line in harmless(reply.text).splitlines())
+    if not any((reply.text, *(text for _, text in told))):
+        yield "  says nothing"
+
+
+def _sample(event: Event, tool: str) -> dict[str, Any]:
+    """The facts of an event as they might be (docs/hooks.md)."""
+    prompt = "What did we decide about the garden?"
+    facts: dict[str, Any] = {"session": "2026-11-21-120000-sample", "turn": 1}
+    if event in ("before_turn", "after_turn"):
+        facts |= {"prompt": prompt}
+    if event == "before_turn":
+        facts |= {"material": []}
+    if event == "after_turn":
+        names = ("files", "todos", "memories", "searches", "sent")
+        receipt: dict[str, list[str]] = {name: [] for name in names}
+        facts |= {"answer": "You decided to plant beans.", "stop": "answer", "receipt": receipt}
+        facts |= {"refused": [], "unbacked": []}
+    if event.endswith("_tool"):
+        call = {"command": "ls memory"} if tool == "run_shell" else {}
+        facts |= {"tool": tool, "effect": "run", "target": "ls memory", "input": call}
+    if event == "after_tool":
+        facts |= {"output": "Exit code 0.\nMEMORY.md\nTODO.md", "ok": True}
+    if event == "before_compact":
+        facts |= {"messages": 12, "focus": "", "dry_run": True}
+    return facts
