@@ -73,7 +73,9 @@ class Claw:
 @pytest.fixture
 def claw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Claw:
     create_home(tmp_path / "home")
-    return Claw(tmp_path / "home", capsys)
+    it = Claw(tmp_path / "home", capsys)
+    it.put("memory/TODO.md", "## Tasks\n\n- [ ] water the plants\n")  # `make run` adds to ours
+    return it
 
 
 def test_the_starter_home_has_no_faults(claw: Claw) -> None:
