@@ -52,6 +52,14 @@ def test_padding_beside_a_longer_text_changes_nothing(files: tuple[Path, Path]) 
     np.testing.assert_allclose(beside, model.query("cat"), atol=1e-6)
 
 
+def test_nothing_is_reported_about_its_use(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """onnxruntime would leave a number of this device behind, by which its maker knows it again."""
+    code = "import sys; from pathlib import Path; from openclaw.retrieval.minilm import MiniLM; "
+    code += "MiniLM(*map(Path, sys.argv[1:])).query('cat')"
+    subprocess.run([sys.executable, "-c", code, *map(str, files)], check=True)
+    assert list((tmp_path / "user").iterdir()) == []
+
+
 def test_many_texts_come_back_in_their_order(files: tuple[Path, Path]) -> None:
     model = MiniLM(*files)
     texts = [WORDS[i % len(WORDS)] for i in range(3 * BATCH + 1)]

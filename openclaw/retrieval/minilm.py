@@ -28,6 +28,10 @@ DIMENSIONS = 384
 # text costs twice what it costs with 8 (measured at 150 tokens).
 BATCH = 8
 MOST_THREADS = 4
+NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
+"""onnxruntime 1.32 reports its sessions to its maker, also on Linux, and keeps a number of the device
+in the user's cache, unless it finds the first variable when it is imported; other versions read the
+second (https://github.com/microsoft/onnxruntime/pull/29843)."""
 
 
 class MiniLM:
@@ -88,6 +92,7 @@ def _session(model: Path, threads: int) -> Any:
     """Basic optimisation turns the stored int8 weights into float32 once (0.19 s); without it each
     run would (10 ms a question instead of 3), and more of it only takes longer to load. Threads
     that spin while they wait would take the processor from llama.cpp."""
+    os.environ.update(NO_TELEMETRY)
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
