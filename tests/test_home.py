@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -10,9 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import openclaw
 from openclaw.errors import Damaged
-from openclaw.files.home import Home, find_home, name_trouble, starter_folder
+from openclaw.files.home import Home, find_home, name_trouble, starter_files
 from openclaw.shapes import ToolProblem
+from tests.fakes.git_home import git, identity, needs_git, posix_only
 
 
 @pytest.fixture
@@ -230,5 +234,36 @@ def test_a_file_and_an_empty_folder_are_no_homes(tmp_path: Path) -> None:
 
 
 def test_the_starter_has_the_three_files_of_the_workspace() -> None:
-    names = {path.name for path in (starter_folder() / "workspace").iterdir()}
-    assert names >= {"SOUL.md", "USER.md", "AGENTS.md"}
+    assert starter_files().keys() >= {f"workspace/{n}.md" for n in ("SOUL", "USER", "AGENTS")}
+
+
+@needs_git
+@posix_only
+def test_a_new_home_has_nothing_of_what_the_clone_has_made_as_a_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = tmp_path / "clone"
+    starter = {f"{name}.md": name for name in ("workspace/SOUL", "memory/TODO", "memory/MEMORY")}
+    for path, text in {**starter, "skills/digest/SKILL.md": "digest"}.items():
+        (clone / path).parent.mkdir(parents=True, exist_ok=True)
+        (clone / path).write_text(text, "utf-8")
+    (clone / "openclaw").symlink_to(Path(openclaw.__file__).parent)
+    monkeypatch.setenv("PYTHONPATH", str(clone))
+
+    def new_home(name: str) -> dict[str, str]:
+        command = [sys.executable, "-m", "openclaw", "init", str(tmp_path / name)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=clone)
+        root = tmp_path / name
+        return {
+            path.relative_to(root).as_posix(): path.read_text("utf-8")
+            for path in root.glob("[mw]*/*")
+        }
+
+    assert new_home("of-an-archive-without-git") == starter
+    git(clone, "init", "-q")
+    git(clone, "add", "workspace", "memory", "skills")
+    identity(clone)
+    git(clone, "commit", "-qm", "first")
+    (clone / "memory" / "TODO.md").write_text("- [ ] mine\n", "utf-8")
+    (clone / "workspace" / "diary.md").write_text("mine", "utf-8")
+    assert new_home("of-a-clone") == starter

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.cli.models import PlainProgress
 from openclaw.models import catalog
 from tests.fakes.gguf import chat_model
 from tests.fakes.ollama_server import FakeModel, FakeOllama
@@ -213,8 +214,8 @@ def test_ollama_names_are_pulled_by_ollama(fake_ollama: FakeOllama) -> None:
     fake_ollama.pullable.append(FakeModel("new:1b"))
     done = _models("pull", "ollama/new:1b")
     assert done.returncode == 0, done.stderr
+    assert done.stderr.count(" % of ") == 1
     assert "ollama/new:1b is ready" in done.stdout
-    assert "100 %" in done.stderr
 
 
 def test_pull_by_an_ollama_that_is_away_says_so() -> None:
@@ -237,3 +238,13 @@ def _wheel(folder: Path, package: str, version: str, member: str) -> None:
             "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         )
         wheel.writestr(f"{stem}.dist-info/RECORD", "")
+
+
+def test_without_a_terminal_progress_is_a_line_in_ten_seconds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    times = iter([0.0, 0.0, 0.0, 9.9, 10.0, 10.0, 19.9])
+    progress = PlainProgress(lambda: next(times))
+    for done in (0, 50, 70, 90):
+        progress.tell("a.gguf", done, 100)
+    assert capsys.readouterr().err == "a.gguf: 0 % of 0.0 MB\na.gguf: 70 % of 0.0 MB\n"

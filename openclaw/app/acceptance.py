@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from openclaw.errors import OpenclawError
-from openclaw.files.home import PROPOSED, Home, starter_folder
+from openclaw.files.home import PROPOSED, Home, starter_files
 from openclaw.skills.provenance import sources
 
 
@@ -21,5 +21,5 @@ def accepted(home: Home, path: str) -> bool:
     with suppress(OpenclawError, OSError):
         if name in sources(home.skills):
             return True
-        return (starter_folder() / path).read_bytes() == (home.root / path).read_bytes()
+        return starter_files().get(path) == (home.root / path).read_bytes()
     return False

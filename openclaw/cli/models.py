@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +25,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
 )
+
+SECONDS_PER_LINE = 10.0
+"""Between two lines of progress where there is no terminal."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 
@@ -70,11 +74,11 @@ def pull(
         return
     if _is_ollama(name):
         bare = name.removeprefix("ollama/")
-        with _progress() as on_progress:
+        with _progress(PlainProgress()) as on_progress:
             _pull_by_ollama(bare, settings_of(ctx).ollama.host, on_progress)
         typer.echo(f"ollama/{bare} is ready")
         return
-    _fetch(name)
+    _fetch(name, PlainProgress())
 
 
 @app.command("use")
@@ -96,26 +100,27 @@ def _pull_what_is_missing(settings: Settings) -> None:
     from openclaw.errors import OpenclawError
     from openclaw.models import catalog
 
+    lines = PlainProgress()
     entry = catalog.embedding_entry()
     wanted = settings.embedding in ("auto", "embedded", f"embedded/{entry.name}")
     if wanted and catalog.embedding_files():
         typer.echo(f"nothing to fetch: embedded/{entry.name} is here", err=True)
     elif wanted:
         try:
-            _fetch(entry.name)
+            _fetch(entry.name, lines)
         except OpenclawError as error:
             typer.echo(f"memory search goes by words only: {error}", err=True)
     if found := at_hand(settings.ollama.host):
         typer.echo(f"nothing to fetch: {found} is here", err=True)
     else:
-        _fetch("")
+        _fetch("", lines)
 
 
-def _fetch(name: str) -> None:
+def _fetch(name: str, lines: PlainProgress) -> None:
     """A model of the catalogue, the default one without a name, with its progress."""
     from openclaw.models import catalog
 
-    with _progress() as on_progress:
+    with _progress(lines) as on_progress:
         path = catalog.pull(name, on_progress)
     typer.echo(f"{(catalog.find_entry(name) or catalog.default_entry()).name} is ready: {path}")
 
@@ -259,11 +264,25 @@ def settings_of(ctx: typer.Context) -> Settings:
         return Settings()
 
 
+class PlainProgress:
+    """Progress as plain lines, one in ten seconds at most."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._due = clock()
+
+    def tell(self, name: str, done: int, total: int) -> None:
+        if self._clock() >= self._due:
+            self._due = self._clock() + SECONDS_PER_LINE
+            sys.stderr.write(f"{name}: {done * 100 // max(total, 1)} % of {_gigabytes(total)}\n")
+            sys.stderr.flush()
+
+
 @contextmanager
-def _progress() -> Iterator[Progress]:
-    """Shows progress on stderr: a bar on a terminal, else a line per tenth."""
+def _progress(lines: PlainProgress) -> Iterator[Progress]:
+    """Shows progress on stderr: one line that renews itself on a terminal, else plain `lines`."""
     if not sys.stderr.isatty():
-        yield _Tenths().tell
+        yield lines.tell
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
@@ -271,28 +290,16 @@ def _progress() -> Iterator[Progress]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Bar(*columns, TransferSpeedColumn(), console=Console(stderr=True)) as bar:
-        tasks: dict[str, Any] = {}
+        task = bar.add_task("", total=None)
+        names: list[str] = []
 
         def tell(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=total)
-            bar.update(tasks[name], completed=done)
+            if name not in names:
+                names.append(name)
+                bar.reset(task, description=name, total=total)
+            bar.update(task, completed=done, description=name, total=total)
 
         yield tell
-
-
-class _Tenths:
-    """Progress as plain lines, one for each tenth of a file."""
-
-    def __init__(self) -> None:
-        self._told: set[tuple[str, int]] = set()
-
-    def tell(self, name: str, done: int, total: int) -> None:
-        tenth = done * 10 // max(total, 1)
-        if (name, tenth) not in self._told:
-            self._told.add((name, tenth))
-            sys.stderr.write(f"{name}: {tenth * 10} % of {_gigabytes(total)}\n")
-            sys.stderr.flush()
 
 
 def _gigabytes(size: int) -> str:

@@ -7,10 +7,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.files.git import first_commit
+from openclaw.files.git import committed_files, first_commit
 from openclaw.files.text import unwritable, write_if_same
 from openclaw.shapes import ToolProblem
 
@@ -26,6 +27,8 @@ IGNORE = """\
 .openclaw-*.tmp
 """
 MARKS = ("workspace", "memory", "skills", "sessions", "openclaw.yaml")
+STARTER = ("workspace", "skills", "memory/MEMORY.md", "memory/TODO.md")
+"""What a new home begins with."""
 PROPOSED = "skills/.proposed"
 """Where skills wait that the agent has written."""
 ON_WINDOWS = os.name == "nt"
@@ -140,7 +143,7 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     were created, folders with a slash at the end. Raises OpenclawError when it cannot be written.
     """
     root = Path(os.path.realpath(target))
-    files = dict(_starter_files(starter_folder()))
+    files = dict(starter_files())
     files[".gitignore"] = IGNORE.encode()
     files[".openclaw/.gitignore"] = b"*\n"
     if settings:
@@ -157,22 +160,26 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     return sorted(created + empty)
 
 
-def starter_folder() -> Path:
-    """The files of a new home: in an installed wheel, else at the top of the repository."""
+@cache
+def starter_files() -> Mapping[str, bytes]:
+    """The files of a new home, by their paths in it: those of the wheel, else those of the source
+    repository as they are committed. A clone may be a home, whose own to-dos and notes are no part
+    of the next one. OpenclawError when there are none."""
     package = Path(__file__).parent.parent
-    for folder in (package / "starter", package.parent):
-        if (folder / "workspace").is_dir():
-            return folder
-    raise OpenclawError("the starter home is missing", "install openclaw again")
+    if (package / "starter").is_dir():
+        return dict(_files_in(package / "starter"))
+    files = committed_files(package.parent, STARTER) or dict(_files_in(package.parent))
+    if not files:
+        raise OpenclawError("the starter home is missing", "install openclaw again")
+    return files
 
 
-def _starter_files(starter: Path) -> Iterator[tuple[str, bytes]]:
-    single = [starter / "memory" / name for name in ("MEMORY.md", "TODO.md")]
-    trees = [*(starter / "workspace").rglob("*"), *(starter / "skills").rglob("*")]
-    for path in [*single, *trees]:
-        skipped = path.name.startswith(".git") or "__pycache__" in path.parts
-        if path.is_file() and not skipped:
-            yield path.relative_to(starter).as_posix(), path.read_bytes()
+def _files_in(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for top in (folder / name for name in STARTER):
+        for path in [top, *top.rglob("*")]:
+            skipped = path.name.startswith(".git") or "__pycache__" in path.parts
+            if path.is_file() and not skipped:
+                yield path.relative_to(folder).as_posix(), path.read_bytes()
 
 
 def _make(folder: Path) -> bool:

@@ -10,7 +10,7 @@ from openclaw.app.imports.source import Source
 from openclaw.app.imports.steps import Step
 from openclaw.app.imports.texts import Places, notes_on, plain, safe_path, text_of
 from openclaw.errors import OpenclawError
-from openclaw.files.home import Home, starter_folder
+from openclaw.files.home import Home, starter_files
 from openclaw.files.text import decode, encode, write_if_same
 from openclaw.safety.vault import Vault
 
@@ -73,8 +73,8 @@ class Files:
 def is_starters(name: str, data: bytes) -> bool:
     """Whether a file of the workspace still has the text that a new home begins with."""
     with suppress(OSError, OpenclawError):
-        starter = starter_folder() / "workspace" / name
-        return plain(decode(starter.read_bytes())) == plain(decode(data))
+        starter = starter_files().get(f"workspace/{name}")
+        return starter is not None and plain(decode(starter)) == plain(decode(data))
     return False
 
 
