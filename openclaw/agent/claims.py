@@ -80,16 +80,16 @@ def claims(answer: str, request: str) -> tuple[str, ...]:
     )
 
 
-def releasable(text: str) -> int:
+def releasable(text: str, shown: int = 0) -> int:
     """How many characters of an unfinished answer can be shown before its claims are checked: all
-    but a last sentence that holds a word a claim is made of, or may be about to."""
-    ends = [match.end() for match in SENTENCE_END.finditer(text)]
-    done = ends[-1] if ends else 0
+    but a last sentence that holds a word a claim is made of, or may be about to. Of the first
+    `shown` characters, which came out before, no whole sentence is looked at again."""
+    done = 0
+    for end in SENTENCE_END.finditer(text):
+        if end.end() > shown and CLAIMS.search(text[done : end.start()]):
+            return done
+        done = end.end()
     last = text[done:]
-    first = SENTENCE_END.split(text[:done])
-    for sentence in first:
-        if CLAIMS.search(sentence):
-            return max(text.find(sentence), 0)
     if SUSPECT.search(last):
         return done
     opening = OPENING.search(last)

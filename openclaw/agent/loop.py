@@ -161,9 +161,10 @@ class Loop:
                         yield events.Notice("the model repeats itself; this reply was stopped")
                         return Reply("")
                     state.partial = self.protocol.spoken(heard, turn)
-                    end = len(state.partial) if backed else releasable(state.partial)
-                    if end > len(state.shown):
-                        yield events.Token(state.partial[len(state.shown) : end])
+                    shown = len(state.shown)
+                    end = len(state.partial) if backed else releasable(state.partial, shown)
+                    if end > shown:
+                        yield events.Token(state.partial[shown:end])
                         state.shown = state.partial[:end]
         finally:
             if close := getattr(stream, "close", None):
