@@ -46,7 +46,7 @@ def main() -> None:
     home = Home(Path(sys.argv[1]))
     search = open_search(home, load_settings(home))
     search.tell_news_only()
-    lines = _lines(sys.stdin)
+    lines = lines_of(sys.stdin)
     load_llama()
     folders = (home.memory, home.workspace)
     with closing(search), closing(Watch(folders, lambda: lines.put(CHANGED))):
@@ -135,7 +135,8 @@ def _next(lines: queue.Queue[str], search: Search, resting: bool) -> str:
     return lines.get()
 
 
-def _lines(stream: IO[str]) -> queue.Queue[str]:
+def lines_of(stream: IO[str]) -> queue.Queue[str]:
+    """What comes in, read by a thread; an empty line at its end."""
     lines: queue.Queue[str] = queue.Queue()
 
     def read() -> None:

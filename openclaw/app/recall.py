@@ -7,10 +7,11 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Any, Protocol
 
 from openclaw.agent.cues import Cues
 from openclaw.app.opening import index_options
@@ -30,6 +31,33 @@ LATE = "memory is still being read; this answer does without it (openclaw memory
 BROKEN = "memory could not be searched; see what is wrong: openclaw memory search WORDS"
 
 
+class Process(Protocol):
+    """A search that runs: a request a line in, a reply a line out."""
+
+    @property
+    def stdin(self) -> IO[str] | None: ...
+
+    @property
+    def stdout(self) -> IO[str] | None: ...
+
+    def kill(self) -> None: ...
+
+    def wait(self) -> object: ...
+
+
+def launch(root: Path) -> Process:
+    """The search of the home at `root` as a process of its own."""
+    return subprocess.Popen(
+        # -P: no module of the folder we were started in gets into the search
+        [sys.executable, "-P", "-m", "openclaw.app.lookup", str(root)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+        env=child_environment(),
+    )
+
+
 @dataclass(slots=True)
 class Recall:
     """The search of a home, asked from outside. `notices` are for the user."""
@@ -38,7 +66,8 @@ class Recall:
     notices: list[str] = field(default_factory=list)
     left_out: list[dict[str, Any]] = field(default_factory=list)
     """What the newest `passages` did not take, with path, start_line, end_line, score and rule."""
-    _process: subprocess.Popen[str] | None = None
+    launch: Callable[[Path], Process] = launch
+    _process: Process | None = None
     _replies: queue.Queue[Mapping[str, Any]] = field(default_factory=queue.Queue)
     _asked: int = 0
     answered: bool = False
@@ -126,17 +155,9 @@ class Recall:
             else:
                 return
 
-    def _start(self) -> subprocess.Popen[str]:
+    def _start(self) -> Process:
         self._replies = queue.Queue()
-        process = subprocess.Popen(
-            # -P: no module of the folder we were started in gets into the search
-            [sys.executable, "-P", "-m", "openclaw.app.lookup", str(self.home.root)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-            env=child_environment(),
-        )
+        process = self.launch(self.home.root)
         reader = threading.Thread(
             target=_read, args=(_pipe(process.stdout), self._replies), daemon=True
         )
