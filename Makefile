@@ -1,37 +1,63 @@
 # Two commands do all the set-up on a fresh clone: `make run` and `make test`.
-PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
+PYTHON  ?= python3
+# Another Python than the usual one has a folder of its own: make test PYTHON=python3.13
+VENV    := .venv$(patsubst %,-%,$(filter-out python3,$(notdir $(PYTHON))))
+BIN     := $(VENV)/bin
+UV      := $(shell command -v uv)
+# How many tests run side by side: a number, or auto for one a core.
+WORKERS ?= auto
 # The time makes it a new to-do on every run.
-PROMPT ?= Put "look at the run of $(shell date +%H:%M:%S)" on my Tasks list.
+PROMPT  ?= Put "look at the run of $(shell date +%H:%M:%S)" on my Tasks list.
 export PROMPT
+CHAT_MODEL := qwen2.5-coder-1.5b-instruct
+TESTS   := $(BIN)/python -m tests.measured -n $(WORKERS) --dist worksteal
 
-.PHONY: run chat test test-model check docs bench clean
+.PHONY: run chat test test-all test-model smoke cover mutants check docs bench clean
 
-$(BIN)/.installed: pyproject.toml
-	@echo "installing into $(VENV), which takes a minute or two the first time"
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[embedded,dev]'
+# `uv` installs in seconds; without it pip does, in a minute or two. pip is there in both cases, as
+# it also fetches models.
+$(BIN)/.embedded $(BIN)/.dev: $(BIN)/.%: pyproject.toml | $(BIN)/python
+	@echo "installing openclaw[$*] into $(VENV)"
+	@$(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check) -e '.[$*]'
+	@$(BIN)/python -m compileall -q openclaw
 	@touch $@
 
-run: $(BIN)/.installed   ## the main job on a real model: Ollama if it answers, else the embedded one
+$(BIN)/python:
+	@$(if $(UV),$(UV) venv --quiet --seed --python $(PYTHON),$(PYTHON) -m venv) $(VENV)
+
+run: $(BIN)/.embedded   ## the main job on a real model: Ollama if it answers, else the embedded one
 	@$(BIN)/openclaw models pull --if-needed
 	@echo "> $$PROMPT"
 	@$(BIN)/openclaw --home . "$$PROMPT" </dev/null
 
-chat: $(BIN)/.installed
+chat: $(BIN)/.embedded
 	@$(BIN)/openclaw --home . chat
 
-test: $(BIN)/.installed
-	$(BIN)/python -m pytest --cov --cov-report=term
+test: $(BIN)/.dev   ## what needs no model and no long time
+	@$(TESTS)
 
-test-model: $(BIN)/.installed   ## the same program with the real embedded models
-	@$(BIN)/openclaw models pull qwen2.5-coder-1.5b-instruct
+test-all: $(BIN)/.dev   ## the long ones too: many random cases, real processes, sudden death
+	@$(TESTS) -m 'not model' --hypothesis-profile=thorough
+
+test-model: $(BIN)/.embedded $(BIN)/.dev   ## the same program with the real embedded models
+	@$(BIN)/openclaw models pull $(CHAT_MODEL)
 	@$(BIN)/openclaw models pull qwen2.5-coder-0.5b-instruct
 	@$(BIN)/openclaw models pull all-minilm-l6-v2
 	$(BIN)/python -m pytest -m model -s
 
-check: $(BIN)/.installed
+# A to-do, a question about a file, an edit, a fact in a new conversation, a skill, a refusal.
+SMOKE := todo-add,read-port,edit-port,next-session,skill-line,outside
+smoke: $(BIN)/.embedded $(BIN)/.dev   ## six tasks with the real embedded model
+	@$(BIN)/openclaw models pull $(CHAT_MODEL)
+	$(BIN)/python -m tests.model.run_tasks --model embedded/$(CHAT_MODEL) --only $(SMOKE) --least 5
+
+cover: $(BIN)/.dev   ## the share of the code that `make test` runs through
+	@$(TESTS) --cov --cov-report=term
+
+mutants: $(BIN)/.dev   ## how many small faults, planted in the code, `make test` finds
+	$(BIN)/python -m tests.mutants
+
+check: $(BIN)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -39,10 +65,10 @@ check: $(BIN)/.installed
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist
 
-docs: $(BIN)/.installed   ## writes docs/commands.md, docs/settings.md and docs/policy.md anew
+docs: $(BIN)/.dev   ## writes docs/commands.md, docs/settings.md and docs/policy.md anew
 	$(BIN)/python docs/generate.py
 
-bench: $(BIN)/.installed
+bench: $(BIN)/.embedded $(BIN)/.dev
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.prompt
 	$(BIN)/python -m benchmarks.prefix
@@ -55,7 +81,6 @@ bench: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.lint
 	$(BIN)/python -m benchmarks.git
 	$(BIN)/python -m benchmarks.concurrency
-	$(BIN)/python -m benchmarks.crash
 
 clean:
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .coverage
+	rm -rf .venv .venv-* dist build .mypy_cache .ruff_cache .pytest_cache .coverage

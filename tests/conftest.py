@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.fakes.ollama_server import FakeOllama
 
@@ -19,6 +21,28 @@ FOREIGN = (
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
 )  # fmt: skip
 
+# Few cases and the same ones each time; `--hypothesis-profile=thorough` has many, drawn anew.
+settings.register_profile(
+    "quick", max_examples=25, deadline=None, derandomize=True, database=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+settings.register_profile(
+    "thorough", max_examples=200, deadline=None, suppress_health_check=list(HealthCheck)
+)
+settings.load_profile("quick")
+
+FOLDERS = {
+    "HOME": "user",
+    "USERPROFILE": "user",
+    "APPDATA": "user/appdata",
+    "LOCALAPPDATA": "user/localappdata",
+    "XDG_CONFIG_HOME": "user/config",
+    "XDG_DATA_HOME": "user/data",
+    "XDG_CACHE_HOME": "user/cache",
+    "XDG_STATE_HOME": "user/state",
+    "GIT_CONFIG_GLOBAL": "user/gitconfig",
+    "OPENCLAW_HOME": "home",
+}
 # A shell that runs the tests in the background has them ignore Ctrl-C, and so would their children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -31,53 +55,60 @@ def closed_port() -> Iterator[int]:
         yield int(taken.getsockname()[1])
 
 
+@pytest.fixture(scope="session", autouse=True)
+def plain_world(closed_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No Ollama, no colours, no foreign settings, and no connection to another machine."""
+    templates = tmp_path_factory.mktemp("templates")
+    for folder in ("hooks", "info"):
+        (templates / folder).mkdir()
+    top = str(Path(__file__).parent.parent)
+    inherited = [top, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    values = {
+        "OLLAMA_HOST": f"127.0.0.1:{closed_port}",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TEMPLATE_DIR": str(templates),  # a new repository without a dozen sample hooks
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+        "COLUMNS": "100",
+        "PYTHONUTF8": "1",
+        "PIP_NO_INDEX": "1",
+        "PYTHONPATH": os.pathsep.join(inherited),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in values.items():
+            patch.setenv(name, value)
+        for name in FOREIGN:
+            patch.delenv(name, raising=False)
+        _forbid_other_machines(patch)
+        yield
+
+
+@pytest.fixture(scope="session")
+def new_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A new path at each step, for the tests that ask for no `tmp_path`, which takes longer."""
+    top = tmp_path_factory.mktemp("places")
+    return (top / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
 def own_world(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    closed_port: int,
-    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, new_places: Iterator[Path]
 ) -> None:
-    """Home and all folders below `tmp_path`, no Ollama, no colours, no foreign settings. Tests
-    marked `model` keep the real model folder."""
+    """Home and all folders below `tmp_path`. Tests marked `model` keep the real model folder."""
+    has_own = "tmp_path" in request.fixturenames
+    place: Path = request.getfixturevalue("tmp_path") if has_own else next(new_places)
+    (place / "user").mkdir(parents=True)
+    models = place / "models"
     if request.node.get_closest_marker("model"):
         from openclaw.models.catalog import models_folder
 
         models = models_folder()
-    else:
-        models = tmp_path / "models"
-    user = tmp_path / "user"
-    user.mkdir()
-    folders = {
-        "HOME": user,
-        "USERPROFILE": user,
-        "APPDATA": user / "appdata",
-        "LOCALAPPDATA": user / "localappdata",
-        "XDG_CONFIG_HOME": user / "config",
-        "XDG_DATA_HOME": user / "data",
-        "XDG_CACHE_HOME": user / "cache",
-        "XDG_STATE_HOME": user / "state",
-        "GIT_CONFIG_GLOBAL": user / "gitconfig",
-        "OPENCLAW_HOME": tmp_path / "home",
-        "OPENCLAW_MODELS": models,
-    }
-    for name, folder in folders.items():
-        monkeypatch.setenv(name, str(folder))
-    for name in FOREIGN:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{closed_port}")
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("PYTHONUTF8", "1")
-    top = str(Path(__file__).parent.parent)
-    inherited = [top, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(inherited))
+    for name, folder in FOLDERS.items():
+        monkeypatch.setenv(name, f"{place}{os.sep}{folder}")
+    monkeypatch.setenv("OPENCLAW_MODELS", str(models))
 
 
-@pytest.fixture(autouse=True)
-def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def _forbid_other_machines(patch: pytest.MonkeyPatch) -> None:
     """A connection to any other machine fails the test, and so does looking up its name."""
     connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
     getaddrinfo = socket.getaddrinfo
@@ -94,9 +125,9 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
         _check(socket.AF_INET, (host,))
         return getaddrinfo(host, *args, **kwargs)
 
-    monkeypatch.setattr(socket.socket, "connect", guarded_connect)
-    monkeypatch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
-    monkeypatch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
+    patch.setattr(socket.socket, "connect", guarded_connect)
+    patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+    patch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
 
 
 @pytest.fixture

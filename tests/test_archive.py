@@ -411,6 +411,7 @@ COMPACT_ON_AND_ON = (
 )
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_process_killed_while_compacting_leaves_the_old_or_the_new_state(
     store: SessionStore,

@@ -33,13 +33,19 @@ MODES: tuple[Mode, ...] = ("edit", "ask", "full")
 def cases() -> Iterator[ParameterSet]:
     """Each attack in each mode in which the order must not be followed: in `full` that is what
     others wrote, and what a file tool would write into the files that say who the agent is. One in
-    three is made in JSON steps."""
+    three is made in JSON steps. Those with a new place, dress or order are made each time, in one
+    mode; the others take long."""
+    seen: set[str] = set()
     for number, attack in enumerate(ATTACKS):
+        parts = {attack.place, attack.dress, attack.order}
+        is_new, seen = not parts <= seen, seen | parts
         data = attack.place in OWN and attack.place != "memory"
         everywhere = attack.place in OTHERS or (data and IDENTITY.match(attack.order))
-        for index, mode in enumerate(MODES if everywhere else MODES[:2]):
+        modes = MODES if everywhere else MODES[:2]
+        for index, mode in enumerate(modes):
             protocol = "json" if (number + index) % 3 == 0 else "native"
-            yield pytest.param(attack, mode, protocol, id=f"{attack}, {mode}")
+            marks = () if is_new and index == number % len(modes) else pytest.mark.slow
+            yield pytest.param(attack, mode, protocol, id=f"{attack}, {mode}", marks=marks)
 
 
 def attacked(it: World, attack: Attack, mode: Mode) -> Request:

@@ -205,6 +205,7 @@ def test_a_backup_that_cannot_be_written_leaves_nothing(home: Home, tmp_path: Pa
         back_up(home, tmp_path / "folder", force=True)
 
 
+@pytest.mark.slow
 def test_a_backup_made_while_others_write_has_all_that_it_names(home: Home, tmp_path: Path) -> None:
     if not shutil.which("git"):
         pytest.skip("no git here")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.agent.budget import cost, count, cut, flat, surely_fits
@@ -65,7 +65,6 @@ def test_one_endless_line_is_cut_too() -> None:
     assert was_cut and count(text.rpartition("\n")[0]) <= 50
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="ab\n \u4eca\u65e5#-1", max_size=400), st.integers(1, 60))
 def test_what_is_kept_is_the_beginning_and_small_enough(text: str, tokens: int) -> None:
     kept, was_cut = cut(text, tokens, "x")
@@ -89,7 +88,6 @@ WORDS = st.sampled_from(
 ) | st.just("- [ ] call Ada about the garden ^1a2b3c4d")
 
 
-@settings(deadline=None, max_examples=300, derandomize=True)
 @given(st.lists(WORDS, min_size=12, max_size=40, unique=True), st.sampled_from([" ", "\n", ", "]))
 def test_a_text_is_never_said_to_fit_when_it_does_not(words: list[str], between: str) -> None:
     text = between.join(words)

@@ -9,9 +9,9 @@ import pytest
 from openclaw.app.capturing import CAPTURED, MOST
 from openclaw.files.home import create_home
 from openclaw.shapes import Material, Mode
+from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.talk import Talk, call, done, notices, talk
-from tests.test_cli import openclaw
 
 FACT = "I'm allergic to bees."
 NOTE = "memory/2026-11-21.md"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -280,6 +281,7 @@ def test_an_empty_text_has_no_chunks() -> None:
     assert split("", "markdown") == split(" \n\t\n", "text") == []
 
 
+@pytest.mark.slow
 def test_a_hostile_text_takes_no_more_than_its_share_of_time() -> None:
     started = time.perf_counter()
     for piece in (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -18,26 +17,10 @@ from openclaw.cli.door import COMMANDS, check_prompt, hoist, route
 from openclaw.cli.main import run, wants_json
 from openclaw.errors import UsageError
 from openclaw.files.home import create_home
+from tests.fakes.command import Result, openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 
 COMMAND = [sys.executable, "-m", "openclaw"]
-Result = subprocess.CompletedProcess[str]
-
-
-def openclaw(*words: str, stdin: str | bytes = b"") -> Result:
-    """What these words do, through the one entry that the command has, without a new process."""
-    data = stdin.encode() if isinstance(stdin, str) else stdin
-    streams = [io.TextIOWrapper(io.BytesIO(d), "utf-8") for d in (data, b"", b"")]
-    before = sys.stdin, sys.stdout, sys.stderr
-    sys.stdin, sys.stdout, sys.stderr = streams
-    try:
-        code = run(words)
-    finally:
-        sys.stdin, sys.stdout, sys.stderr = before
-    for stream in streams:
-        stream.flush()
-    out, err = (stream.buffer.getvalue().decode() for stream in streams[1:])
-    return subprocess.CompletedProcess(words, code, out, err)
 
 
 def started(*words: str, stdin: bytes = b"", **environ: str) -> Result:
@@ -100,7 +83,7 @@ def test_a_tool_changes_a_file_and_the_receipt_says_so(home: Path, fake_ollama: 
 
 def test_piped_text_is_material_for_the_prompt(home: Path, fake_ollama: FakeOllama) -> None:
     fake_ollama.say("The disk.")
-    assert started("what failed?", stdin=b"disk full\n").stdout == "The disk.\n"
+    assert openclaw("what failed?", stdin=b"disk full\n").stdout == "The disk.\n"
     said = last_words(fake_ollama.chats[0])
     assert "what failed?" in said
     assert re.search(r"<<data (\w{8}) from standard input, .*>>\ndisk full\n<</data \1>>", said)
@@ -178,7 +161,7 @@ def test_an_error_is_an_event_too_when_json_was_asked_for(home: Path) -> None:
 def test_continue_and_session_go_on_where_they_were(home: Path, fake_ollama: FakeOllama) -> None:
     fake_ollama.say("One.", "Two.", "Three.", "Four.")
     assert openclaw("first").returncode == 0
-    assert started("-c", "second").returncode == 0
+    assert openclaw("-c", "second").returncode == 0
     assert [len(session["messages"]) for session in sessions(home)] == [4]
     assert openclaw("--session", "garden", "third").returncode == 0
     assert openclaw("fourth", "--session", "garden").returncode == 0
@@ -275,7 +258,7 @@ def test_a_server_that_is_away_leaves_with_4(tmp_path: Path) -> None:
 
 
 def test_a_missing_home_leaves_with_6(tmp_path: Path) -> None:
-    done = started("--home", str(tmp_path / "nowhere"), "hi")
+    done = openclaw("--home", str(tmp_path / "nowhere"), "hi")
     assert done.returncode == 6
     assert "openclaw init" in done.stderr and "Traceback" not in done.stderr
 
@@ -437,11 +420,12 @@ def test_the_shell_completes(words: str, found: list[str]) -> None:
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
     }
-    assert started(stdin=b"", **environ).stdout.split() == found
+    assert openclaw(environ=environ).stdout.split() == found
 
 
 def test_the_completion_script_is_shown() -> None:
-    done = started("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    environ = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = openclaw("--show-completion", "bash", environ=environ)
     assert done.returncode == 0 and "_OPENCLAW_COMPLETE" in done.stdout
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ import pytest
 
 from openclaw.cli.chat import Chat
 from openclaw.cli.lines import PipedLines
-from openclaw.cli.main import run
 from openclaw.cli.render import PlainText
 from openclaw.files.home import Home
+from tests.fakes import command
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.skill_home import SKILL, put
 from tests.fakes.talk import Talk, answer, call, new_home, talk
@@ -30,18 +29,8 @@ def home(tmp_path: Path, fake_ollama: FakeOllama) -> Home:
 
 def openclaw(*words: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
     """Exit code, standard output and standard error of a command."""
-    streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8") for data in (stdin, b"", b"")]
-    before = sys.stdin, sys.stdout, sys.stderr
-    sys.stdin, sys.stdout, sys.stderr = streams
-    try:
-        code = run(words)
-    finally:
-        sys.stdin, sys.stdout, sys.stderr = before
-    out, err = (stream for stream in streams[1:])
-    out.flush()
-    err.flush()
-    assert isinstance(out.buffer, io.BytesIO) and isinstance(err.buffer, io.BytesIO)
-    return code, out.buffer.getvalue(), err.buffer.getvalue().decode()
+    done = command.openclaw(*words, stdin=stdin)
+    return done.returncode, done.stdout.encode(), done.stderr
 
 
 def newest(raw: bytes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.agent.cues import Cues, cues, is_question
@@ -378,7 +378,6 @@ def test_english_and_single_words_say_nothing_of_the_language(request_: str) -> 
 WORDS = "remember that add SOUL.md a.b/ 3 x % of - ? list milk plan day bitte . / who done errands"
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.one_of(
         st.text(max_size=200), st.lists(st.sampled_from(WORDS.split()), max_size=12).map(" ".join)

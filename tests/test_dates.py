@@ -7,7 +7,7 @@ import sys
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.memory.dates import day_of, with_iso_due
@@ -77,7 +77,6 @@ def test_what_lies_behind_can_be_preferred(words: str, day: str) -> None:
 
 
 @given(st.dates(date(2020, 1, 1), date(2035, 1, 1)))
-@settings(max_examples=60, deadline=None)
 def test_whatever_the_day_a_weekday_lies_in_the_week_to_come(today: date) -> None:
     friday = day_of("next friday", today)
     assert friday and friday.weekday() == 4
@@ -89,7 +88,6 @@ def test_whatever_the_day_a_weekday_lies_in_the_week_to_come(today: date) -> Non
 
 
 @given(st.text(max_size=20))
-@settings(max_examples=200, deadline=None)
 def test_no_text_makes_it_stumble(text: str) -> None:
     day_of(text, WEDNESDAY)
 

@@ -81,6 +81,7 @@ def test_settings_that_do_take_effect_are_ok(home: Home) -> None:
         assert found[name].state == "ok", found[name]
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_a_fault_that_leaves_with_4(home: Home, closed_port: int) -> None:
     home.settings.write_text(
         f"model: ollama/fake:1b\nollama:\n  host: 127.0.0.1:{closed_port}\n", encoding="utf-8"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from openclaw.sessions.store import SessionStore
+from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, Line, last_words
 from tests.fakes.talk import new_home
 
@@ -45,6 +46,12 @@ def started(*words: str, stdin: bytes = b"", command: list[str] = COMMAND) -> Re
     out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
     assert "Traceback" not in err
     return subprocess.CompletedProcess(words, done.returncode, out, err)
+
+
+def asked(*words: str, stdin: bytes = b"") -> Result:
+    done = openclaw(*words, stdin=stdin)
+    assert "Traceback" not in done.stderr
+    return done
 
 
 def limited(size: int, *words: str) -> Result:
@@ -97,7 +104,7 @@ def test_a_failing_server_is_one_clear_line_and_what_was_asked_is_kept(
     fault: Answer, told: str, home: Path, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say(fault)
-    done = started("Tell a story.")
+    done = asked("Tell a story.")
     assert done.returncode == 1
     *_, message, hint = done.stderr.splitlines()
     assert message.startswith("openclaw: ") and re.search(told, message)
@@ -107,7 +114,7 @@ def test_a_failing_server_is_one_clear_line_and_what_was_asked_is_kept(
 
 
 def test_a_missing_model_names_the_command_that_gets_it(home: Path) -> None:
-    done = started("--model", "ollama/absent:3b", "hi")
+    done = asked("--model", "ollama/absent:3b", "hi")
     assert done.returncode == 5
     assert "absent:3b" in done.stderr and "pull" in done.stderr
     assert done.stdout == ""
@@ -115,7 +122,7 @@ def test_a_missing_model_names_the_command_that_gets_it(home: Path) -> None:
 
 def test_a_slow_first_word_is_waited_for_and_said(home: Path, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer("Hello.", stall=1.5))
-    done = started("Say hello.")
+    done = asked("Say hello.")
     assert (done.returncode, done.stdout) == (0, "Hello.\n")
     assert "loading" in done.stderr
     assert len(fake_ollama.chats) == 1
@@ -123,8 +130,8 @@ def test_a_slow_first_word_is_waited_for_and_said(home: Path, fake_ollama: FakeO
 
 def test_after_a_fault_the_conversation_goes_on(home: Path, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(called("list_files"), Answer("Once", cut_after=0), "Here I am.")
-    assert started("What is there?").returncode == 1
-    done = started("-c", "Are you there?")
+    assert asked("What is there?").returncode == 1
+    done = asked("-c", "Are you there?")
     assert (done.returncode, done.stdout) == (0, "Here I am.\n")
     assert said(home) == ["What is there?", "", "Are you there?", "Here I am."]
 
@@ -137,7 +144,7 @@ def test_a_disk_that_is_full_while_saving_loses_nothing(
     home: Path, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say("One.", "Two.")
-    assert started("first").returncode == 0
+    assert asked("first").returncode == 0
     (path,) = home.glob("sessions/*.json")
     before = path.read_bytes()
     done = limited(len(before), "-c", "second")
@@ -145,7 +152,7 @@ def test_a_disk_that_is_full_while_saving_loses_nothing(
     assert done.stderr.splitlines()[-2].startswith("openclaw: cannot write ")
     assert path.read_bytes() == before
     assert not list(home.rglob(".openclaw-*.tmp"))
-    assert started("-c", "third").stdout == "Two.\n"
+    assert asked("-c", "third").stdout == "Two.\n"
 
 
 @posix
@@ -209,10 +216,11 @@ def test_a_process_killed_while_a_reply_streams_leaves_a_session_that_loads(
     child.stdout.close()
     loaded = SessionStore(home / "sessions").load("latest")
     assert [entry.content for entry in loaded.messages] == ["Tell a story."]
-    assert started("-c", "And then?").stdout == "Go on.\n"
+    assert asked("-c", "And then?").stdout == "Go on.\n"
     assert said(home) == ["Tell a story.", "And then?", "Go on."]
 
 
+@pytest.mark.slow
 def test_two_processes_in_one_session_take_turns(home: Path, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer("One.", stall=1.0), Answer("Two."))
     words = [*COMMAND, "--session", "garden"]
@@ -232,15 +240,18 @@ def test_two_processes_in_one_session_take_turns(home: Path, fake_ollama: FakeOl
 # -------- what files hold
 
 
-@pytest.mark.parametrize("tool", ["read_file", "search_files"])
-@pytest.mark.parametrize("line", ["a line of a long log\n", "x"], ids=["lines", "one line"])
+@pytest.mark.parametrize(
+    ("tool", "line"),
+    [("read_file", "a line of a long log\n"), ("search_files", "x")],
+    ids=["lines", "one line"],
+)
 def test_a_result_of_5_mb_makes_a_small_request(
     tool: str, line: str, home: Path, fake_ollama: FakeOllama
 ) -> None:
     (home / "workspace" / "big.txt").write_text(line * (5_000_000 // len(line)), "utf-8")
     arguments = {"path": "workspace/big.txt"} if tool == "read_file" else {"text": line.strip()}
     fake_ollama.say(called(tool, **arguments), "It is long.")
-    assert started("What is in big.txt?").returncode == 0
+    assert asked("What is in big.txt?").returncode == 0
     result = last_words(fake_ollama.chats[1])
     assert 0 < len(result) < 15_000
     if tool == "read_file":
@@ -257,7 +268,7 @@ def test_bytes_that_are_no_text_are_shown_and_never_written_back(
         called("edit_file", path="workspace/old.txt", find="nine", replace="ten"),
         "It could not be changed.",
     )
-    done = started("Change nine to ten in old.txt", stdin=b"seen at the caf\xe9\n")
+    done = asked("Change nine to ten in old.txt", stdin=b"seen at the caf\xe9\n")
     assert done.returncode == 0
     assert "seen at the caf\ufffd" in last_words(fake_ollama.chats[0])
     assert "caf\ufffd at nine" in last_words(fake_ollama.chats[1])
@@ -275,7 +286,7 @@ def test_a_path_outside_the_home_is_not_read(
     secret = tmp_path / "secret.txt"
     secret.write_text("the password is swordfish\n", "utf-8")
     fake_ollama.say(called("read_file", path=path.format(secret=secret)), "I may not.")
-    done = started("Read the secret.")
+    done = asked("Read the secret.")
     assert (done.returncode, done.stdout) == (0, "I may not.\n")
     assert "swordfish" not in json.dumps(fake_ollama.chats[1])
     assert "swordfish" not in "".join(said(home))
@@ -286,7 +297,7 @@ def test_a_claim_without_a_deed_is_asked_about_once_and_leaves_with_3(
 ) -> None:
     claim: Line = "Sure. I have added milk to your list."
     fake_ollama.say(claim, claim)
-    done = started("add milk to my list")
+    done = asked("add milk to my list")
     assert done.returncode == 3
     assert len(fake_ollama.chats) == 2
     assert "not true" in done.stderr and "milk" not in (home / "memory" / "TODO.md").read_text()
@@ -296,7 +307,7 @@ def test_a_web_search_that_nobody_can_allow_leaves_with_7(
     home: Path, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say(called("web_search", query="weather in Bern"), "I may not search.")
-    done = started("What is the weather in Bern?")
+    done = asked("What is the weather in Bern?")
     assert done.returncode == 7
     assert "refused: web_search" in done.stderr
     assert done.stdout == "I may not search.\n"

@@ -120,6 +120,7 @@ def test_a_server_whose_model_never_stops_is_left_soon_and_tries_no_task(
     assert test.faults == ["tasks: left out, the model does not stop by itself"]
 
 
+@pytest.mark.slow
 def test_a_missing_model_and_a_missing_server_are_told(
     fake_ollama: FakeOllama, closed_port: int
 ) -> None:

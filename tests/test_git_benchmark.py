@@ -15,6 +15,7 @@ from tests.fakes.git_home import needs_git
 pytestmark = needs_git
 
 
+@pytest.mark.slow
 def test_the_quick_run_finds_nothing_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--quick"]) == 0
     shown = capsys.readouterr().out

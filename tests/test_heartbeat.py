@@ -30,9 +30,9 @@ from openclaw.app.heartbeat import (
 from openclaw.config import Settings
 from openclaw.errors import UsageError
 from openclaw.files.home import Home, create_home
+from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 from tests.fakes.talk import Talk, call, done, talk
-from tests.test_cli import openclaw
 
 TASKS = "# Every morning\n\n- Say which to-dos are overdue.\n"
 

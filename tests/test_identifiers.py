@@ -79,6 +79,7 @@ def test_a_text_holds_each_of_its_characters_runs_as_found(text: str) -> None:
         assert 1 < len(found) <= LONGEST
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_hostile_text_is_read_to_its_end() -> None:
     pieces = ("a", "A", "a.", "1.", "1 ", "Aa ", '"', "'a ", "/a", "a_", "+1 ", "0-", "DE89 ", "`")
     hostile = "\n".join(piece * (72_000 // len(piece)) for piece in pieces)

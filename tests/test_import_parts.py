@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.memory.entries import entries_of
@@ -42,7 +42,6 @@ def test_newlines_of_the_file_are_kept() -> None:
     assert text == f"{known}\r\n## Imported\r\n\r\n- theirs\r\n\r\nwords\r\n"
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.sampled_from(["- a", "- b c", "  more", "", "# T", "## U", "words", "1. x", "```"])
@@ -176,7 +175,6 @@ def test_ids_are_the_same_each_time_and_never_two_of_one_name() -> None:
     assert all(len(name) <= 64 for name in odd)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

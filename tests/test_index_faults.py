@@ -160,6 +160,7 @@ def test_a_build_that_is_killed_goes_on_where_it_was(home: Path, tmp_path: Path)
     store.close()
 
 
+@pytest.mark.slow
 @posix
 def test_an_index_is_whole_whenever_its_writer_is_killed(home: Path, tmp_path: Path) -> None:
     chance = random.Random(5)
@@ -178,6 +179,7 @@ def test_an_index_is_whole_whenever_its_writer_is_killed(home: Path, tmp_path: P
         store.close()
 
 
+@pytest.mark.slow
 def test_two_processes_that_build_at_once_do_no_harm(home: Path, tmp_path: Path) -> None:
     children = [started(SLOW_BUILD, home) for _ in range(2)]
     for child in children:
@@ -190,6 +192,7 @@ def test_two_processes_that_build_at_once_do_no_harm(home: Path, tmp_path: Path)
     store.close()
 
 
+@pytest.mark.slow
 def test_edits_between_the_refreshes_of_two_processes_are_never_lost(
     home: Path, store: Store, tmp_path: Path
 ) -> None:
@@ -204,6 +207,7 @@ def test_edits_between_the_refreshes_of_two_processes_are_never_lost(
     other.close()
 
 
+@pytest.mark.slow
 def test_many_threads_refresh_search_and_embed_at_once(
     home: Path, store: Store, tmp_path: Path
 ) -> None:
@@ -366,6 +370,7 @@ def test_a_damaged_index_is_built_anew(home: Path, tmp_path: Path, damage: str) 
     store.close()
 
 
+@pytest.mark.slow
 def test_damage_to_any_page_is_found_when_it_matters(home: Path, tmp_path: Path) -> None:
     store = open_store(home)
     plain_upkeep(home, store).refresh()

@@ -302,6 +302,7 @@ def test_old_entries_that_no_turn_was_given_are_advice(claw: Claw) -> None:
 # ---- the benchmark
 
 
+@pytest.mark.slow
 def test_of_fifty_planted_faults_forty_five_are_found_with_five_false_alarms(
     tmp_path: Path,
 ) -> None:

@@ -12,7 +12,7 @@ import bm25s
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from llama_index.core.schema import MetadataMode, QueryBundle
@@ -151,7 +151,6 @@ def test_rows_that_are_not_allowed_are_not_found(store: Store) -> None:
 FINITE = st.floats(-60000, 60000, width=16, allow_nan=False)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     matrix=arrays.arrays(
         np.float16, st.tuples(st.integers(0, 40), st.integers(0, 9)), elements=FINITE

@@ -156,6 +156,7 @@ COUNT = (
 )
 
 
+@pytest.mark.slow
 def test_many_that_take_turns_all_come_in(lock: Path, tmp_path: Path) -> None:
     counter = tmp_path / "counter"
     counter.write_text("0", encoding="ascii")

@@ -17,6 +17,7 @@ TURNS = 20
 NEEDLE = Needle(1, "user", "9f3ac1e", ("commit",), "Which is the last good commit?")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", [(), ("--native",)])
 def test_a_short_run_fits_the_window_and_keeps_rules_and_facts(protocol: tuple[str, ...]) -> None:
     told: list[str] = []

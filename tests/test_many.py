@@ -23,6 +23,7 @@ def home(tmp_path: Path) -> Home:
     return Home(root.resolve())
 
 
+@pytest.mark.slow
 def test_a_small_run_of_the_benchmark_loses_nothing() -> None:
     said: list[str] = []
 

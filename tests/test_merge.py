@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from openclaw.files.merge import MAX_EDITS, Conflict, changes, merge, merge_bytes
@@ -172,7 +172,6 @@ def edited(base: list[str], edits: Sequence[tuple[int, str]], who: str) -> list[
 def test_merges_are_those_of_git(tmp_path: Path) -> None:
     base = [f"line {number}\n" for number in range(20)]
 
-    @settings(max_examples=200, deadline=None)
     @given(EDITS, EDITS)
     def compare(left: list[tuple[int, str]], right: list[tuple[int, str]]) -> None:
         ours, theirs = edited(base, left, "new"), edited(base, right, "new")

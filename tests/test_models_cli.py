@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -12,20 +10,14 @@ import pytest
 
 from openclaw.cli.models import PlainProgress
 from openclaw.models import catalog
+from tests.fakes.command import Result, openclaw
 from tests.fakes.gguf import chat_model
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 
 
-def _models(*words: str, home: Path | None = None) -> subprocess.CompletedProcess[str]:
+def _models(*words: str, home: Path | None = None) -> Result:
     where = ["--home", str(home)] if home else []
-    return subprocess.run(
-        [sys.executable, "-m", "openclaw", *where, "models", *words],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=60,
-    )
+    return openclaw(*where, "models", *words)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.shapes import ToolProblem
@@ -327,6 +327,7 @@ def test_a_very_long_page_is_cut_and_says_so() -> None:
     assert len(page.text) < LONGEST + 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [
@@ -359,7 +360,6 @@ PIECES = (
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=30))
 def test_no_page_makes_it_fail(pieces: list[str]) -> None:
     html("".join(pieces))
@@ -371,7 +371,6 @@ KINDS = (
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=300), st.sampled_from(KINDS))
 def test_no_bytes_make_it_fail_otherwise_than_in_words(body: bytes, kind: str) -> None:
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from benchmarks.policy import GRANTS, actions, decision_table, grants, sandbox_table
 from openclaw.tools.sandbox import available
 
@@ -14,6 +16,7 @@ def test_no_grant_of_the_benchmark_fits_so_that_each_is_looked_at() -> None:
     assert not any(grant.covers(action) for grant in made for action in actions())
 
 
+@pytest.mark.slow
 def test_the_tables_have_a_row_for_each_case() -> None:
     rows = decision_table(1, 50).splitlines()
     assert len(rows) == 2 + 2 * len(GRANTS)

@@ -188,6 +188,7 @@ def test_only_the_newest_long_outputs_are_kept(tmp_path: Path) -> None:
     assert old[0] == "20200101-000006-abcd.txt" and len(old) == 19
 
 
+@pytest.mark.slow
 def test_what_prints_without_end_is_bounded_in_memory_and_on_disk(tmp_path: Path) -> None:
     code = f"import os\nfor _ in range(3): os.write(1, b'a' * {KEPT // 2})\nprint('the end')"
     finished = python(tmp_path, code, timeout=60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.retrieval import spans
@@ -246,7 +246,6 @@ FRAGMENTS = """first|second|last|erste|letzten|1.|week|weeks|half|weekend|Woche|
 |fourth""".replace("\n", "").split("|")
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.sampled_from(FRAGMENTS), max_size=9).map(" ".join) | st.text(),
     st.dates() | st.sampled_from([date.min, date.max, date(2024, 2, 29)]),

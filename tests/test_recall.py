@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from openclaw.agent.cues import Cues, cues
 from openclaw.agent.events import Event, Retrieval
 from openclaw.app.lookup import at_most_tokens
-from openclaw.app.recall import LATE, Recall, worth_looking_up
+from openclaw.app.recall import LATE, Recall, launch, worth_looking_up
 from openclaw.files.home import Home
 from openclaw.shapes import ToolProblem
 from openclaw.tools.recall import RecallTools, flat, where
@@ -39,6 +40,13 @@ def noted(tmp_path: Path) -> Iterator[Talk]:
     it = talk(home_with(tmp_path / "home"), recall="auto")
     yield it
     it.app.close()
+
+
+@pytest.fixture
+def beside(noted: Talk) -> Talk:
+    """With the search in a process of its own, as the program has it."""
+    noted.app.recall.launch = launch
+    return noted
 
 
 def retrieved(happened: list[Event]) -> list[Any]:
@@ -128,15 +136,15 @@ def test_a_long_file_that_a_question_names_is_searched_before_it_is_read(tmp_pat
 # -------- the process beside the turn
 
 
-def test_a_search_that_dies_is_started_again(noted: Talk) -> None:
-    noted.say("When does the plumber come?", answer("On Thursday."))
-    process = noted.app.recall._process
+def test_a_search_that_dies_is_started_again(beside: Talk) -> None:
+    beside.say("When does the plumber come?", answer("On Thursday."))
+    process = beside.app.recall._process
     assert process is not None
     process.kill()
     process.wait()
-    happened = noted.say("When does the plumber come?", answer("On Thursday."))
+    happened = beside.say("When does the plumber come?", answer("On Thursday."))
     assert retrieved(happened) or "memory could not be searched" in notices(happened)
-    again = noted.say("When does the plumber come?", answer("On Thursday."))
+    again = beside.say("When does the plumber come?", answer("On Thursday."))
     assert retrieved(again)
 
 
@@ -159,11 +167,11 @@ def test_a_question_about_a_long_file_is_looked_up_in_that_file(noted: Talk) -> 
     assert (first["path"], first["text"]) == ("workspace/server.log", lines[230].rstrip())
 
 
-def test_it_ends_with_the_app(noted: Talk) -> None:
-    noted.say("When does the plumber come?", answer("On Thursday."))
-    process = noted.app.recall._process
-    noted.app.close()
-    assert process is not None
+def test_it_ends_with_the_app(beside: Talk) -> None:
+    beside.say("When does the plumber come?", answer("On Thursday."))
+    process = beside.app.recall._process
+    beside.app.close()
+    assert isinstance(process, subprocess.Popen)
     assert process.poll() is not None
 
 

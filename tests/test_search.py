@@ -208,6 +208,7 @@ def test_an_edit_is_found_at_once_and_what_was_there_is_not(
     assert search.search("Petersen") == []
 
 
+@pytest.mark.slow
 def test_a_hundred_edits_of_another_editor_are_never_missed(
     home: Path, opened: Callable[..., Search]
 ) -> None:
@@ -248,6 +249,7 @@ def test_a_file_that_changes_while_it_is_searched_is_searched_again(
     assert places(found)[0] == "memory/2026-03-02.md:5"
 
 
+@pytest.mark.slow
 def test_many_threads_search_refresh_and_edit(home: Path, opened: Callable[..., Search]) -> None:
     search, faults, done = opened(WordEmbedder()), [], threading.Event()
     written = DAY + TRIP + "".join(f"- note{n} boiler\n" for n in range(20))

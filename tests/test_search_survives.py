@@ -76,6 +76,7 @@ def answers(home: Path, private: Path) -> list[Any]:
     return [found, search.notices]
 
 
+@pytest.mark.slow
 @posix
 def test_after_a_kill_at_any_moment_a_search_is_right(home: Path, tmp_path: Path) -> None:
     """Killed while files are read, while vectors are made, and when all is done."""
@@ -99,6 +100,7 @@ def test_after_a_kill_at_any_moment_a_search_is_right(home: Path, tmp_path: Path
         assert notices == []
 
 
+@pytest.mark.slow
 def test_searches_side_by_side_in_a_new_home_find_the_same(home: Path) -> None:
     children = [
         subprocess.Popen(

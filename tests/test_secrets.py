@@ -299,6 +299,7 @@ def test_a_secret_in_a_key_that_ends_nowhere_is_masked_as_far_as_it_goes() -> No
     assert found[0].end >= 290
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -458,6 +458,7 @@ SAVE_ON_AND_ON = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX")
 def test_a_process_killed_while_saving_loses_nothing_it_acknowledged(store: SessionStore) -> None:
     session = saved(store, "start", name="long")

@@ -158,6 +158,7 @@ def test_scripts_are_known_by_suffix_first_bytes_or_mode(tmp_path: Path) -> None
         assert is_script(tmp_path / "e.csv")
 
 
+@pytest.mark.slow
 def test_no_line_takes_long_however_it_is_made(tmp_path: Path) -> None:
     """Lines that make careless patterns go over the same characters again and again."""
     parts = ["curl ", "base64 ", "ignore ", "send ", "a", "-enc ", "%41", "\\x4", "sh ", "!`", " "]

@@ -25,6 +25,7 @@ from tests.fakes.skill_home import (
     repository,
     tree,
 )
+from tests.sample import sample
 from tests.test_faults import posix
 
 
@@ -83,7 +84,7 @@ def test_a_file_in_another_style_is_written_anew_with_all_entries(home: Home) ->
     assert "b: '1'" in (home.skills / ".sources.yaml").read_text("utf-8")
 
 
-@pytest.mark.parametrize("text", ["- a\n", "a: [\n", "x", "[" * 5000, "a: *b\n"])
+@pytest.mark.parametrize("text", sample(["- a\n", "a: [\n", "x", "a: *b\n", "[" * 5000], 4))
 def test_a_damaged_file_is_told_and_nothing_is_changed(
     claw: Claw, weather: Path, text: str
 ) -> None:

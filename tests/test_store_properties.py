@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from openclaw.errors import OpenclawError
@@ -26,8 +26,6 @@ from openclaw.memory.todos import TodoFile
 from openclaw.shapes import ToolProblem
 
 DAY = date(2026, 11, 21)
-SOME = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-
 _LINES = st.sampled_from(
     [
         "", " ", "\t", "\x0c", "# Memory", "## People", "## Tasks ##", "Title\nof two", "===",
@@ -129,7 +127,6 @@ _STEPS = st.lists(
 )  # fmt: skip
 
 
-@SOME
 @given(_FILES, _STEPS)
 @example(b"- [ ] a\r- [ ] b\n\n", [("remove", 1, "", "")])
 @example(b"\xef\xbb\xbf\xef\xbb\xbf- [ ] a", [("done", 0, "", "")])
@@ -176,7 +173,6 @@ def _known(folder: Path) -> list[tuple[str, str, bool]]:
     return [(n.path.name, n.text, n.superseded) for n in notes.list(everything=True)]
 
 
-@SOME
 @given(_FILES, _FILES, _FACTS, st.booleans())
 @example(b"- The standup is at 9:30\r\n  in room 4\r\n", b"", "x", True)
 @example(b"```\nopen\n- The port is 80", b"- The port is 80", "The port is 81", True)
@@ -217,7 +213,6 @@ def _only_struck_lines_changed(old: bytes, new: bytes, struck: str) -> None:
     assert is_within(lines(rest.encode("utf-8", "surrogateescape")), lines(new))
 
 
-@SOME
 @given(_FILES, st.integers(0, 20))
 def test_what_is_forgotten_is_gone_with_what_was_below_it_and_nothing_else(
     data: bytes, number: int
@@ -242,7 +237,6 @@ def test_what_is_forgotten_is_gone_with_what_was_below_it_and_nothing_else(
         assert now.count(chosen.text) < texts.count(chosen.text)
 
 
-@SOME
 @given(_FILES, _FILES, _FACTS, st.integers(0, 20), st.booleans())
 def test_candidates_enter_leave_and_never_count_as_memory(
     inbox: bytes, lasting: bytes, fact: str, number: int, yes: bool
@@ -278,7 +272,6 @@ def test_candidates_enter_leave_and_never_count_as_memory(
             assert kept.note in notes.list()
 
 
-@SOME
 @given(st.lists(st.tuples(st.sampled_from("rcfpad"), st.integers(0, 9)), max_size=12))
 def test_any_sequence_on_an_own_page_keeps_the_users_words(steps: list[tuple[str, int]]) -> None:
     own = "# Memory\r\n\r\nMy words. \t\r\n\r\n- mine <!-- why? -->\r\n\r\n## More\r\n\x0c\r\nEnd"
@@ -381,6 +374,7 @@ for number in range(12):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     names = ("Ada", "Bob", "Cyd")

@@ -36,6 +36,7 @@ from openclaw.shapes import Entry
 from openclaw.tools.placeholders import LOCK
 from openclaw.tools.sandbox import tidy_up
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
+from tests.sample import sample
 
 DEADLY = getattr(signal, "SIGKILL", signal.SIGTERM)
 # Dies at the n-th audit event of a kind that concerns such a path. A file is put in its place
@@ -193,7 +194,7 @@ def test_a_turn_that_dies_after_a_call_keeps_it_and_can_be_taken_back(
 # -------- in the middle of a call
 
 
-@pytest.mark.parametrize(("event", "grown"), [(BEFORE, ""), (AFTER, "water them\n")])
+@pytest.mark.parametrize(("event", "grown"), sample([(AFTER, "water them\n"), (BEFORE, "")]))
 def test_a_call_that_dies_around_its_write_is_whole_and_marked(
     event: str, grown: str, home: Path, fake_ollama: FakeOllama
 ) -> None:
@@ -221,7 +222,7 @@ def test_a_turn_that_dies_while_its_answer_is_saved_keeps_its_calls(
     is_tidy(home)
 
 
-@pytest.mark.parametrize("git", ["hash-object", "update-index", "fast-import"])
+@pytest.mark.parametrize("git", sample(["update-index", "hash-object", "fast-import"]))
 def test_a_finished_turn_that_dies_at_its_commit_is_committed_by_the_next_start(
     git: str, home: Path, fake_ollama: FakeOllama
 ) -> None:
@@ -242,7 +243,7 @@ def test_a_finished_turn_that_dies_at_its_commit_is_committed_by_the_next_start(
 # -------- taking back
 
 
-@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize("at", sample([1, 0, 2]))
 def test_an_undo_that_dies_in_the_middle_is_completed_by_the_next_start(
     at: int, home: Path, fake_ollama: FakeOllama
 ) -> None:
@@ -363,11 +364,13 @@ def long_talk(home: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     ("event", "place"),
-    [
-        (BEFORE, "archive/talk/.openclaw-"),
-        (AFTER, "archive/talk/.openclaw-"),
-        (AFTER, "sessions/.openclaw-"),  # the second one; its notes were the first
-    ],
+    sample(
+        [
+            (AFTER, "archive/talk/.openclaw-"),
+            (BEFORE, "archive/talk/.openclaw-"),
+            (AFTER, "sessions/.openclaw-"),  # the second one; its notes were the first
+        ]
+    ),
 )
 def test_a_compaction_that_dies_leaves_each_message_once(
     event: str, place: str, home: Path, fake_ollama: FakeOllama

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.errors import OpenclawError
@@ -356,7 +356,6 @@ def _step(text: str, action: str, number: int, name: str) -> str:
     return removed(text, ident) if action == "remove" else marked(text, ident, action == "done")
 
 
-@settings(max_examples=150, deadline=None)
 @given(_MARKDOWN, _STEPS)
 def test_whatever_is_done_other_text_stays(text: str, steps: list[tuple[str, int, str]]) -> None:
     for action, number, name in steps:
@@ -370,7 +369,6 @@ def test_whatever_is_done_other_text_stays(text: str, steps: list[tuple[str, int
         ]
 
 
-@settings(max_examples=150, deadline=None)
 @given(_MARKDOWN, st.sampled_from(["Tasks", "work", "New list"]))
 def test_what_is_added_is_there_and_the_rest_is_as_it_was(text: str, name: str) -> None:
     new, ids = added(text, name, ["first new", "second new"])
@@ -381,7 +379,6 @@ def test_what_is_added_is_there_and_the_rest_is_as_it_was(text: str, name: str) 
     assert [(t.id, t.text, t.done) for t in parse(new) if t.id not in ids] == old
 
 
-@settings(max_examples=150, deadline=None)
 @given(_MARKDOWN, st.integers(0, 30), st.booleans())
 def test_marking_changes_that_to_do_and_no_other_byte(text: str, number: int, done: bool) -> None:
     todos = parse(text)

@@ -270,6 +270,7 @@ def test_an_edit_of_the_user_in_the_middle_of_a_turn_is_not_the_turns(it: GitTal
     assert "buy milk" not in (held(it, TODO) or "")
 
 
+@pytest.mark.slow
 def test_a_session_in_use_is_left_alone(it: GitTalk) -> None:
     it.write(A, "one\n")
     before = snapshot(it.root)

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.errors import Damaged, OpenclawError
@@ -132,7 +132,6 @@ def test_only_plain_values_are_put_into_a_command(vault: Vault) -> None:
 PIECES = [TOKEN, OTHER, PASSWORD, pem(), "password: ", "\n", " ", "a", "{{", "}}", "="]
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         st.sampled_from(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.agent.json_steps import JsonSteps
@@ -84,7 +84,6 @@ def test_what_leaves_the_head_too_little_is_told_by_a_plan_above_the_limit() -> 
     assert made.tokens > WINDOW * MOST_SHARE
 
 
-@settings(deadline=None, max_examples=300, derandomize=True)
 @given(
     st.lists(st.tuples(st.integers(1, 600), st.integers(1, 60)), min_size=1, max_size=20),
     st.integers(0, 1_500),

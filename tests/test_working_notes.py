@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.agent.budget import count
@@ -91,7 +91,6 @@ def test_damaged_files_are_read_as_far_as_it_goes(path: Path, data: bytes) -> No
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=50)
 def test_any_bytes_can_be_read(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     file = tmp_path_factory.mktemp("notes") / "x.notes.md"
     file.write_bytes(data)
@@ -309,7 +308,6 @@ def test_what_the_user_wrote_under_a_heading_of_his_own_goes_along(path: Path) -
 
 
 @given(st.integers(-5, 400))
-@settings(max_examples=40, deadline=None)
 def test_the_brief_never_exceeds_its_tokens(tokens: int) -> None:
     brief = filled(Path("sessions/talk.notes.md")).brief(tokens, count)
 

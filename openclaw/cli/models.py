@@ -214,7 +214,8 @@ def _of_ollama(host: str) -> list[dict[str, Any]]:
 
     url = base_url(host)
     try:
-        found = ollama.Client(host=url, **{**client_options(url), "timeout": 2.0}).list().models
+        with ollama.Client(host=url, **{**client_options(url), "timeout": 2.0}) as client:
+            found = client.list().models
     except (httpx.HTTPError, ollama.ResponseError, ConnectionError) as error:
         raise OSError(f"nothing answers at {url}") from error
     return [
@@ -240,11 +241,11 @@ def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
 
     url = base_url(host)
     try:
-        for state in ollama.Client(host=url, **client_options(url)).pull(name, stream=True):
-            if state.total:
-                on_progress(
-                    f"{name} {(state.digest or '')[7:19]}", state.completed or 0, state.total
-                )
+        with ollama.Client(host=url, **client_options(url)) as client:
+            for state in client.pull(name, stream=True):
+                if state.total:
+                    part = f"{name} {(state.digest or '')[7:19]}"
+                    on_progress(part, state.completed or 0, state.total)
     except (httpx.TransportError, ConnectionError) as error:
         raise ServerAway(f"Ollama does not answer at {url}", "ollama serve") from error
     except ollama.ResponseError as error:

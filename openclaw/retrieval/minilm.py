@@ -29,9 +29,9 @@ DIMENSIONS = 384
 BATCH = 8
 MOST_THREADS = 4
 NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
-"""onnxruntime 1.32 reports its sessions to its maker, also on Linux, and keeps a number of the device
-in the user's cache, unless it finds the first variable when it is imported; other versions read the
-second (https://github.com/microsoft/onnxruntime/pull/29843)."""
+"""onnxruntime 1.32 reports its sessions to its maker, also on Linux, and keeps a number of the
+device in the user's cache, unless it finds the first variable when it is imported; other versions
+read the second (https://github.com/microsoft/onnxruntime/pull/29843)."""
 
 
 class MiniLM:

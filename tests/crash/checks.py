@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.crash_model import ANSWER, prompt
-from benchmarks.crash_process import Told
-from benchmarks.crash_run import Scenario, Seen, main
+from tests.crash.model import ANSWER, prompt
+from tests.crash.process import Told
+from tests.crash.run import Scenario, Seen, main
 
 LATER_SECONDS = 7200
 KEPT = "kept"

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-SOURCE = Path(__file__).parent / "crash_data" / "fault.c"
+SOURCE = Path(__file__).parent / "fault.c"
 SETTING = "CRASH_FAULT"
 LIBRARY = "CRASH_LIBRARY"
 FOREVER = 1 << 40

@@ -1,6 +1,6 @@
 """What is lost when the program dies, or when the disk fails, at any moment.
 
-    python -m benchmarks.crash [--quick] [--seed N] [--only SCENARIO [--number N]]
+    python -m tests.crash.harness [--quick] [--seed N] [--only SCENARIO [--number N]]
                                [--results FILE] [--workers N]
 
 Each run plays commands (turns with a scripted model, to-dos, memories, undo ...) in a home of its
@@ -28,16 +28,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP))  # for `python benchmarks/crash.py`
+from tests.crash.faults import LIBRARY, inside, library
+from tests.crash.model import Obedient
+from tests.crash.naive import NAIVE
+from tests.crash.run import Scenario
+from tests.crash.stores import STORES
+from tests.crash.turns import TURNS
 
-from benchmarks.crash_faults import LIBRARY, inside, library  # noqa: E402
-from benchmarks.crash_model import Obedient  # noqa: E402
-from benchmarks.crash_naive import NAIVE  # noqa: E402
-from benchmarks.crash_run import Scenario  # noqa: E402
-from benchmarks.crash_stores import STORES  # noqa: E402
-from benchmarks.crash_turns import TURNS  # noqa: E402
-
+TOP = Path(__file__).resolve().parent.parent.parent
 SCENARIOS = (*STORES, *TURNS)
 SETTINGS = """\
 model: ollama/fake:1b
@@ -148,7 +146,7 @@ def started(folder: Path, settings: str) -> Player:
     if built := library(folder):
         environ |= {LIBRARY: str(built), "LD_PRELOAD": str(built)}
     outer = inside()
-    words = [sys.executable, "-m", "benchmarks.crash_worker", str(folder), settings]
+    words = [sys.executable, "-m", "tests.crash.worker", str(folder), settings]
     process = subprocess.Popen(
         [*outer, *words, "disk" if outer else ""],
         stdin=subprocess.PIPE,
@@ -220,7 +218,7 @@ def faults_in(rows: Iterable[Row]) -> int:
 
 
 def read_arguments(words: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.crash")
+    parser = argparse.ArgumentParser(prog="python -m tests.crash.harness")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", metavar="SCENARIO", default="")
     parser.add_argument("--number", type=int, help="one run of that scenario")

@@ -1,4 +1,4 @@
-"""The model of benchmarks/crash.py: it does what the prompt says, whoever was killed before.
+"""The model of the harness: it does what the prompt says, whoever was killed before.
 
 A prompt ends in `steps: [["write_file", {...}], ...]`. The n-th reply to it is the n-th call, then
 comes an answer. Nothing is remembered from request to request, so that a dead process leaves no

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.crash_run import Commands, Scenario, Seen
+from tests.crash.run import Commands, Scenario, Seen
 
 FILE = "naive.json"
 ITEMS = 40

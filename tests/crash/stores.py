@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from benchmarks.crash_run import Commands, Ran, Scenario, Seen
+from tests.crash.run import Commands, Ran, Scenario, Seen
 
 ADDED = re.compile(r"added to .+?: (?P<text>.+) \((?P<id>[0-9a-f]{8})\)$")
 FILES = 150

@@ -1,4 +1,4 @@
-"""benchmarks/crash.py kills and fails real commands, and finds losses where there are any."""
+"""The harness kills and fails real commands, and finds losses where there are any."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("the benchmark forks", allow_module_level=True)
 
-from benchmarks.crash import key_of, main, tasks_of
-from benchmarks.crash_checks import leftovers
-from benchmarks.crash_run import BEGIN, END, Ran, Seen, read_told
-from benchmarks.crash_stores import STORES, todo_commands, todo_lost
+from tests.crash.checks import leftovers
+from tests.crash.harness import key_of, main, tasks_of
+from tests.crash.run import BEGIN, END, Ran, Seen, read_told
+from tests.crash.stores import STORES, todo_commands, todo_lost
 
 
+@pytest.mark.slow
 def test_a_few_runs_lose_nothing_but_those_of_the_naive_writer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -38,7 +39,7 @@ def test_a_few_runs_lose_nothing_but_those_of_the_naive_writer(
 def test_the_whole_benchmark_has_the_runs_that_it_promises_in_an_order_that_may_end_anywhere() -> (
     None
 ):
-    from benchmarks.crash import SCENARIOS
+    from tests.crash.harness import SCENARIOS
 
     tasks = tasks_of(SCENARIOS, 3, 1.0)
     kinds = [task["kind"] for task in tasks]
@@ -83,7 +84,7 @@ def test_a_run_is_the_same_when_it_is_repeated() -> None:
 FAULT = """\
 import errno, sys
 from pathlib import Path
-from benchmarks.crash_faults import Fault
+from tests.crash.faults import Fault
 top = Path(sys.argv[1])
 Fault(top / "home", top / "counter", "fail", 2, 2, errno.ENOSPC).arm()
 for path in (top / "beside", top / "home" / "a", top / "home" / "b", top / "home" / "c"):

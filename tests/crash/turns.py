@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.crash_model import ANSWER, MARK, Step, prompt
-from benchmarks.crash_run import Command, Commands, Ran, Scenario, Seen, main
+from tests.crash.model import ANSWER, MARK, Step, prompt
+from tests.crash.run import Command, Commands, Ran, Scenario, Seen, main
 
 TALK = "talk"
 PLAN_LINES = 40

@@ -1,7 +1,7 @@
-"""Plays runs that benchmarks/crash.py sends, one JSON object a line, and answers in kind.
+"""Plays runs that the harness sends, one JSON object a line, and answers in kind.
 
-A process of its own, with the library of crash_faults loaded and a disk of its own where there is
-one. It has no thread, so that it may fork.
+A process of its own, with the library of tests/crash/faults.py loaded and a disk of its own where
+there is one. It has no thread, so that it may fork.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks import crash_checks as checks
-from benchmarks import crash_faults as faults
-from benchmarks.crash_naive import NAIVE, play_naively
-from benchmarks.crash_process import Death, Told, adopt_orphans, forked
-from benchmarks.crash_run import (
+from tests.crash import checks, faults
+from tests.crash.naive import NAIVE, play_naively
+from tests.crash.process import Death, Told, adopt_orphans, forked
+from tests.crash.run import (
     Commands,
     Scenario,
     Seen,
@@ -30,8 +29,8 @@ from benchmarks.crash_run import (
     play_apart,
     read_told,
 )
-from benchmarks.crash_stores import STORES
-from benchmarks.crash_turns import TURNS, undo_states
+from tests.crash.stores import STORES
+from tests.crash.turns import TURNS, undo_states
 
 SCENARIOS = {scenario.name: scenario for scenario in (*STORES, *TURNS, NAIVE)}
 SECOND_DEATH = 0.2
@@ -100,7 +99,7 @@ class Worker:
             enter(home)
             create_home(home)
             if scenario.git and scenario != NAIVE:
-                from benchmarks.crash_run import main
+                from tests.crash.run import main
 
                 assert main(("init", str(home))) == 0
             shutil.rmtree(home / ".git" / "hooks", ignore_errors=True)

@@ -21,6 +21,7 @@ from openclaw.models.base import ModelCard, Reply, Request
 from openclaw.sessions.store import Session
 from openclaw.shapes import Mode, ToolCall, Usage
 from tests.fakes.scripted import CARD, Line, ScriptedModel
+from tests.fakes.search_thread import SearchThread
 
 NOON = datetime(2026, 11, 21, 12, 0).astimezone()
 Protocol = Literal["native", "json"]
@@ -69,12 +70,13 @@ def talk(
 ) -> Talk:
     """A talk on the home in `folder`, which is made when there is none; a new process would do the
     same. `session` continues one. Prompts are looked up only with recall="auto", which starts a
-    process: close the app then."""
+    thread: close the app then."""
     new_home(folder)
     settings = {"recall": "tool", **settings}
     app = App.open(Home(folder), Settings(protocol=protocol, **settings), mode=mode)
     model = ScriptedModel(*lines, card=card)
     app.model, app.now = model, now
+    app.recall.launch = SearchThread
     store = app.sessions
     return Talk(app, model, store.load(session) if session else store.new(None, card.name))
 

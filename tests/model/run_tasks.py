@@ -1,6 +1,7 @@
 """Run the tasks with a real model and tell which succeeded.
 
-python -m tests.model.run_tasks [--model NAME] [--only NAME,KIND] [--verbose] [--protocol NAME]
+python -m tests.model.run_tasks [--model NAME] [--only NAME,KIND] [--least N] [--verbose]
+                                [--protocol NAME]
 """
 
 from __future__ import annotations
@@ -163,6 +164,7 @@ def main() -> int:
     words = argparse.ArgumentParser(description="Run the tasks with a real model.")
     words.add_argument("--model", default="auto")
     words.add_argument("--only", default="", help="names or kinds, comma separated")
+    words.add_argument("--least", type=int, default=0, help="fail when fewer succeed")
     words.add_argument("--verbose", action="store_true", help="print the steps of every task")
     words.add_argument("--protocol", default="auto", choices=["auto", "native", "json"])
     said = words.parse_args()
@@ -171,10 +173,11 @@ def main() -> int:
     wanted = set(said.only.split(",")) - {""}
     tasks = [task for task in TASKS if not wanted or wanted & {task.name, task.kind}]
     try:
-        report(run_tasks(tasks, model, settings, verbose=said.verbose))
+        outcomes = run_tasks(tasks, model, settings, verbose=said.verbose)
     finally:
         model.close()
-    return 0
+    report(outcomes)
+    return int(sum(outcome.passed for outcome in outcomes) < said.least)
 
 
 if __name__ == "__main__":

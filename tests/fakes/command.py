@@ -1,0 +1,59 @@
+"""The command without a process of its own: the same words, streams, exit code and environment.
+
+It goes in by the one way that the console script goes. What a process alone can show (start-up,
+signals, kills, locks between programs, terminals) is tested with a process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from openclaw.cli.main import run
+
+Result = subprocess.CompletedProcess[str]
+
+
+def openclaw(
+    *words: str,
+    stdin: str | bytes = b"",
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Result:
+    """What these words do and say, with `environ` added to the environment."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    with _streams(data) as (out, err), pytest.MonkeyPatch.context() as patch:
+        for name, value in (environ or {}).items():
+            patch.setenv(name, value)
+        if cwd is not None:
+            patch.chdir(cwd)
+        environment = dict(os.environ)
+        code = run(words)
+        os.environ.clear()  # of what a library has set for itself
+        os.environ.update(environment)
+    said, told = (stream.getvalue().decode("utf-8") for stream in (out, err))
+    return subprocess.CompletedProcess(words, code, said, told)
+
+
+@contextlib.contextmanager
+def _streams(data: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
+    """Standard input with this data; the bytes of standard output and standard error."""
+    given, out, err = io.BytesIO(data), io.BytesIO(), io.BytesIO()
+    before = sys.stdin, sys.stdout, sys.stderr
+    streams = tuple(io.TextIOWrapper(stream, "utf-8") for stream in (given, out, err))
+    sys.stdin, sys.stdout, sys.stderr = streams
+    try:
+        yield out, err
+        for stream in streams[1:]:
+            stream.flush()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+        for stream in streams:
+            stream.detach()
