@@ -4,7 +4,7 @@ PYTHON  ?= python3
 VENV    := .venv$(patsubst %,-%,$(filter-out python3,$(notdir $(PYTHON))))
 BIN     := $(VENV)/bin
 UV      := $(shell command -v uv)
-# How many tests run side by side: a number, or auto for one a core.
+# How many tests run side by side: a number, or auto for one more than there are cores.
 WORKERS ?= auto
 # The time makes it a new to-do on every run.
 PROMPT  ?= Put "look at the run of $(shell date +%H:%M:%S)" on my Tasks list.

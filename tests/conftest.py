@@ -47,6 +47,11 @@ FOLDERS = {
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Of `-n auto`: one more than there are cores, as many a test waits for a server or a lock."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(scope="session")
 def closed_port() -> Iterator[int]:
     """A loopback port that refuses connections: taken, but nobody listens."""

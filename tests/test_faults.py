@@ -71,8 +71,8 @@ def common(*words: str) -> Result:
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     """A new home that talks to the fake model with native tool calls."""
     home = new_home(tmp_path / "home")
-    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
-    (home / "openclaw.yaml").write_text(settings, "utf-8")
+    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
+    (home / "openclaw.yaml").write_text(f"{settings}ollama:\n  host: {fake_ollama.url}\n", "utf-8")
     return home
 
 

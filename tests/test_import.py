@@ -15,8 +15,8 @@ from openclaw.cli.main import run
 from openclaw.config import starter_text
 from openclaw.files.home import Home, create_home
 from openclaw.sessions.store import SessionStore
+from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama
-from tests.test_faults import started
 
 SAMPLES = Path(__file__).parent / "imports"
 FORMATS = ("openclaw", "nanobot", "hermes", "notes")
@@ -398,11 +398,11 @@ def test_many_steps_of_a_kind_are_folded_in_the_preview(claw: Claw, tmp_path: Pa
 
 def test_an_imported_conversation_goes_on(claw: Claw, fake_ollama: FakeOllama) -> None:
     settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
-    claw.home.settings.write_text(settings, encoding="utf-8")
+    claw.home.settings.write_text(f"{settings}recall: tool\n", encoding="utf-8")
     claw.take(SAMPLES / "openclaw")
     fake_ollama.say("Like the old one.")
     talk = "openclaw-b7300bff-a214-4c11-97ae-eab26883c67a"
-    done = started("--session", talk, "What does it look like?")
+    done = openclaw("--session", talk, "What does it look like?")
     assert (done.returncode, done.stdout) == (0, "Like the old one.\n"), done.stderr
     sent = json.dumps(fake_ollama.chats[0]["messages"])
     assert "which filter does the boiler take" in sent

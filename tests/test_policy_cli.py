@@ -151,7 +151,8 @@ def test_a_damaged_line_is_shown_with_its_fault_and_may_be_taken_away(
 @pytest.fixture
 def talking(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     """A home that talks to the fake model with native tool calls."""
-    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
+    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
+    settings += f"ollama:\n  host: {fake_ollama.url}\n"
     create_home(tmp_path / "home", settings)
     return tmp_path / "home"
 

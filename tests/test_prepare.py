@@ -18,6 +18,7 @@ from openclaw.safety.nonce import Nonces
 from openclaw.sessions.session import from_json, to_json
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.scripted import CARD
+from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import NOON, Protocol, Talk, answer, call, done, new_home, talk
 
 PROTOCOLS = ("native", "json")
@@ -144,6 +145,7 @@ def test_looking_at_the_context_asks_nothing_of_the_server(
     home = new_home(tmp_path / "home")
     (home / "memory" / "people.md").write_text("- The plumber comes on Friday.\n", "utf-8")
     app = App.open(Home(home), Settings(ollama=Ollama(host=fake_ollama.url), embedding="none"))
+    app.recall.launch = SearchThread
     try:
         report = app.context(None, "When does the plumber come?")
     finally:

@@ -273,6 +273,7 @@ def test_one_long_line_can_be_read_on_in_the_file(tmp_path: Path) -> None:
     assert 1 < done.gap < len(lines) and done.text.count("x") < 6_000
 
 
+@pytest.mark.slow
 def test_what_was_not_kept_is_counted(tmp_path: Path) -> None:
     done = python(tmp_path, f"print('x' * {KEPT + 200_000})")
     assert done.lost > 100_000 and python(tmp_path, "print('x' * 9_000)").lost == 0

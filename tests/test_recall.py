@@ -16,6 +16,7 @@ from openclaw.app.recall import LATE, Recall, launch, worth_looking_up
 from openclaw.files.home import Home
 from openclaw.shapes import ToolProblem
 from openclaw.tools.recall import RecallTools, flat, where
+from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import Talk, answer, call, new_home, notices, results, talk
 
 NOTES = {
@@ -149,7 +150,7 @@ def test_a_search_that_dies_is_started_again(beside: Talk) -> None:
 
 
 def test_a_search_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
-    recall = Recall(Home(home_with(tmp_path / "home")))
+    recall = Recall(Home(home_with(tmp_path / "home")), launch=SearchThread)
     recall.begin("When does the plumber come?", ())
     assert recall.passages(patience=0.0) == []
     assert recall.news() == [LATE]

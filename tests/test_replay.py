@@ -22,7 +22,9 @@ from openclaw.files.home import Home, create_home
 from openclaw.sessions.session import Session
 from openclaw.shapes import Material
 from tests.fakes.hashing import CARD, HashingModel, Line
+from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import Protocol
+from tests.sample import sample
 
 TOKEN = "ghp_" + "x7Kq2LmZ9vRt4WpY8sNb3HcJ6dFg1AeUoI5T"
 SKILL = """\
@@ -139,6 +141,7 @@ class World:
         self.model.plays = {**self.model.plays, prompt: said.lines}
         app = App.open(self.home, settings)
         app.model = self.model
+        app.recall.launch = SearchThread
         session = app.sessions.load(session_id) if session_id else app.sessions.new(None, CARD.name)
         run = app.ask(said.prompt, session, said.material, said.skill)
         heard = ""
@@ -182,7 +185,7 @@ def new_world(root: Path) -> World:
     return World(Home(root), settings, HashingModel({}))
 
 
-@pytest.mark.parametrize("protocol", ["native", "json"])
+@pytest.mark.parametrize("protocol", sample(["native", "json"]))
 def test_conversations_of_all_kinds_come_out_the_same_and_nothing_is_changed(
     world: World, protocol: Protocol
 ) -> None:

@@ -20,8 +20,9 @@ from openclaw.files.home import Home
 from openclaw.retrieval.minilm import NAME
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
+from tests.fakes.command import openclaw
 from tests.fakes.embedder import WordEmbedder
-from tests.test_faults import COMMAND, common, limited, posix, started
+from tests.test_faults import COMMAND, common, limited, posix
 
 FILES = 80
 # Reads all files and makes all vectors, a little slowly; says when it begins.
@@ -124,7 +125,7 @@ def test_a_full_disk_costs_a_notice(home: Path) -> None:
     assert json.loads(done.stdout)[0]["path"] == "memory/07.md"
     assert done.stderr.startswith("openclaw: the memory index is kept in memory only: ")
     assert done.stderr.count("\n") == 1
-    roomy = started("memory", "search", "number7", "--json")
+    roomy = openclaw("memory", "search", "number7", "--json")
     assert (roomy.stdout, roomy.stderr) == (done.stdout, "")
 
 

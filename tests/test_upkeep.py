@@ -23,6 +23,7 @@ from tests.fakes.index import (
     plain_upkeep,
     split_lines,
 )
+from tests.sample import sample
 
 TICK_SECONDS = 0.02
 
@@ -435,7 +436,7 @@ EDITS: list[Edit] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", sample(range(3)))
 def test_after_any_edits_the_index_equals_one_that_is_made_anew(
     home: Path, store: Store, seed: int, tmp_path: Path
 ) -> None:

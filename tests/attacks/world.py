@@ -23,6 +23,7 @@ from openclaw.shapes import Material, Mode
 from tests.attacks.harm import CODE, KEY, PASSWORD, TOKEN, changed, files, sent, shown
 from tests.attacks.orders import HERON, Call
 from tests.fakes.scripted import Line, ScriptedModel
+from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import NOON, Protocol, Talk, call, new_home
 from tests.fakes.web_server import FakeSite, Said
 
@@ -108,6 +109,7 @@ class World:
         app.ask_user = (lambda question: "") if ask else None
         app.model, app.now = ScriptedModel(), lambda: NOON
         app.search = self._search
+        app.recall.launch = SearchThread
         store = app.sessions
         name = f"talk-{len(self.talks)}"
         found = store.load(session) if session else store.new(name, "scripted/model")

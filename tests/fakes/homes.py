@@ -23,6 +23,7 @@ from openclaw.sessions.store import Session
 from openclaw.shapes import Material
 from tests.fakes.mcp_home import as_settings, bare
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, Line
+from tests.fakes.search_thread import SearchThread
 from tests.fakes.skill_home import SKILL
 from tests.fakes.talk import NOON, new_home
 
@@ -293,6 +294,7 @@ def opened(home: Home, case: Case, now: datetime = NOON) -> Iterator[tuple[App, 
     """An app as a new process has it, at this time, and the session of the case."""
     app = App.open(home, load_settings(home), use_memory=case.memory)
     app.now = lambda: now
+    app.recall.launch = SearchThread
     known = (home.sessions / f"{SESSION}.json").exists()
     session = app.sessions.load(SESSION) if known else app.sessions.new(SESSION)
     try:
