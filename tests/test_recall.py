@@ -12,12 +12,12 @@ import pytest
 from openclaw.agent.cues import Cues, cues
 from openclaw.agent.events import Event, Retrieval
 from openclaw.app.lookup import at_most_tokens
-from openclaw.app.recall import LATE, Recall, launch, worth_looking_up
+from openclaw.app.recall import BROKEN, LATE, Recall, launch, worth_looking_up
 from openclaw.files.home import Home
 from openclaw.shapes import ToolProblem
 from openclaw.tools.recall import RecallTools, flat, where
 from tests.fakes.search_thread import SearchThread
-from tests.fakes.talk import Talk, answer, call, new_home, notices, results, talk
+from tests.fakes.talk import Talk, answer, call, new_home, results, talk
 
 NOTES = {
     "memory/2026-11-18.md": "# 2026-11-18\n\n- The plumber comes on Thursday at ten.\n"
@@ -137,16 +137,19 @@ def test_a_long_file_that_a_question_names_is_searched_before_it_is_read(tmp_pat
 # -------- the process beside the turn
 
 
-def test_a_search_that_dies_is_started_again(beside: Talk) -> None:
-    beside.say("When does the plumber come?", answer("On Thursday."))
-    process = beside.app.recall._process
+def test_a_search_that_dies_is_started_again(tmp_path: Path) -> None:
+    recall = Recall(Home(home_with(tmp_path / "home")))
+    recall.begin("When does the plumber come?", ())
+    assert recall.passages(patience=60.0)
+    process = recall._process
     assert process is not None
     process.kill()
     process.wait()
-    happened = beside.say("When does the plumber come?", answer("On Thursday."))
-    assert retrieved(happened) or "memory could not be searched" in notices(happened)
-    again = beside.say("When does the plumber come?", answer("On Thursday."))
-    assert retrieved(again)
+    recall.begin("When does the plumber come?", ())
+    assert recall.passages(patience=60.0) or recall.news() == [BROKEN]
+    recall.begin("When does the plumber come?", ())
+    assert recall.passages(patience=60.0)
+    recall.close()
 
 
 def test_a_search_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 import tracemalloc
@@ -145,7 +146,8 @@ def test_what_may_not_be_opened_is_said(skills: Path) -> None:
         assert broken(skills) == {"file": "unreadable", "folder": "unreadable"}
     finally:
         folder.chmod(0o700)
-        file.chmod(0o600)
+        shutil.rmtree(folder)
+        file.unlink()
 
 
 def test_a_root_that_is_a_file_is_said(tmp_path: Path) -> None:
