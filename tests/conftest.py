@@ -47,6 +47,7 @@ FOLDERS = {
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Of `-n auto`: one more than there are cores, as many a test waits for a server or a lock."""
     return (os.cpu_count() or 1) + 1

@@ -59,6 +59,8 @@ if test and "OPENCLAW_LINES" in os.environ:
     atexit.register(lambda: (cover.stop(), cover.save()))
 """
 TIMES = "OPENCLAW_TEST_TIMES"
+NO_VERDICT = (3, 5)
+"""Exit codes of pytest: an error of its own, no test collected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +236,7 @@ def tried(mutant: Mutant, tests: Sequence[str], seconds: float, copy: Path) -> s
     source = target.read_bytes()
     target.write_bytes(mutant.applied(source))
     (copy / "chosen").write_text("\n".join(tests), "utf-8")
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "", "--tb=no", "-rfE"]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "", "--tb=no", "-rfE"]
     environ = {name: v for name, v in os.environ.items() if name != "PYTHONPATH"}
     command = [sys.executable, "-m", "pytest", *options, "@chosen"]
     try:
@@ -248,6 +250,8 @@ def tried(mutant: Mutant, tests: Sequence[str], seconds: float, copy: Path) -> s
         target.write_bytes(source)
     if done.returncode == 0:
         return ""
+    if done.returncode in NO_VERDICT:
+        raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
     told = [x for x in done.stdout.splitlines() if x.startswith(("FAILED", "ERROR"))]
     return told[0].split(" - ")[0] if told else f"pytest ends with {done.returncode}"
 
