@@ -17,6 +17,7 @@ from openclaw.cli.main import run
 from openclaw.shapes import Ledger
 from openclaw.skills.load import read_skill_file
 from openclaw.skills.triggers import Triggers, read_triggers
+from tests.fakes.git_home import snapshot
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.skills import front, put
 from tests.fakes.talk import Talk, call, talk
@@ -60,11 +61,11 @@ def test_a_call_that_failed_has_read_nothing(it: Talk) -> None:
 
 
 def test_the_home_stays_as_it_is_and_each_prompt_begins_with_it(it: Talk) -> None:
-    before = {path: path.read_bytes() for path in it.root.rglob("*") if path.is_file()}
+    before = snapshot(it.root)
     write = call("write_file", path="workspace/new.md", content="new")
     it.model.say(write, "Written.", write, "Written.")
     tried(it)
-    assert {path: path.read_bytes() for path in it.root.rglob("*") if path.is_file()} == before
+    assert snapshot(it.root) == before
     last = [request.messages[-1].content for request in it.requests]
     assert sum("Created workspace/new.md" in text for text in last) == 2
 
