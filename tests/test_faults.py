@@ -222,7 +222,7 @@ def test_a_process_killed_while_a_reply_streams_leaves_a_session_that_loads(
 
 @pytest.mark.slow
 def test_two_processes_in_one_session_take_turns(home: Path, fake_ollama: FakeOllama) -> None:
-    fake_ollama.say(Answer("One.", stall=1.0), Answer("Two."))
+    fake_ollama.say(Answer("One.", stall=0.3), Answer("Two."))
     words = [*COMMAND, "--session", "garden"]
     pair = [
         subprocess.Popen([*words, text], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
