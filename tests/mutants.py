@@ -184,9 +184,10 @@ class Lines:
         if file is None:
             return []
         by_line = self._data.contexts_by_lineno(file)
-        found = self._known(by_line.get(mutant.line, ()))
-        if not found and mutant.line in by_line:
-            found = self._known(test for tests in by_line.values() for test in tests)
+        tests = by_line.get(mutant.line, [])
+        if "" in tests:  # it runs outside of every test: at import
+            tests = [test for tests in by_line.values() for test in tests]
+        found = self._known(tests)
         return sorted(found, key=lambda test: self.seconds[test])
 
     def _known(self, contexts: Any) -> set[str]:

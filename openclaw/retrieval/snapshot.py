@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -26,6 +27,8 @@ class Snapshot:
 
     def __init__(self, db: sqlite3.Connection, vectors: VectorCache) -> None:
         self._db = db
+        # Not __del__: in a ring of garbage the connection could go first, and Python would warn.
+        weakref.finalize(self, db.close).atexit = False
         self._vectors = vectors
         self._lock = threading.RLock()
         self._matrix: dict[str, tuple[Matrix, Places]] = {}
@@ -38,9 +41,6 @@ class Snapshot:
         """End the transaction; nothing can be read any more."""
         with self._lock:
             self._db.close()
-
-    def __del__(self) -> None:
-        self._db.close()
 
     @property
     def count(self) -> int:
