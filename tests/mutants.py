@@ -139,7 +139,8 @@ def drawn(count: int, seed: int) -> list[Mutant]:
     chance = random.Random(seed)
     by_package: dict[str, list[Mutant]] = defaultdict(list)
     for path in sorted((TOP / "openclaw").rglob("*.py")):
-        by_package[path.parent.relative_to(TOP).parts[:2][-1]] += mutants_of(path)
+        package = path.parent.relative_to(TOP).parts[:2][-1]
+        by_package[package] += dict.fromkeys(mutants_of(path))
     for found in by_package.values():
         chance.shuffle(found)
     taken: list[Mutant] = []
