@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.files.home import starter_files
+
 TOP = Path(__file__).parent.parent
 
 
@@ -60,12 +62,8 @@ def test_init_from_the_wheel_makes_a_home_with_the_starter_files(
     )
     assert Path(where.strip()).is_relative_to(site)
     _run(program, "init", "mine", site=site, cwd=tmp_path)
-    starter = [TOP / "workspace" / name for name in ("SOUL.md", "USER.md", "AGENTS.md")]
-    starter += [TOP / "memory" / "MEMORY.md", TOP / "memory" / "TODO.md"]
-    starter += (TOP / "skills").rglob("SKILL.md")
-    for path in starter:
-        made = tmp_path / "mine" / path.relative_to(TOP)
-        assert made.read_bytes() == path.read_bytes()
+    for path, data in starter_files().items():
+        assert (tmp_path / "mine" / path).read_bytes() == data
     todo = (program, "--home", "mine", "todo")
     _run(*todo, "add", "water the plants", site=site, cwd=tmp_path)
     assert "water the plants" in _run(*todo, "list", site=site, cwd=tmp_path)

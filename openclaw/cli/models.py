@@ -292,12 +292,8 @@ def _progress(lines: PlainProgress) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Bar(*columns, TransferSpeedColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=None)
-        names: list[str] = []
 
         def tell(name: str, done: int, total: int) -> None:
-            if name not in names:
-                names.append(name)
-                bar.reset(task, description=name, total=total)
             bar.update(task, completed=done, description=name, total=total)
 
         yield tell
