@@ -10,6 +10,8 @@ WORKERS ?= auto
 PROMPT  ?= Put "look at the run of $(shell date +%H:%M:%S)" on my Tasks list.
 export PROMPT
 CHAT_MODEL := qwen2.5-coder-1.5b-instruct
+# A clone comes from elsewhere, and so needs a yes before the agent works in it.
+TRUST   := $(BIN)/openclaw --home . trust --yes 2>/dev/null
 TESTS   := $(BIN)/python -m tests.measured -n $(WORKERS) --dist worksteal
 
 .PHONY: run chat test test-all test-model smoke cover mutants check docs bench clean
@@ -27,10 +29,12 @@ $(BIN)/python:
 
 run: $(BIN)/.embedded   ## the main job on a real model: Ollama if it answers, else the embedded one
 	@$(BIN)/openclaw models pull --if-needed
+	@$(TRUST)
 	@echo "> $$PROMPT"
 	@$(BIN)/openclaw --home . "$$PROMPT" </dev/null
 
 chat: $(BIN)/.embedded
+	@$(TRUST)
 	@$(BIN)/openclaw --home . chat
 
 test: $(BIN)/.dev   ## what needs no model and no long time

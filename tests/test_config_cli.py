@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.main import run
+from openclaw.files.home import Home
+from openclaw.files.trust import trust_home
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     (tmp_path / "home" / "workspace").mkdir(parents=True)
+    trust_home(Home(tmp_path / "home"))
     return tmp_path / "home"
 
 

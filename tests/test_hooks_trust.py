@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from openclaw.app.programs import MOST_FILES, programs
-from openclaw.app.trust import Trust, asked
+from openclaw.app.trust import asked
 from openclaw.config.hooks import Hook
 from openclaw.files.home import Home
+from openclaw.files.trust import Trust
 from openclaw.shapes import Action
 from openclaw.tools.policy import Policy
 

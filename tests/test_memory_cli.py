@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
+from openclaw.files.home import Home
+from openclaw.files.trust import trust_home
 from openclaw.memory.notes import Notes
 from tests.test_faults import common, limited, posix
 
@@ -34,6 +36,7 @@ def home(tmp_path: Path) -> Path:
     }.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8", newline="")
+    trust_home(Home(root))
     return root
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.files.home import create_home
+from openclaw.files.home import Home, create_home
+from openclaw.files.trust import trust_home
 from openclaw.tools.policy import EFFECTS, TABLE
 from tests.fakes.ollama_server import Answer, FakeOllama
 
@@ -27,6 +28,7 @@ Capture = pytest.CaptureFixture[str]
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     (tmp_path / "home" / "workspace").mkdir(parents=True)
+    trust_home(Home(tmp_path / "home"))
     return tmp_path / "home"
 
 

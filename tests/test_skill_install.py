@@ -312,7 +312,7 @@ def test_a_folder_that_may_not_be_written_is_told_and_nothing_changes(
     home: Home, weather: Path
 ) -> None:
     put(home.skills, {"weather/SKILL.md": SKILL.format("weather")})
-    (home.root / ".openclaw").mkdir()
+    (home.root / ".openclaw").mkdir(exist_ok=True)
     for path in (home.skills, weather):
         path.chmod(0o555)
     (home.root / ".openclaw").chmod(0o777)

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
+from openclaw.files.home import Home
+from openclaw.files.trust import trust_home
 
 TODO = """\
 # To-dos
@@ -36,6 +38,7 @@ def home(tmp_path: Path) -> Path:
     }.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8", newline="")
+    trust_home(Home(root))
     return root
 
 

@@ -14,12 +14,13 @@ from typing import Any
 
 from openclaw.agent.events import Done
 from openclaw.app.hook_run import WITHIN, Reply, line, run_hook
-from openclaw.app.trust import Asked, State, Trust, asked, trust_file, why_not
+from openclaw.app.trust import Asked, asked, why_not
 from openclaw.config import Settings
 from openclaw.config.hooks import REFUSING, Event, Fault, Hook, fault_line, read_hooks
 from openclaw.config.reading import settings_text
 from openclaw.errors import Refused
 from openclaw.files.home import Home
+from openclaw.files.trust import State, Trust, trust_file
 from openclaw.safety.fence import fence
 from openclaw.shapes import Action, Ledger
 from openclaw.tools.results import Room, as_data, cut

@@ -28,9 +28,24 @@ def options(ctx: typer.Context) -> Options:
     return ctx.find_object(Options) or Options()
 
 
-def current_home(ctx: typer.Context, *, notes: bool = False) -> Home:
+def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = False) -> Home:
     """The home that the command works in; with `notes` a folder that only has memory/ will do.
-    Raises Damaged when there is none."""
+
+    One that came from elsewhere is asked about, but for a command that is only `reading`: that one
+    gets it as it is, untrusted. Raises Damaged when there is no home, Refused without the yes.
+    """
+    from openclaw.files.trust import is_trusted
+
+    home = found_home(ctx, notes=notes)
+    if is_trusted(home):
+        return home
+    from openclaw.cli.trust import settle
+
+    return settle(home, reading=reading)
+
+
+def found_home(ctx: typer.Context, *, notes: bool = False) -> Home:
+    """The home that the command names, whether it is trusted or not."""
     from openclaw.files.home import find_home
 
     return find_home(options(ctx).home, Path.cwd(), os.environ, notes=notes)

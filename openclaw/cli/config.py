@@ -26,7 +26,7 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show every key with its value and where that comes from."""
     from openclaw.config import origins, render
 
-    found = origins(current_home(ctx))
+    found = origins(current_home(ctx, reading=True))
     if as_json:
         print_json([{"key": k, "value": value, "origin": origin} for k, value, origin in found])
         return
@@ -40,7 +40,9 @@ def get(ctx: typer.Context, key: Name, as_json: AsJson = False) -> None:
     from openclaw.config import find_key, origins, render
 
     name = find_key(key).name
-    value = next(value for known, value, _ in origins(current_home(ctx)) if known == name)
+    value = next(
+        value for known, value, _ in origins(current_home(ctx, reading=True)) if known == name
+    )
     if as_json:
         print_json(value)
     else:
@@ -54,10 +56,14 @@ def change(
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Lists as a, b; none as null.")],
 ) -> None:
     """Set one key in openclaw.yaml; comments and other lines stay."""
+    from openclaw.app.trusted import allow_keys
+    from openclaw.cli.trust import of_an_agent
     from openclaw.config import origins, render, set_value
 
     home = current_home(ctx)
     set_value(home, key, value)
+    if not of_an_agent():
+        allow_keys(home)
     got, origin = next((v, origin) for known, v, origin in origins(home) if known == key)
     typer.echo(f"{key}: {render(got)} ({origin})")
 
@@ -65,4 +71,4 @@ def change(
 @app.command("path")
 def path(ctx: typer.Context) -> None:
     """Print where the settings file is."""
-    typer.echo(str(current_home(ctx).settings))
+    typer.echo(str(current_home(ctx, reading=True).settings))

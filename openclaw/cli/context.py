@@ -61,7 +61,7 @@ def context(
         raise UsageError("--raw, --cache and --diff exclude each other, and --raw is no JSON")
     from openclaw.cli.common import current_home
 
-    home = current_home(ctx)
+    home = current_home(ctx, reading=True)
     if cache:
         _print_cache(home, session or "latest", as_json=as_json)
         return

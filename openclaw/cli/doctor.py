@@ -17,7 +17,7 @@ import typer
 
 from openclaw.cli.checks import Check, check_health, check_reach
 from openclaw.cli.visible import one_line
-from openclaw.errors import Damaged, ModelMissing, OpenclawError, UsageError
+from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
 
 if TYPE_CHECKING:
     from openclaw.config import Settings
@@ -51,7 +51,7 @@ def doctor(
     """
     from openclaw.cli.common import current_home
 
-    checks = list(examine(lambda: current_home(ctx), model, fix=fix, deep=deep))
+    checks = list(examine(lambda: current_home(ctx, reading=not fix), model, fix=fix, deep=deep))
     if as_json:
         shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
         sys.stdout.write(json.dumps(shape, ensure_ascii=False, indent=2) + "\n")
@@ -66,6 +66,8 @@ def examine(
     """All checks in order. Without a home only those that need none."""
     try:
         home = find()
+    except Refused:
+        raise
     except OpenclawError as error:
         yield _fault("home", error)
         yield from (check_tokenizer(), check_engine(), check_sandbox(), check_space())
@@ -90,6 +92,10 @@ def check_home(home: Home) -> Check:
     if not os.access(home.root, os.W_OK):
         advice = "give this user the right to write, or choose another home with --home"
         return Check("home", "fault", f"{home.root} is read-only", advice, Damaged.exit_code)
+    if not home.trusted:
+        advice = f'openclaw --home "{home.root}" trust shows what it would turn on'
+        found = f"{home.root}: nobody has said yes to it, so that its settings do not count"
+        return Check("home", "warning", found, advice)
     return Check("home", "ok", str(home.root))
 
 

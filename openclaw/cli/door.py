@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "chat": ("openclaw.cli.ask", "chat", "Talk in the terminal."),
     "init": ("openclaw.cli.init", "init", "Make a home, or add what is missing to one."),
     "import": ("openclaw.cli.import_", "import_", "Take over another agent's files, or notes."),
+    "trust": ("openclaw.cli.trust", "trust", "Say that a home from elsewhere is yours."),
     "doctor": ("openclaw.cli.doctor", "doctor", "Check home, files, model and git; repair."),
     "heartbeat": ("openclaw.cli.heartbeat", "heartbeat", "Do what HEARTBEAT.md says, for cron."),
     "backup": ("openclaw.cli.backup", "backup", "Put the whole home into one archive."),

@@ -3,7 +3,6 @@ they need."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import confirmed, current_home, print_json, table, warn
+from openclaw.cli.trust import of_an_agent
 from openclaw.cli.visible import harmless, one_line
 from openclaw.errors import OpenclawError, Refused, UsageError
 
@@ -37,7 +37,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 @app.command("list")
 def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the hooks, and whether they run. Starts nothing."""
-    hooks = _open(ctx)
+    hooks = _open(ctx, reading=True)
     now = hooks.asked()
     described = [_described(hooks, hook, now) for hook in hooks.hooks]
     warn(fault.text for fault in hooks.faults)
@@ -66,7 +66,7 @@ def trust(
         taken = hooks.trust.revoke(hooks.home)
         typer.echo("the hooks of this home run no more" if taken else "nobody had said yes")
         return
-    if _of_an_agent():
+    if of_an_agent():
         raise Refused("a program that the agent or a hook has started cannot say yes to hooks")
     now = hooks.asked()
     warn(fault.text for fault in hooks.faults)
@@ -140,11 +140,11 @@ def ask_trust(app: App, read: Callable[[str], str], say: Callable[[str], None]) 
         say(f"openclaw: {one_line(str(error))}")
 
 
-def _open(ctx: typer.Context) -> Hooks:
+def _open(ctx: typer.Context, *, reading: bool = False) -> Hooks:
     from openclaw.app.hooks import open_hooks
     from openclaw.config import load_settings
 
-    home = current_home(ctx)
+    home = current_home(ctx, reading=reading)
     return open_hooks(home, load_settings(home))
 
 
@@ -159,14 +159,6 @@ def _event(name: str) -> Event:
 
 def _matches(hook: Hook, tool: str) -> bool:
     return not hook.event.endswith("_tool") or hook.matches(tool)
-
-
-def _of_an_agent() -> bool:
-    """Whether this process was started by a tool or a hook of ours."""
-    from openclaw.app.hook_run import WITHIN
-    from openclaw.tools.process import MARK
-
-    return bool(os.environ.get(MARK) or os.environ.get(WITHIN))
 
 
 def _check_hash(now: Asked) -> None:

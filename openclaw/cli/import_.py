@@ -69,10 +69,8 @@ def _home(ctx: typer.Context) -> Home:
     """The home to import into; one is offered where there is none and somebody can be asked."""
     import os
 
-    from openclaw.cli.init import chosen_folder
-    from openclaw.config import starter_text
+    from openclaw.cli.init import chosen_folder, make_home
     from openclaw.errors import Damaged
-    from openclaw.files.home import create_home
 
     try:
         return current_home(ctx)
@@ -83,7 +81,7 @@ def _home(ctx: typer.Context) -> Home:
         typer.echo(str(error), err=True)
         if not confirmed(f"Make a home in {target}?", yes=False):
             raise
-        create_home(target, starter_text())
+        make_home(target)
         return current_home(ctx)
 
 

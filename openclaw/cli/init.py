@@ -23,16 +23,26 @@ def init(
     """Make a home, or add what is missing to one. Nothing is ever overwritten."""
     import os
 
-    from openclaw.config import starter_text
-    from openclaw.files.home import create_home
-
     target = chosen_folder(directory, options(ctx).home, Path.cwd(), os.environ)
-    created = create_home(target, starter_text())
+    created = make_home(target)
     for name in created:
         typer.echo(f"created {name}")
     typer.echo(f"the home is {target}" if created else f"nothing is missing in {target}")
     words = f' --home "{target}"' if _must_be_named(target, Path.cwd(), os.environ) else ""
     typer.echo(f"next: openclaw{words} doctor")
+
+
+def make_home(target: Path) -> list[str]:
+    """See `create_home`. Refused for a home from elsewhere that nobody says yes to."""
+    from openclaw.cli.trust import settle
+    from openclaw.config import starter_text
+    from openclaw.files.home import Home, create_home
+    from openclaw.files.trust import is_trusted
+
+    home = Home(target.resolve())
+    if home.root.is_dir() and not is_trusted(home):
+        settle(home, reading=False)
+    return create_home(home.root, starter_text())
 
 
 def chosen_folder(

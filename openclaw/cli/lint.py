@@ -49,7 +49,7 @@ def lint(
     from openclaw.app.linting import chosen_paths
 
     _check(fix=fix, apply_it=apply_it, staged=staged)
-    home = current_home(ctx, notes=True)
+    home = current_home(ctx, notes=True, reading=not apply_it)
     chosen = chosen_paths(home, paths or [])
     report = (_staged(home) if staged else _whole(home)).within(chosen)
     if not fix:

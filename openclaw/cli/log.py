@@ -42,7 +42,7 @@ def log(
         return
     from openclaw.cli.past import open_app
 
-    with closing(open_app(ctx)) as app:
+    with closing(open_app(ctx, reading=True)) as app:
         found = list(islice(chosen(app, session, file), number))
         if as_json:
             print_json(_as_json(app.history, found))
@@ -100,7 +100,7 @@ def _actions(ctx: typer.Context, number: int, *, as_json: bool) -> None:
     """The newest actions: what each would do, who allowed it, and what came of it."""
     from openclaw.safety.audit import ACTIONS, read_actions
 
-    home = current_home(ctx)
+    home = current_home(ctx, reading=True)
     found = read_actions(home.private / "logs" / ACTIONS, number)
     if as_json:
         print_json(found)

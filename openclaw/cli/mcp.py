@@ -27,7 +27,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 @app.command("list")
 def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the servers and the tools that they were last known to have. Starts nothing."""
-    home = current_home(ctx)
+    home = current_home(ctx, reading=True)
     servers, faults = _read(home)
     lines = [line for _, line in faults]
     cache = _cache(home)

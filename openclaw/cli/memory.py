@@ -52,7 +52,7 @@ def show_all(
     ] = "",
 ) -> None:
     """List what is remembered: lasting facts, then the days, newest first."""
-    home = current_home(ctx)
+    home = current_home(ctx, reading=True)
     _check_category(category)
     first = past_day(since)
     notes = [

@@ -53,7 +53,7 @@ def test(
 
     Exit code 1 when an answer is not among the first K, 2 when there are no cases.
     """
-    home = current_home(ctx, notes=True)
+    home = current_home(ctx, notes=True, reading=True)
     if add or expect:
         line = add_case(home, add, expect)
         if as_json:

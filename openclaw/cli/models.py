@@ -260,7 +260,7 @@ def settings_of(ctx: typer.Context) -> Settings:
     from openclaw.errors import Damaged
 
     try:
-        return load_settings(current_home(ctx))
+        return load_settings(current_home(ctx, reading=True))
     except Damaged:
         return Settings()
 

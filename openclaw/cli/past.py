@@ -36,7 +36,7 @@ def diff(
     """Show what a turn changed, as git does."""
     from openclaw.cli.past_lines import diff_lines, of_turn, turn_json
 
-    with closing(open_app(ctx)) as app:
+    with closing(open_app(ctx, reading=True)) as app:
         found = app.history.find(turn)
         files = of_turn(app.history, found)
         if as_json:
@@ -54,7 +54,7 @@ def show(ctx: typer.Context, turn: Ref = "", as_json: AsJson = False) -> None:
     from openclaw.cli.past_lines import of_turn, show_lines, turn_json
     from openclaw.cli.said import said
 
-    with closing(open_app(ctx)) as app:
+    with closing(open_app(ctx, reading=True)) as app:
         found = app.history.find(turn)
         if not as_json:
             put(show_lines(app, found))
@@ -76,7 +76,7 @@ def blame(
     """Show which turn wrote each line, from which prompt, in which conversation."""
     from openclaw.cli.blame_lines import blame_json, blame_lines, blamed, opened
 
-    with closing(open_app(ctx)) as app:
+    with closing(open_app(ctx, reading=True)) as app:
         path, lines = blamed(app, where)
         if as_json:
             print_json(blame_json(app, path, lines))
@@ -86,12 +86,12 @@ def blame(
             put(blame_lines(app, path, lines))
 
 
-def open_app(ctx: typer.Context) -> App:
-    """The home with its history; no model is opened."""
+def open_app(ctx: typer.Context, *, reading: bool = False) -> App:
+    """The home with its history; no model is opened. See `current_home`."""
     from openclaw.app import App
     from openclaw.config import load_settings
 
-    home = current_home(ctx)
+    home = current_home(ctx, reading=reading)
     return App.open(home, load_settings(home))
 
 

@@ -34,7 +34,7 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     from openclaw.tools.policy import EFFECTS, RULES, TABLE
     from openclaw.tools.sandbox import available
 
-    settings = load_settings(current_home(ctx))
+    settings = load_settings(current_home(ctx, reading=True))
     grants = [_row(number, line) for number, line in enumerate(settings.grants, 1)]
     missing = available()
     if as_json:

@@ -108,7 +108,7 @@ def opened(ctx: typer.Context) -> Iterator[Search]:
     from openclaw.app.opening import open_search
     from openclaw.config import load_settings
 
-    home = current_home(ctx, notes=True)
+    home = current_home(ctx, notes=True, reading=True)
     found = open_search(home, load_settings(home))
     try:
         yield found

@@ -34,7 +34,7 @@ MINUTES = len("2026-11-21T15:30")
 @app.command("list")
 def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List all conversations, the last used first."""
-    store = _store(ctx)
+    store = _store(ctx, reading=True)
     found = store.list()
     if as_json:
         print_json([asdict(summary) for summary in found])
@@ -58,7 +58,7 @@ def show(
     from openclaw.files.text import read_text
     from openclaw.sessions.store import export_markdown
 
-    store = _store(ctx)
+    store = _store(ctx, reading=True)
     session = store.load(ref)
     if raw:
         typer.echo(read_text(store.folder / f"{session.id}.json"), nl=False)
@@ -80,7 +80,7 @@ def search(
     Those that hold all words are shown, the newest first; when there are none, those that hold most
     of them, the best first.
     """
-    store = _store(ctx)
+    store = _store(ctx, reading=True)
     hits = store.search(query)
     if as_json:
         print_json([asdict(hit) for hit in hits])
@@ -145,7 +145,7 @@ def export(
     from openclaw.files.text import write_text
     from openclaw.sessions.store import export_markdown
 
-    store = _store(ctx)
+    store = _store(ctx, reading=True)
     session = store.load(ref)
     text = export_markdown(session, store.archived(session))
     warn(store.problems)
@@ -213,10 +213,10 @@ app.command("replay")(replay)
 app.command("test")(test)
 
 
-def _store(ctx: typer.Context) -> SessionStore:
+def _store(ctx: typer.Context, *, reading: bool = False) -> SessionStore:
     from openclaw.sessions.store import SessionStore
 
-    home = current_home(ctx)
+    home = current_home(ctx, reading=reading)
     return SessionStore(home.sessions, home.private / "locks")
 
 

@@ -31,7 +31,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
 @app.command("list")
 def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List all skills, with the reason and the remedy for those that cannot be used."""
-    home = current_home(ctx)
+    home = current_home(ctx, reading=True)
     found = _found(home)
     if as_json:
         print_json([_described(entry, home) for entry in found])
@@ -49,7 +49,7 @@ def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     from openclaw.cli.visible import harmless
     from openclaw.errors import UsageError
 
-    home = current_home(ctx)
+    home = current_home(ctx, reading=True)
     entry = _named(_found(home), name)
     if entry.skill is None:
         reasons = "; ".join(problem.message for problem in entry.problems)

@@ -59,7 +59,7 @@ def show_all(
     overdue: Overdue = False,
 ) -> None:
     """List what is open. JSON holds done ones too, unless --due or --overdue is given."""
-    home = current_home(ctx)
+    home = current_home(ctx, reading=True)
     chosen = bool(due or overdue)
     todos = _due(_file(home).items(), due, overdue)
     shown = [todo for todo in todos if everything or (as_json and not chosen) or not todo.done]

@@ -47,7 +47,7 @@ def usage(
     from openclaw.cli.remembered import past_day
     from openclaw.sessions.store import SessionStore
 
-    home = current_home(ctx)
+    home = current_home(ctx, reading=True)
     store = SessionStore(home.sessions, home.private / "locks")
     first = past_day(since)
     if session:

@@ -52,7 +52,7 @@ def why(
     the model, and what the answer rests on."""
     from openclaw.cli.past import open_app
 
-    with closing(open_app(ctx)) as app:
+    with closing(open_app(ctx, reading=True)) as app:
         found = found_turn(app, turn, session)
         if as_json:
             print_json(found.as_json())

@@ -11,6 +11,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_origin
 
 from openclaw.config.settings import Key, Settings, build, find_key, keys, sections
+from openclaw.config.trust import UNTRUSTED, check_targets
 from openclaw.errors import Damaged, UsageError
 from openclaw.files.home import Home
 from openclaw.files.text import read_text
@@ -32,15 +33,24 @@ class MismatchError(Exception):
 def load_settings(home: Home) -> Settings:
     """The home's settings, defaults where openclaw.yaml says nothing.
 
-    Raises UsageError that names the line and what was expected; Damaged when it cannot be read.
+    Raises UsageError that names the line and what was expected; Damaged when it cannot be read;
+    Refused when they would send a key of the environment to a new address.
     """
-    values = {name: value for name, (value, _) in read_values(settings_text(home)).items()}
-    return build(values)
+    if not home.trusted:
+        return UNTRUSTED
+    settings = build({name: value for name, (value, _) in given_values(home).items()})
+    check_targets(home, settings)
+    return settings
+
+
+def given_values(home: Home) -> dict[str, tuple[Any, int]]:
+    """What openclaw.yaml gives, by dotted key, each with its line."""
+    return read_values(settings_text(home))
 
 
 def origins(home: Home) -> list[tuple[str, Any, str]]:
     """Every key with its value and where that comes from: "default" or "openclaw.yaml:LINE"."""
-    given = read_values(settings_text(home))
+    given = given_values(home)
     return [
         (key.name, given[key.name][0], f"{FILE}:{given[key.name][1]}")
         if key.name in given

@@ -21,21 +21,27 @@ def _key(
     least: float | None = None,
     most: float | None = None,
     form: str = "",
+    asks: bool = False,
 ) -> Any:
-    """A field with what the user is told about it; `least`, `most` and `form` narrow its values."""
-    narrowed = {"least": least, "most": most, "form": form}
+    """A field with what the user is told about it; `least`, `most` and `form` narrow its values.
+    A value that `asks` gives away data or rights: in a home from elsewhere it needs a yes."""
+    narrowed = {"least": least, "most": most, "form": form, "asks": asks}
     return field(default=default, metadata={"about": about, **narrowed})
 
 
 @dataclass(frozen=True, slots=True)
 class Ollama:
-    host: str = _key("", "address of the server; empty: OLLAMA_HOST, else localhost:11434")
+    host: str = _key(
+        "", "address of the server; empty: OLLAMA_HOST, else localhost:11434", asks=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAI:
-    base_url: str = _key("", "any OpenAI-compatible server, e.g. http://localhost:8000/v1")
-    api_key_env: str = _key("OPENAI_API_KEY", "environment variable that holds the key")
+    base_url: str = _key(
+        "", "any OpenAI-compatible server, e.g. http://localhost:8000/v1", asks=True
+    )
+    api_key_env: str = _key("OPENAI_API_KEY", "environment variable that holds the key", asks=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +57,34 @@ class Web:
     region: str = _key("wt-wt", "region of web searches, e.g. de-de; wt-wt: none")
     results: int = _key(3, "results of one web search", least=1)
     allow_hosts: tuple[str, ...] = _key(
-        (), "inner hosts that fetch_url may reach, e.g. localhost:8080 (exact, with the port)"
+        (),
+        "inner hosts that fetch_url may reach, e.g. localhost:8080 (exact, with the port)",
+        asks=True,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Shell:
     timeout: float = _key(30.0, "seconds after which a command is ended", least=1, most=3600)
-    env: tuple[str, ...] = _key((), "environment variables that commands get, e.g. HTTPS_PROXY")
+    env: tuple[str, ...] = _key(
+        (), "environment variables that commands get, e.g. HTTPS_PROXY", asks=True
+    )
     network: bool = _key(
-        False, "commands in the sandbox may use the network, until untrusted text was read"
+        False,
+        "commands in the sandbox may use the network, until untrusted text was read",
+        asks=True,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    paths: tuple[str, ...] = _key((), "more files and folders that memory search reads")
+    paths: tuple[str, ...] = _key((), "more files and folders that memory search reads", asks=True)
     sessions: bool = _key(False, "memory search reads old conversations too")
     max_file_mb: int = _key(10, "larger files are not read, in megabytes", least=1)
     vectors: Literal["embedded", "milvus"] = _key(
         "embedded", "where vectors are kept (docs/memory.md)"
     )
-    vectors_uri: str = _key("", "file or address of that store; empty: its default")
+    vectors_uri: str = _key("", "file or address of that store; empty: its default", asks=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +115,9 @@ class Settings:
     max_steps: int = _key(12, "most model calls of one turn", least=1)
     keep_alive: str = _key("30m", "how long Ollama keeps the model loaded", form="duration")
     preload: bool = _key(True, "load the model and read the instructions while you type")
-    mode: Mode | None = _key(None, "read-only, ask, edit or full; null: by the situation")
+    mode: Mode | None = _key(
+        None, "read-only, ask, edit or full; null: by the situation", asks=True
+    )
     language: str = _key("auto", "language of the answers; auto: the user's")
     think: bool | None = _key(None, "let thinking models think; null: as the model likes")
     embedding: str = _key("auto", "auto, embedded, ollama/NAME or none (words only)")
@@ -114,15 +128,19 @@ class Settings:
         "auto", "note what you say of lasting worth (docs/capture.md)"
     )
     mcp: Mapping[str, Any] | None = _key(
-        None, "MCP servers, each NAME: {command: ...} or NAME: {url: ...} (docs/mcp.md)"
+        None, "MCP servers, each NAME: {command: ...} or NAME: {url: ...} (docs/mcp.md)", asks=True
     )
     hooks: Mapping[str, Any] | None = _key(
-        None, "your own programs around turns and tools, each EVENT: [{run: ...}] (docs/hooks.md)"
+        None,
+        "your own programs around turns and tools, each EVENT: [{run: ...}] (docs/hooks.md)",
+        asks=True,
     )
     proactive: Literal["auto", "off"] = _key(
         "auto", "start line of a talk, offers, promises as to-dos (docs/ahead.md); off: none"
     )
-    grants: tuple[str, ...] = _key((), "what needs no question (openclaw policy)", form="grants")
+    grants: tuple[str, ...] = _key(
+        (), "what needs no question (openclaw policy)", form="grants", asks=True
+    )
     ollama: Ollama = Ollama()
     openai: OpenAI = OpenAI()
     embedded: Embedded = Embedded()
@@ -145,6 +163,7 @@ class Key:
     least: float | None
     most: float | None
     form: str
+    asks: bool
 
 
 def build(values: dict[str, Any]) -> Settings:

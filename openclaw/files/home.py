@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import unicodedata
@@ -13,6 +14,7 @@ from pathlib import Path
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.files.git import committed_files, first_commit
 from openclaw.files.text import unwritable, write_if_same
+from openclaw.files.trust import trust_home
 from openclaw.shapes import ToolProblem
 
 CLOSED = frozenset({".openclaw", ".git"})
@@ -29,6 +31,8 @@ IGNORE = """\
 MARKS = ("workspace", "memory", "skills", "sessions", "openclaw.yaml")
 STARTER = ("workspace", "skills", "memory/MEMORY.md", "memory/TODO.md")
 """What a new home begins with."""
+BROUGHT = (".openclaw", ".git", "openclaw.yaml")
+"""What a folder may bring along that openclaw acts on."""
 PROPOSED = "skills/.proposed"
 """Where skills wait that the agent has written."""
 ON_WINDOWS = os.name == "nt"
@@ -36,9 +40,14 @@ ON_WINDOWS = os.name == "nt"
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A folder of Markdown and JSON that an agent lives in."""
+    """A folder of Markdown and JSON that an agent lives in.
+
+    Of a home that is not `trusted` (see `files.trust`) the settings do not count and the private
+    folder is not read.
+    """
 
     root: Path
+    trusted: bool = True
 
     @property
     def workspace(self) -> Path:
@@ -58,7 +67,8 @@ class Home:
 
     @property
     def private(self) -> Path:
-        return self.root / ".openclaw"
+        """Indexes, caches, locks, records and secrets."""
+        return self.root / ".openclaw" if self.trusted else _passing_folder(self.root)
 
     @property
     def settings(self) -> Path:
@@ -104,6 +114,17 @@ class Home:
             return path.relative_to(os.path.realpath(self.root)).as_posix()
 
 
+@cache
+def _passing_folder(root: Path) -> Path:
+    """A folder that ends with this process, in place of the private one of an untrusted home."""
+    import shutil
+    import tempfile  # takes 13 ms of each command
+
+    folder = Path(tempfile.mkdtemp(prefix="openclaw-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def find_home(
     flag: str | None, cwd: Path, environ: Mapping[str, str], *, notes: bool = False
 ) -> Home:
@@ -139,10 +160,12 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     """Make `target` a home: copy from the starter what is missing, overwrite nothing.
 
     `settings` is the text of a new openclaw.yaml ("" for none). The new files become the first
-    commit of a git repository unless the folder lies in one. Returns the home-relative paths that
-    were created, folders with a slash at the end. Raises OpenclawError when it cannot be written.
+    commit of a git repository unless the folder lies in one. A new home is trusted. Returns
+    the home-relative paths that were created, folders with a slash at the end. Raises OpenclawError
+    when it cannot be written.
     """
     root = Path(os.path.realpath(target))
+    is_new = not any(os.path.lexists(root / name) for name in BROUGHT)
     files = dict(starter_files())
     files[".gitignore"] = IGNORE.encode()
     files[".openclaw/.gitignore"] = b"*\n"
@@ -156,6 +179,8 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     created = [name for name in created if not name.startswith(".openclaw/")]
     if created:
         first_commit(root, created)
+    if is_new:
+        trust_home(Home(root))
     empty = [f"{name}/" for name in folders if not any((root / name).iterdir())]
     return sorted(created + empty)
 

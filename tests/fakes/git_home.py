@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from openclaw.agent.events import Event
-from openclaw.files.home import create_home
+from openclaw.files.home import Home, create_home
+from openclaw.files.trust import trust_home
 from tests.fakes.talk import Talk, call, notices, talk
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="there is no git")
@@ -88,6 +89,7 @@ def git_talk(folder: Path, **settings: Any) -> GitTalk:
     """A talk in a new home that is a repository, as `openclaw init` makes it."""
     if not folder.exists():
         shutil.copytree(_starter(), folder, symlinks=True)
+        trust_home(Home(folder))
     return GitTalk(talk(folder, **settings))
 
 

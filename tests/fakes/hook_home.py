@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.app.hooks import Hooks
-from openclaw.app.trust import Trust
+from openclaw.files.trust import Trust
 from tests.fakes.talk import Talk, new_home, talk
 
 READ = "import json, sys\nfacts = json.load(sys.stdin)\n"

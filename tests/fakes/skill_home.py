@@ -13,6 +13,7 @@ import pytest
 
 from openclaw.cli.main import run
 from openclaw.files.home import Home
+from openclaw.files.trust import trust_home
 from openclaw.skills.provenance import sources
 
 SKILL = "---\nname: {0}\ndescription: Does {0}. Use when asked.\n---\n\n# {0}\n"
@@ -54,7 +55,9 @@ def repository(folder: Path) -> Path:
 
 def new_home(root: Path) -> Home:
     """A home without skills."""
-    return Home(put(root, {"workspace/SOUL.md": "# Soul\n"}))
+    home = Home(put(root, {"workspace/SOUL.md": "# Soul\n"}))
+    trust_home(home)
+    return home
 
 
 def new_weather(folder: Path) -> Path:

@@ -17,6 +17,7 @@ from openclaw.agent.events import Done, Event, Notice, Token, ToolEnd
 from openclaw.app import App
 from openclaw.config import Settings
 from openclaw.files.home import Home, create_home
+from openclaw.files.trust import trust_home
 from openclaw.models.base import ModelCard, Reply, Request
 from openclaw.sessions.store import Session
 from openclaw.shapes import Mode, ToolCall, Usage
@@ -85,6 +86,7 @@ def new_home(folder: Path) -> Path:
     """A home as `openclaw init` makes it, without git; one that is there already is left alone."""
     if not (folder / "workspace").exists():
         shutil.copytree(_starter(), folder)
+        trust_home(Home(folder))
     return folder
 
 

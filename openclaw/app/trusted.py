@@ -1,0 +1,100 @@
+"""Whether a home is the user's own, and what a yes to one from elsewhere turns on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from openclaw.config.reading import given_values
+from openclaw.config.settings import build
+from openclaw.config.trust import allow_targets, new_targets, targets, turned_on
+from openclaw.errors import OpenclawError
+from openclaw.files.home import Home
+from openclaw.files.trust import HOME, Trust, is_trusted, trust_file, trust_home
+
+ASIDE = "aside"
+
+
+def judged(home: Home) -> Home:
+    """The home as far as it is trusted.
+
+    A folder that brings nothing along which a yes would be about (no settings of weight, no private
+    folder, and no history of git) is taken for one that the user has made by hand.
+    """
+    if is_trusted(home):
+        return home
+    if not brings_along(home):
+        with suppress(OSError, OpenclawError):  # in a place that cannot be written it stays as new
+            trust_home(home)
+        return home
+    return replace(home, trusted=False)
+
+
+def brings_along(home: Home) -> bool:
+    """Whether the folder holds what a stranger may have put there for openclaw to act on."""
+    if os.path.lexists(home.root / ".openclaw"):
+        return True
+    if (home.workspace / "SOUL.md").is_file() and os.path.lexists(home.root / ".git"):
+        return True
+    try:
+        return bool(turned_on(given_values(home)))
+    except OpenclawError:  # they do not count before they are mended
+        return False
+
+
+def what_it_turns_on(home: Home) -> Iterator[str]:
+    """Lines that tell what a yes to the home would turn on. UsageError for broken settings."""
+    values = given_values(home)
+    for name, value in turned_on(values).items():
+        yield f"{name}: {json.dumps(value, ensure_ascii=False, default=str)}"
+    settings = build({name: value for name, (value, _) in values.items()})
+    for variable, address in targets(settings):
+        there = "" if os.environ.get(variable) else ", which is not set,"
+        yield f"sends {variable} of your environment{there} to {address}"
+
+
+def allow(home: Home, *, keep_private: bool) -> Path | None:
+    """Take the home for the user's own, and let its settings send the keys that they name.
+
+    Its private folder is put aside unless it is to be kept. Returns where it is now.
+    """
+    aside = None
+    if not is_trusted(home):
+        if not keep_private:
+            aside = _put_aside(home.root / ".openclaw")
+        trust_home(home)
+    allow_keys(home)
+    return aside
+
+
+def allow_keys(home: Home) -> None:
+    """Let the settings send the keys that they name where they say, from now on."""
+    settings = build({name: value for name, (value, _) in given_values(home).items()})
+    allow_targets(home, new_targets(home, settings))
+
+
+def revoke(home: Home) -> bool:
+    """Take back the yes to the home, its keys and hooks; False when there was none."""
+    trust = Trust(trust_file())
+    found = trust.kinds(home)
+    for kind in found:
+        trust.revoke(home, kind)
+    return HOME in found
+
+
+def _put_aside(private: Path) -> Path | None:
+    """Move a private folder into a new one, where nothing looks for it."""
+    if not os.path.lexists(private):
+        return None
+    moved = private.with_name(f".openclaw-{os.urandom(6).hex()}.aside")
+    private.rename(moved)
+    aside = private / ASIDE / datetime.now().strftime("%Y-%m-%d-%H%M%S")
+    aside.parent.mkdir(parents=True)
+    moved.rename(aside)
+    (private / ".gitignore").write_bytes(b"*\n")
+    return aside
