@@ -1,5 +1,5 @@
-"""Write the reference pages that come out of the program itself: commands.md, settings.md and
-policy.md.
+"""Write what comes out of the program itself: the pages commands.md, settings.md and policy.md, and
+the list of the files that a new home begins with, as they are staged in git.
 
 python docs/generate.py           writes all
 python docs/generate.py --check   fails when one of them is not what it would be now
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ from openclaw.cli.main import run  # noqa: E402
 from openclaw.config import render  # noqa: E402
 from openclaw.config.reading import expected  # noqa: E402
 from openclaw.config.settings import keys  # noqa: E402
+from openclaw.files import starter  # noqa: E402
+from openclaw.files.git import Git  # noqa: E402
 from openclaw.tools.policy import EFFECTS, RULES, TABLE  # noqa: E402
 
 NOTE = "<!-- Written by docs/generate.py; `make docs` writes it anew. -->"
@@ -114,13 +117,25 @@ ENVIRONMENT = """
 """
 
 
-def pages() -> dict[str, str]:
-    """The text of each page by its file name."""
+def pages() -> dict[Path, str]:
+    """The text of each file."""
     return {
-        "commands.md": commands_page(),
-        "settings.md": settings_page(),
-        "policy.md": policy_page(),
+        HERE / "commands.md": commands_page(),
+        HERE / "settings.md": settings_page(),
+        HERE / "policy.md": policy_page(),
+        starter.LIST: starter_list(),
     }
+
+
+def starter_list() -> str:
+    """Name and blob of each file of the starter home. What lies there, but is not staged, belongs
+    to whoever uses the clone as a home."""
+    staged = Git(HERE.parent).says("ls-files", "--stage", "workspace", "skills", "memory")
+    if not staged:  # an archive of the source
+        return starter.LIST.read_text(encoding="utf-8")
+    entries = (line.partition("\t") for line in staged.splitlines())
+    files = {path: entry.split()[1] for entry, _, path in entries}
+    return json.dumps(files, indent=2) + "\n"
 
 
 def commands_page() -> str:
@@ -175,8 +190,7 @@ def policy_page() -> str:
 
 def main() -> int:
     stale = []
-    for name, text in pages().items():
-        path = HERE / name
+    for path, text in pages().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             stale.append(path)
             if "--check" not in sys.argv[1:]:

@@ -13,8 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import openclaw
-from openclaw.errors import Damaged
-from openclaw.files.home import Home, find_home, name_trouble, starter_files
+from openclaw.errors import Damaged, OpenclawError
+from openclaw.files.home import Home, find_home, name_trouble
+from openclaw.files.starter import files_of, starter_files
 from openclaw.shapes import ToolProblem
 from tests.fakes.git_home import git, identity, needs_git, posix_only
 
@@ -241,27 +242,46 @@ def test_a_new_home_has_nothing_of_what_the_clone_has_made_as_a_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clone = tmp_path / "clone"
-    starter = {f"{name}.md": name for name in ("workspace/SOUL", "memory/TODO", "memory/MEMORY")}
-    for path, text in {**starter, "skills/digest/SKILL.md": "digest"}.items():
+    for path, data in starter_files().items():
         (clone / path).parent.mkdir(parents=True, exist_ok=True)
-        (clone / path).write_text(text, "utf-8")
+        (clone / path).write_bytes(data)
     (clone / "openclaw").symlink_to(Path(openclaw.__file__).parent)
     monkeypatch.setenv("PYTHONPATH", str(clone))
 
-    def new_home(name: str) -> dict[str, str]:
+    def new_home(name: str) -> dict[str, bytes]:
         command = [sys.executable, "-m", "openclaw", "init", str(tmp_path / name)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=clone)
         root = tmp_path / name
-        return {
-            path.relative_to(root).as_posix(): path.read_text("utf-8")
-            for path in root.glob("[mw]*/*")
-        }
+        files = (path for path in root.glob("[mws]*/**/*") if path.is_file())
+        return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
 
-    assert new_home("of-an-archive-without-git") == starter
+    def live() -> None:
+        """Files of his own, and those of the starter with his words in them."""
+        for path in ("workspace/diary.md", "workspace/.env", "skills/mine/SKILL.md"):
+            (clone / path).parent.mkdir(exist_ok=True)
+            (clone / path).write_text("mine", "utf-8")
+        for path in ("memory/TODO.md", "memory/MEMORY.md", "workspace/USER.md"):
+            (clone / path).write_text("mine", "utf-8")
+
     git(clone, "init", "-q")
     git(clone, "add", "workspace", "memory", "skills")
     identity(clone)
     git(clone, "commit", "-qm", "first")
-    (clone / "memory" / "TODO.md").write_text("- [ ] mine\n", "utf-8")
-    (clone / "workspace" / "diary.md").write_text("mine", "utf-8")
-    assert new_home("of-a-clone") == starter
+    live()
+    assert new_home("of-a-clone") == starter_files()
+    git(clone, "add", "--all")
+    git(clone, "commit", "-qm", "my home")
+    assert new_home("of-a-clone-whose-owner-commits") == starter_files()
+
+
+def test_an_archive_without_git_gives_the_starter_or_names_the_file_that_was_changed(
+    tmp_path: Path,
+) -> None:
+    for path, data in starter_files().items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(data)
+    (tmp_path / "workspace" / "diary.md").write_text("mine", "utf-8")
+    assert files_of(tmp_path) == starter_files()
+    (tmp_path / "memory" / "TODO.md").write_text("mine", "utf-8")
+    with pytest.raises(OpenclawError, match=r"TODO\.md is not the file"):
+        files_of(tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.files.home import starter_files
+from openclaw.files.starter import starter_files
 
 TOP = Path(__file__).parent.parent
 

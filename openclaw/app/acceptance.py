@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from openclaw.errors import OpenclawError
-from openclaw.files.home import PROPOSED, Home, starter_files
+from openclaw.files.home import PROPOSED, Home
+from openclaw.files.starter import starter_files
 from openclaw.skills.provenance import sources
 
 

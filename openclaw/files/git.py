@@ -122,24 +122,6 @@ def first_commit(root: Path, paths: Sequence[str]) -> bool:
     return True
 
 
-def committed_files(root: Path, paths: Sequence[str]) -> dict[str, bytes]:
-    """The files below `paths` in the newest commit of the repository whose top is `root`; none when
-    there is no such repository, or git is missing or fails."""
-    if folder_of(root) is None:
-        return {}
-    import io
-    import tarfile
-
-    words = ("archive", "--format=tar", "HEAD", "--", *paths)
-    try:  # also in a repository that belongs to another user
-        packed = Git(root).run("-c", "safe.directory=*", *words)
-    except GitError:
-        return {}
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        members = [(member.name, archive.extractfile(member)) for member in archive]
-        return {name: file.read() for name, file in members if file is not None}
-
-
 def _lies_in_another(git: Git) -> bool:
     try:
         git.run("rev-parse", "--git-dir", GIT_CEILING_DIRECTORIES="")

@@ -6,13 +6,14 @@ import atexit
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from openclaw.errors import Damaged, OpenclawError
-from openclaw.files.git import committed_files, first_commit
+from openclaw.errors import Damaged
+from openclaw.files.git import first_commit
+from openclaw.files.starter import starter_files
 from openclaw.files.text import unwritable, write_if_same
 from openclaw.files.trust import trust_home
 from openclaw.shapes import ToolProblem
@@ -29,8 +30,6 @@ IGNORE = """\
 .openclaw-*.tmp
 """
 MARKS = ("workspace", "memory", "skills", "sessions", "openclaw.yaml")
-STARTER = ("workspace", "skills", "memory/MEMORY.md", "memory/TODO.md")
-"""What a new home begins with."""
 BROUGHT = (".openclaw", ".git", "openclaw.yaml")
 """What a folder may bring along that openclaw acts on."""
 PROPOSED = "skills/.proposed"
@@ -183,28 +182,6 @@ def create_home(target: Path, settings: str = "") -> list[str]:
         trust_home(Home(root))
     empty = [f"{name}/" for name in folders if not any((root / name).iterdir())]
     return sorted(created + empty)
-
-
-@cache
-def starter_files() -> Mapping[str, bytes]:
-    """The files of a new home, by their paths in it: those of the wheel, else those of the source
-    repository as they are committed. A clone may be a home, whose own to-dos and notes are no part
-    of the next one. OpenclawError when there are none."""
-    package = Path(__file__).parent.parent
-    if (package / "starter").is_dir():
-        return dict(_files_in(package / "starter"))
-    files = committed_files(package.parent, STARTER) or dict(_files_in(package.parent))
-    if not files:
-        raise OpenclawError("the starter home is missing", "install openclaw again")
-    return files
-
-
-def _files_in(folder: Path) -> Iterator[tuple[str, bytes]]:
-    for top in (folder / name for name in STARTER):
-        for path in [top, *top.rglob("*")]:
-            skipped = path.name.startswith(".git") or "__pycache__" in path.parts
-            if path.is_file() and not skipped:
-                yield path.relative_to(folder).as_posix(), path.read_bytes()
 
 
 def _make(folder: Path) -> bool:

@@ -10,7 +10,8 @@ from openclaw.app.imports.source import Source
 from openclaw.app.imports.steps import Step
 from openclaw.app.imports.texts import Places, notes_on, plain, safe_path, text_of
 from openclaw.errors import OpenclawError
-from openclaw.files.home import Home, starter_files
+from openclaw.files.home import Home
+from openclaw.files.starter import starter_files
 from openclaw.files.text import decode, encode, write_if_same
 from openclaw.safety.vault import Vault
 
