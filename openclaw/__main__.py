@@ -7,6 +7,7 @@ import sys
 
 def main() -> None:
     """Run openclaw with the words of the command line and leave with its exit code."""
+    leave_out_current_folder()
     if sys.argv[1:] == ["--version"]:
         from openclaw import __version__
 
@@ -17,6 +18,21 @@ def main() -> None:
     from openclaw.cli.main import run
 
     leave(run())
+
+
+def leave_out_current_folder() -> None:
+    """Look for no module where we were started, unless this program is there: then last.
+    `python -m` and an empty entry of PYTHONPATH put that folder first, and in a home lie files that
+    others wrote."""
+    # ruff: noqa: PTH100, PTH109, PTH120  pathlib itself may be such a file
+    try:
+        here = os.path.realpath(os.getcwd())
+    except OSError:  # it is gone
+        return
+    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder) != here]
+    if os.path.realpath(top) == here:
+        sys.path.append(top)
 
 
 def leave(code: int) -> None:

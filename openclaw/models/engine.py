@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from openclaw.files.package import child_environment
+from openclaw.files.package import python_command
 
 # The engine looks for a cancelled request between two batches: 128 tokens are a second or so, and
 # on a CPU as fast as the usual 2,048.
@@ -51,13 +51,11 @@ def start() -> subprocess.Popen[str]:
     if sys.platform == "win32":
         apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return subprocess.Popen(
-        # -P: no module of the folder we were started in gets into it
-        [sys.executable, "-P", "-m", "openclaw.models.engine"],
+        python_command("openclaw.models.engine"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         encoding="utf-8",
-        env=child_environment(),
         **apart,
     )
 
