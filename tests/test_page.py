@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -381,3 +382,48 @@ def test_no_bytes_make_it_fail_otherwise_than_in_words(body: bytes, kind: str) -
 
 def test_every_page_of_the_folder_is_tried() -> None:
     assert sorted(PAGES) == sorted(path.stem for path in HERE.glob("*.html"))
+
+
+LONG = {
+    "items of a list": ("<ol>", "<li>a</li>", "</ol>"),
+    "rows of a head": ("<table><thead>", "<tr><td>a</td></tr>", "</thead></table>"),
+    "parts of a table": ("<table>", "<tbody><tr><td>a</td></tr></tbody>", "</table>"),
+    "hidden in long styles": ("<div style='" + "x:y;" * 500 + "'>", "<p style='color:#fff'>a", ""),
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_what_is_twice_as_long_is_twice_the_work(kind: str) -> None:
+    def steps(times: int) -> int:
+        first, each, last = LONG[kind]
+        count = 0
+
+        def step(*_: object) -> None:
+            nonlocal count
+            count += 1
+
+        sys.setprofile(step)
+        try:
+            html(first + each * times + last)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    steps(10)  # imports
+    assert steps(1_200) < 2.5 * steps(600)
+
+
+def test_a_numbered_list_begins_where_it_says_and_counts_on() -> None:
+    first = "<ol start=9><li>a<ul><li>b</li></ul></li><li><p>c</p><p>d</p></li></ol>"
+    assert (
+        html(f"<main>{first}<ol start=\u00b2><li>e</li></ol></main>")
+        == "9. a\n   - b\n10. c\n\n    d\n\n1. e"
+    )
+
+
+def test_a_cell_of_many_columns_is_not_as_long_as_it_says() -> None:
+    assert len(html("<table><tr><td colspan=1000>a<td colspan=²>b</table>")) < 1_500
+
+
+def test_a_page_of_very_many_elements_becomes_plain_text() -> None:
+    assert html("<table><tr>" + "<td>a</td>" * 60_000 + "</table>") == "\n".join(["a"] * 60_000)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +25,7 @@ from tests.fakes.index import (
     plain_upkeep,
     split_lines,
 )
+from tests.fakes.pdf import pdf
 from tests.sample import sample
 
 TICK_SECONDS = 0.02
@@ -292,6 +295,41 @@ def test_what_cannot_be_read_is_in_the_report_and_stops_nothing(home: Path, stor
     assert counts(roomier) == (1, 0, 0, 1)
     put(home, "workspace/photo.jpg", "no photo\n")
     assert len(plain_upkeep(home, store).refresh().problems) == 1
+
+
+# A prompt ends its search, here in the middle of the file that is called slow.
+KILLED = """
+import os, sys
+from pathlib import Path
+from tests.fakes.index import open_store, plain_upkeep, split_lines
+
+def split(text, kind, path):
+    return os._exit(9) if kind == "pdf" else split_lines(text, kind, path)
+
+home = Path(sys.argv[1])
+plain_upkeep(home, open_store(home), split=split).refresh()
+"""
+
+
+def test_a_file_in_whose_reading_each_process_is_ended_does_not_keep_the_others_from_being_found(
+    home: Path, store: Store
+) -> None:
+    (home / "memory/a.pdf").write_bytes(pdf("slow"))
+    put(home, "workspace/z.md", "one\n")
+    for tries in (1, 2, 3):
+        done = subprocess.run([sys.executable, "-c", KILLED, str(home)], check=False)
+        assert done.returncode == 9, tries
+        assert [known.chunks for known in store.files().values()] == [1]
+    upkeep = plain_upkeep(home, store, clock=late)
+    for _ in range(2):
+        ((path, problem),) = upkeep.refresh().problems
+        assert (path, problem.partition(";")[0]) == (
+            "memory/a.pdf",
+            "reading it was broken off each time",
+        )
+    assert upkeep.refresh(force=True).problems == []
+    (home / "memory/a.pdf").write_bytes(pdf("other"))
+    assert counts(upkeep.refresh()) == (0, 1, 0, 1)
 
 
 def test_a_file_that_becomes_unreadable_leaves_no_old_text(home: Path, store: Store) -> None:

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from openclaw.retrieval.embeddings import Embedder
 
 ATTEMPTS = 3
+SLOW = "pdf"
+"""The kind of files of which one may take seconds to read."""
+MOST_BREAKS = 3
+"""Processes that may end, or be ended, while they read one slow file."""
+BROKEN_OFF = "reading it was broken off each time; openclaw memory rebuild tries it again"
 # A transaction ends after as many chunks or seconds, so that little is lost when we are killed.
 BATCH_CHUNKS = 4000
 BATCH_SECONDS = 1.0
@@ -173,7 +178,11 @@ class Upkeep:
         counts = {"added": 0, "changed": 0}
         batch: list[_Prepared] = []
         begun, chunks = time.monotonic(), 0
-        for done, found in enumerate(stale, 1):
+        # What is slow comes last, when all else is written: the next prompt may end this process.
+        for done, found in enumerate(sorted(stale, key=_is_slow), 1):
+            if _is_slow(found):
+                self._write(batch, counts)
+                batch, chunks = [], 0
             prepared = self._prepare(found, force)
             if prepared:
                 batch.append(prepared)
@@ -201,12 +210,29 @@ class Upkeep:
         same = old and old.md5 == content.md5 and old.recipe == self._made_by
         if same and old and not force:
             return _Prepared(self._reading(found, content, old.problem), old)
+        if _is_slow(found) and self._begun(content.md5) > MOST_BREAKS and not force:
+            return _Prepared(self._reading(found, content, BROKEN_OFF), old)
         try:
             chunks = self._chunks(found.path, content)
         except Unreadable as error:
             return _Prepared(self._reading(found, content, str(error)), old)
+        finally:
+            if _is_slow(found):
+                self._remember_begun("")
         postings, lengths = self._words(chunks)
         return _Prepared(self._reading(found, content), old, chunks, postings, lengths)
+
+    def _begun(self, md5: str) -> int:
+        """How often a slow file was begun to be read and not brought to an end, this time with
+        it. A prompt ends its search, which would begin anew with each of them."""
+        last, _, times = self.store.recall("begun").partition(" ")
+        count = int(times) + 1 if last == md5 else 1
+        self._remember_begun(f"{md5} {count}")
+        return count
+
+    def _remember_begun(self, text: str) -> None:
+        with self.store.write() as writer:
+            writer.remember("begun", text)
 
     def _failed(self, found: Found, error: OSError | Unreadable) -> Reading:
         """Not settled: it is tried again next time."""
@@ -266,6 +292,10 @@ class Upkeep:
             sum(known.chunks for known in files),
             time.perf_counter() - started,
         )
+
+
+def _is_slow(found: Found) -> bool:
+    return kind_of(found.path) == SLOW
 
 
 def _is_newer(known: Known | None, reading: Reading) -> bool:

@@ -70,7 +70,7 @@ class WebPages:
         return _shown(fetched, asked, number)
 
     def _fetched(self, url: Url) -> Fetched:
-        from openclaw.tools.page import INSTEAD, read_page
+        from openclaw.tools.page import INSTEAD, read_page_in_child
         from openclaw.tools.transfer import get
 
         try:
@@ -81,7 +81,7 @@ class WebPages:
         kind, where = reply.headers.get("content-type", ""), str(reply.url)
         if not 200 <= reply.status < 300:
             raise ForeignProblem(_failed(reply))
-        page = read_page(reply.body, kind, where)
+        page = read_page_in_child(reply.body, kind, where)
         if not page.text.strip():
             raise ToolProblem(
                 f"{reply.url.host} sent a page without text that can be read here: it may need a "
@@ -124,14 +124,14 @@ def _pages(count: int) -> str:
 
 def _failed(reply: Reply) -> str:
     """Status and what the server says about it, in a line."""
-    from openclaw.tools.page import INSTEAD, read_page
+    from openclaw.tools.page import INSTEAD, read_page_in_child
 
     try:
         phrase = f" {HTTPStatus(reply.status).phrase}"
     except ValueError:
         phrase = ""
     try:
-        page = read_page(reply.body, reply.headers.get("content-type", ""), str(reply.url))
+        page = read_page_in_child(reply.body, reply.headers.get("content-type", ""), str(reply.url))
         said = " ".join(f"{page.title} {page.text}".split())[:LONGEST_ERROR]
     except ToolProblem:
         said = ""

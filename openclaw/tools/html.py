@@ -14,18 +14,21 @@ from urllib.parse import urljoin
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring, tostring
+from markdownify import MarkdownConverter
 
 from openclaw.files.quiet import quiet
 from openclaw.tools.page import Page
 from openclaw.tools.unseen import drop_unseen
 
 MOST_SOURCE = 1_500_000  # characters of HTML that are read: some seconds
+MOST_ELEMENTS = 50_000  # that are written as Markdown: each takes 50 us
 MOST_GUESSED = 300_000  # for more the guess takes too long
 LONGEST_LINK = 300
 # Shares of all text: a smaller part is not believed to be the main one.
 SAID = 0.2
 GUESSED = 0.4
 MOST_ATTRIBUTES = 200  # of one element: each look-up walks along all of them
+MOST_COLUMNS = 100  # that one cell may take
 
 _AROUND = frozenset({"nav", "footer", "aside", "menu"})
 _ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search"})
@@ -47,6 +50,8 @@ def html_page(source: str, url: str) -> Page:
     body = root.find("body") if root.find("body") is not None else root
     _absolute(body, base)
     chosen = _main(body)
+    if sum(1 for _ in chosen.iter()) > MOST_ELEMENTS:
+        return Page(title, _plain(chosen))
     with quiet("bs4"):
         try:
             text = _markdown(chosen)
@@ -95,6 +100,12 @@ def _absolute(body: HtmlElement, base: str) -> None:
         for name in set(element.attrib) - _KEPT:
             if not (name == "role" or (name == "id" and element.tag != "a")):
                 del element.attrib[name]
+        for name in ("colspan", "rowspan", "start"):
+            number = element.get(name)
+            if number and not re.fullmatch("[0-9]{1,4}", number):
+                del element.attrib[name]
+            elif number and name != "start":
+                element.set(name, str(min(int(number), MOST_COLUMNS)))
         element.attrib.pop("href", None)
         whole = _whole(href, base)
         if whole:
@@ -161,10 +172,7 @@ def _guess(body: HtmlElement) -> HtmlElement | None:
 
 
 def _markdown(element: HtmlElement) -> str:
-    from markdownify import markdownify
-
-    text: str = markdownify(
-        tostring(element, encoding="unicode", with_tail=False),
+    converter = _Converter(
         bs4_options="lxml",
         heading_style="ATX",
         bullets="-",
@@ -173,7 +181,32 @@ def _markdown(element: HtmlElement) -> str:
         table_infer_header=True,
         code_language_callback=_language,
     )
+    text: str = converter.convert(tostring(element, encoding="unicode", with_tail=False))
     return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)).strip()
+
+
+class _Converter(MarkdownConverter):
+    """The library looks for each row and each item at all that stand before it."""
+
+    def convert_tr(self, row: Any, text: str, parent_tags: Any) -> str:
+        """Only the first row of a table's first part may be its head."""
+        part = row.parent
+        later = part.name == "tbody" and part.find_previous_sibling("tbody") is not None
+        if later or row.find_previous_sibling() is not None:
+            return f"|{text}\n"
+        return str(super().convert_tr(row, text, parent_tags))  # type: ignore[misc]
+
+    def convert_li(self, item: Any, text: str, parent_tags: Any) -> str:
+        """The items of a numbered list are told in their order, so they need not be counted."""
+        numbered = item.parent
+        if numbered is None or numbered.name != "ol":
+            return str(super().convert_li(item, text, parent_tags))  # type: ignore[misc]
+        number = int(numbered.get("start") or 1)
+        numbered["start"] = str(number + 1)
+        mark = f"{number}. "
+        lines = text.strip().split("\n")
+        indented = [line and " " * len(mark) + line for line in lines]
+        return mark + "\n".join(indented)[len(mark) :] + "\n" if text.strip() else "\n"
 
 
 def _language(element: Any) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from openclaw.files.child import ReadingError, read_in_child
 from openclaw.shapes import ToolProblem
 
 LONGEST = 400_000  # characters of a page; what is beyond is not even shown on later pages
 PDF_PAGES = 100
+SECONDS = 10.0
+"""To make text of a page, beside those to fetch it."""
 INSTEAD = "Try another address, or tell the user."
 
 _META = re.compile(
@@ -37,6 +40,26 @@ class Page:
 
     title: str
     text: str
+
+
+def read_page_in_child(body: bytes, content_type: str, url: str, seconds: float = SECONDS) -> Page:
+    """See `read_page`; raises ToolProblem also for what is too much work."""
+    arguments = {"content_type": content_type, "url": url}
+    try:
+        told = read_in_child(f"{__name__}:told", body, arguments, seconds)
+    except ReadingError as error:
+        raise ToolProblem(f"It is too much work, {_size(len(body))}: {error}. {INSTEAD}") from None
+    if "problem" in told:
+        raise ToolProblem(told["problem"])
+    return Page(**told)
+
+
+def told(body: bytes, content_type: str, url: str) -> dict[str, str]:
+    """What `read_page` says, for another process."""
+    try:
+        return asdict(read_page(body, content_type, url))
+    except ToolProblem as problem:
+        return {"problem": str(problem)}
 
 
 def read_page(body: bytes, content_type: str, url: str) -> Page:
@@ -121,13 +144,12 @@ def _xml(body: bytes, charset: str, url: str) -> Page:
 
 
 def _pdf(body: bytes) -> Page:
-    from openclaw.files.pdf import NoText, pdf_text
+    from openclaw.files.pdf import extract
 
-    try:
-        text = pdf_text(body, PDF_PAGES)
-    except NoText as error:
-        raise ToolProblem(f"It is {error}, {_size(len(body))}: nothing to read.") from None
-    return Page("", "\n\n".join(text.split("\n\f")))
+    told = extract(body, PDF_PAGES)
+    if "reason" in told:
+        raise ToolProblem(f"It is {told['reason']}, {_size(len(body))}: nothing to read.")
+    return Page("", "\n\n".join(told["text"].split("\n\f")))
 
 
 def _text(body: bytes, charset: str, *, sure: bool) -> str | None:

@@ -18,16 +18,18 @@ _TAGS = (
     *("audio", "video", "img", "picture", "map", "input", "select", "textarea", "button"),
     *("datalist", "option", "noframes", "noembed", "head", "title", "meta", "link", "rp"),
 )
-_ZERO = r"\s*:\s*[+-]?0*\.?0*(?:px|em|rem|ex|ch|pt|%|vw|vh)?\s*(?:;|!|\Z)"
+# One that is not closed goes to the end, as in a browser.
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_ZERO = r"\s*:\s*[+-]?0*(?:\.0*)?(?:px|em|rem|ex|ch|pt|%|vw|vh)?\s*(?:;|!|\Z)"
 _HIDING = re.compile(
     r"(?:^|[;\s{])(?:"
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
     rf"|(?:font-size|opacity|max-height|max-width){_ZERO}"
-    r"|font-size\s*:\s*(?:0?\.\d+|1)\s*px|font\s*:[^;]*\b0(?:px|em|pt)?\s*[/ ]"
+    r"|font-size\s*:\s*(?:0?\.\d+|1)\s*px|font\s*:[^;]{0,200}\b0(?:px|em|pt)?\s*[/ ]"
     r"|(?:left|right|top|bottom|text-indent|margin-(?:left|top))\s*:\s*-\s*\d{3,}"
     r"|clip\s*:\s*rect\(\s*[01](?:px)?[\s,]|clip-path\s*:\s*(?:inset\(\s*(?:50|100)%|circle\(\s*0)"
     r"|transform\s*:\s*(?:scale[xy]?\(\s*0?\.?0*\s*[,)]|translate[xy]?\(\s*-\s*\d{4,})"
-    r"|color\s*:\s*(?:transparent|rgba?\([^)]*[,/]\s*0?\.?0+%?\s*\)|#[0-9a-f]{6}00\b|#[0-9a-f]{3}0\b)"
+    r"|color\s*:\s*(?:transparent|rgba?\([^)]{0,200}[,/]\s*0?\.?0+%?\s*\)|#[0-9a-f]{6}00\b|#[0-9a-f]{3}0\b)"
     r")",
     re.IGNORECASE,
 )
@@ -51,13 +53,14 @@ def drop_unseen(root: HtmlElement) -> None:
 
 
 def _hidden(root: HtmlElement, classes: set[str], ids: set[str]) -> Iterator[HtmlElement]:
+    grounds: dict[HtmlElement, str] = {}
     for element in root.iter():
         if not isinstance(element.tag, str) or element.tag in ("html", "body"):
             continue
         named = element.get("id") in ids or not classes.isdisjoint(
             (element.get("class") or "").split()
         )
-        if named or _by_attribute(element) or _by_style(element):
+        if named or _by_attribute(element) or _by_style(element, grounds):
             yield element
 
 
@@ -69,24 +72,24 @@ def _by_attribute(element: HtmlElement) -> bool:
     )
 
 
-def _by_style(element: HtmlElement) -> bool:
-    style = re.sub(r"/\*.*?\*/", "", element.get("style") or "", flags=re.DOTALL)
+def _by_style(element: HtmlElement, grounds: dict[HtmlElement, str]) -> bool:
+    style = _COMMENT.sub("", element.get("style") or "")
     if style and (_HIDING.search(style) or (_BOX.search(style) and _CLIPPED.search(style))):
         return True
     if element.tag == "font" and element.get("color"):
         style = f"color:{element.get('color')};{style}"
     found = _COLOUR.search(style)
-    return found is not None and _like_its_ground(element, _plain(found[1]))
+    return found is not None and _like_its_ground(element, _plain(found[1]), grounds)
 
 
-def _like_its_ground(element: HtmlElement, colour: str) -> bool:
+def _like_its_ground(element: HtmlElement, colour: str, grounds: dict[HtmlElement, str]) -> bool:
     """Whether a text colour is the one behind it. White without any background counts when no class
-    or id could give it one."""
+    or id could give it one. `grounds` are the backgrounds that are known."""
     for each in (element, *element.iterancestors()):
-        ground = each.get("bgcolor") or ""
-        if found := _BACKGROUND.search(each.get("style") or ""):
-            ground = found[1]
-        if ground:
+        if each not in grounds:
+            found = _BACKGROUND.search(each.get("style") or "")
+            grounds[each] = found[1] if found else each.get("bgcolor") or ""
+        if ground := grounds[each]:
             return _plain(ground) == colour
         if each.get("class") or each.get("id"):
             return False
@@ -119,7 +122,7 @@ def _hidden_by_rules(root: HtmlElement) -> tuple[set[str], set[str]]:
 
 def _flat(sheet: str) -> str:
     """A style sheet without comments and without what stands inside @media and the like."""
-    text = re.sub(r"/\*.*?\*/", "", sheet[:200_000], flags=re.DOTALL)
+    text = _COMMENT.sub("", sheet[:200_000])
     kept: list[str] = []
     depth = nested = 0
     for piece in re.split(r"([{}])", text):

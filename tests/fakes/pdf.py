@@ -30,3 +30,22 @@ def pdf(*pages: str, password: str = "") -> bytes:
     target = io.BytesIO()
     writer.write(target)
     return target.getvalue()
+
+
+def heavy_pdf(pages: int, operators: int) -> bytes:
+    """A small PDF that is much work: its pages share one long stream."""
+    from pypdf import PdfReader, PdfWriter
+    from pypdf.generic import DecodedStreamObject, NameObject
+
+    writer = PdfWriter(PdfReader(io.BytesIO(pdf("tea"))))
+    fonts = writer.pages[0][NameObject("/Resources")]
+    stream = DecodedStreamObject()
+    stream.set_data(b"BT /F1 12 Tf 10 100 Td (tea) Tj ET\n" * (operators // 5))
+    shared = writer._add_object(stream.flate_encode())
+    for _ in range(pages):
+        page = writer.add_blank_page(200, 200)
+        page[NameObject("/Resources")] = fonts
+        page[NameObject("/Contents")] = shared
+    target = io.BytesIO()
+    writer.write(target)
+    return target.getvalue()
