@@ -255,3 +255,37 @@ def test_settings_are_read_without_pydantic_and_defaults_without_yaml(home: Home
         [sys.executable, "-c", code, str(home.root)], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+LAUGHS = "\n".join(
+    ["mcp:", "  a0: &a0 {command: x}"]
+    + [f"  a{n}: &a{n} {{env: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 9)]
+)
+MERGED = "\n".join(
+    ["mcp:", "  a0: &a0 {k: v}"]
+    + [f"  a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 12)]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        (LAUGHS, 6, "its aliases stand for more than 20,000 values"),
+        (MERGED, 6, "its aliases stand for more than 20,000 values"),
+        (f"grants: &g [{'x, ' * 9_000}]\nhooks: [*g, *g, *g]\n", 2, "its aliases stand for"),
+        ("mode: ask\nmcp: " + "[" * 50_000, 2, "more than 64 levels"),
+        ("\n".join("  " * n + "a:" for n in range(500)), 65, "more than 64 levels"),
+    ],
+)
+def test_settings_that_stand_for_too_much_are_refused_by_their_line(
+    home: Home, text: str, line: int, problem: str
+) -> None:
+    put(home, text)
+    for read in (load_settings, origins, lambda home: set_value(home, "mode", "ask")):
+        with pytest.raises(UsageError, match=rf"line {line}: .*{problem}"):
+            read(home)
+
+
+def test_many_lines_without_an_alias_are_no_bomb(home: Home) -> None:
+    put(home, "grants:\n" + "  - 2026-11-21 command make test\n" * 25_000)
+    assert len(load_settings(home).grants) == 25_000

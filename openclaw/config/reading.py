@@ -15,6 +15,7 @@ from openclaw.config.trust import UNTRUSTED, check_targets
 from openclaw.errors import Damaged, UsageError
 from openclaw.files.home import Home
 from openclaw.files.text import read_text
+from openclaw.files.yaml_bounds import yaml_trouble
 
 if TYPE_CHECKING:
     import yaml
@@ -85,9 +86,13 @@ def read_values(text: str) -> dict[str, tuple[Any, int]]:
 
 
 def compose(text: str) -> tuple[Any, yaml.Node | None]:
-    """PyYAML's loader and root node; UsageError with the line for text that is not YAML."""
+    """PyYAML's loader and root node; UsageError with the line for text that is not
+    YAML, or too much of it."""
     import yaml
 
+    line, problem = yaml_trouble(text)
+    if problem:
+        _refuse(line, problem)
     kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         loader = kind(text)

@@ -8,6 +8,7 @@ from typing import Any
 
 from openclaw.errors import Damaged
 from openclaw.files.text import decode, write_if_same
+from openclaw.files.yaml_bounds import yaml_trouble
 
 FILE = ".sources.yaml"
 HEAD = "# Where installed skills came from. Written by `openclaw skills install`.\n"
@@ -99,8 +100,11 @@ def _bytes(path: Path) -> bytes | None:
 def _parsed(path: Path, data: bytes | None) -> dict[str, Any]:
     import yaml
 
+    text = decode(data or b"")
+    if yaml_trouble(text)[1]:
+        raise _damaged(path)
     try:
-        found = yaml.load(decode(data or b""), Loader=yaml.BaseLoader)  # noqa: S506 - plain text
+        found = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - plain text
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise _damaged(path) from error
     if found in (None, ""):

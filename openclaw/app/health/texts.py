@@ -14,6 +14,7 @@ from openclaw.files.home import Home
 from openclaw.files.lock import locked
 from openclaw.files.markers import SIGN, conflicts
 from openclaw.files.text import BOM, decode, write_if_same
+from openclaw.files.yaml_bounds import yaml_trouble
 from openclaw.sessions.session import from_json
 
 LOCK_SECONDS = 5.0
@@ -145,8 +146,12 @@ def _broken_head(data: bytes) -> str:
         return "is never closed" if len(data) < 20_000 else ""
     import yaml
 
+    head = "\n".join(lines[1:end])
+    line, trouble = yaml_trouble(head)
+    if trouble:
+        return f"is too much YAML in line {line + 1} ({trouble})"
     try:
-        yaml.safe_load("\n".join(lines[1:end]))
+        yaml.safe_load(head)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 2
         return f"is no YAML in line {line} ({error.problem or error.context})"
