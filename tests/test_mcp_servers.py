@@ -314,6 +314,26 @@ def test_a_server_that_fails_when_its_changed_list_is_read_is_away_for_the_turn(
         assert tool.run(words="hi") == '{"words": "hi"}'
 
 
+@pytest.mark.parametrize("how", ["deep", "empty", "broken"])
+def test_an_answer_that_cannot_be_read_is_not_waited_for(tmp_path: Path, how: str) -> None:
+    with used(tmp_path, bare(how, timeout=30.0)) as servers:
+        servers.list_missing()
+        tool = by_name(servers)["bare__echo"]
+        began = time.monotonic()
+        for _ in range(2):
+            with pytest.raises(ToolProblem, match="its answer is not what MCP allows"):
+                tool.run(words="hi")
+        assert time.monotonic() - began < 20
+        assert tool.available()
+
+
+@pytest.mark.parametrize("how", ["half", "latin"])
+def test_what_is_no_text_in_an_answer_is_replaced(tmp_path: Path, how: str) -> None:
+    with used(tmp_path, bare(how, timeout=30.0)) as servers:
+        servers.list_missing()
+        assert by_name(servers)["bare__echo"].run(words="hi") == "caf\ufffd"
+
+
 def test_of_ten_thousand_tools_the_first_are_used(tmp_path: Path) -> None:
     with used(tmp_path, bare("many")) as servers:
         servers.list_missing()

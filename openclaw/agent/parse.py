@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from openclaw.files.replies import mend_json
 from openclaw.shapes import ToolCall
 
 FENCE = re.compile(r"```(?:json|tool_call|tool)?\s*\n?(.*?)```", re.DOTALL)
@@ -65,6 +66,7 @@ def _embedded(text: str) -> Iterator[list[tuple[Any, Span]]]:
 
 
 def _objects(text: str) -> Iterator[tuple[Any, Span]]:
+    text = mend_json(text)
     decoder, at = json.JSONDecoder(strict=False), text.find("{")
     while at >= 0:
         try:
@@ -85,7 +87,7 @@ def _without(text: str, spans: list[Span]) -> str:
 
 def _load(text: str) -> Any:
     try:
-        return json.loads(text, strict=False)
+        return json.loads(mend_json(text), strict=False)
     except (ValueError, RecursionError):
         return None
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from openclaw.files.replies import mend_json
 from openclaw.models.base import StopReason, Text, Thinking
 from openclaw.shapes import Message, ToolCall
 
@@ -85,8 +86,8 @@ def _call_in(index: int, call: Mapping[str, str]) -> ToolCall:
     """Arguments that are no JSON object are the model's mistake: they go on under a name that no
     tool has, so that the model is told what is valid."""
     try:
-        arguments = json.loads(call["arguments"] or "{}", strict=False)
-    except ValueError:
+        arguments = json.loads(mend_json(call["arguments"]) or "{}", strict=False)
+    except (ValueError, RecursionError):
         arguments = call["arguments"]
     if not isinstance(arguments, dict):
         arguments = {"arguments": arguments}

@@ -259,7 +259,7 @@ class OllamaModel:
             raise remote.away(self._server, error, START_IT) from error
         except httpx.HTTPError as error:
             raise remote.broken_off(self._server, pieces, str(error)) from error
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelFailed(
                 f"{self._server} sent what is not a chat reply: {remote.one_line(str(error))}",
                 "ask again; if it stays, update Ollama or look at what stands between",

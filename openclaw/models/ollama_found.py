@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway
+from openclaw.files.replies import MOST_LINE
 from openclaw.models import remote
 
 LOOPBACK_PROBE_SECONDS = 0.3
@@ -58,7 +59,7 @@ def _listing(url: str, path: str) -> list[Mapping[str, Any]]:
             connection.sock.settimeout(LISTING_SECONDS)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         connection.request("GET", parts.path + path, headers=headers)
-        models = json.loads(connection.getresponse().read())["models"]
+        models = json.loads(connection.getresponse().read(MOST_LINE))["models"]
         return [model for model in models or () if isinstance(model, Mapping)]
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         raise ServerAway(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from openclaw.files.replies import LIMIT, bytes_for
 from openclaw.models import remote
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ def client(url: str, sockets: Sockets | None = None, **options: Any) -> ollama.C
     connections."""
     import ollama
 
-    hooks = {"request": [_forbid_cutting, *([sockets.watch] if sockets else [])]}
-    return ollama.Client(url, event_hooks=hooks, **(remote.client_options(url) | options))
+    hooks = [_forbid_cutting, *([sockets.watch] if sockets else [])]
+    return ollama.Client(url, **(remote.client_options(url, *hooks) | options))
 
 
 def caught(url: str, body: Mapping[str, Any]) -> bytes:
@@ -51,12 +52,13 @@ class _Caught(BaseException):
 
 def _forbid_cutting(request: httpx.Request) -> None:
     """Asks for an error instead of a silent cut. `Client.chat` (ollama 0.6) has no arguments for
-    these two; servers that do not know them ignore them."""
+    these two; servers that do not know them ignore them. Notes how much may come back."""
     import httpx
 
     if not request.url.path.endswith("/api/chat"):
         return
     body = {**json.loads(request.content), "truncate": False, "shift": False}
+    request.extensions[LIMIT] = bytes_for(body["options"]["num_predict"])
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     request.headers["Content-Length"] = str(len(raw))
     request.stream = httpx.ByteStream(raw)

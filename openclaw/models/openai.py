@@ -11,10 +11,11 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
+from openclaw.files.replies import LIMIT, MOST_ERROR, bytes_for
 from openclaw.models import chat, remote
 from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, Waiting
 from openclaw.models.sockets import Sockets
@@ -113,28 +114,29 @@ class OpenAIModel:
             import httpx
 
             headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            options = remote.client_options(self._url)
-            hooks = {"request": [self._sockets.watch]}
-            self._opened = httpx.Client(headers=headers, event_hooks=hooks, **options)
+            options = remote.client_options(self._url, self._sockets.watch)
+            self._opened = httpx.Client(headers=headers, **options)
         return self._opened
 
     def _post(self, request: Request) -> httpx.Response:
         """The open response. A server that names a field it does not take is asked without it,
         which is remembered."""
         while True:
-            response = self._send(self._body(request))
+            response = self._send(self._body(request), request.max_tokens)
             if response.status_code == 200:
                 return response
             with closing(response):
-                text = response.read().decode("utf-8", "replace")
+                text = _beginning(response)
             if not self._gives_way(response.status_code, text, request):
                 raise self._answered(response.status_code, text)
 
-    def _send(self, body: Mapping[str, Any]) -> httpx.Response:
+    def _send(self, body: Mapping[str, Any], most: int) -> httpx.Response:
         import httpx
 
         try:
-            return self._client.send(self._built(body), stream=True)
+            request = self._built(body)
+            request.extensions[LIMIT] = bytes_for(most)
+            return self._client.send(request, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise remote.away(self._server, error, START_IT) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -197,8 +199,8 @@ class OpenAIModel:
 
     def _event(self, value: bytes) -> dict[str, Any]:
         try:
-            event = json.loads(value)
-        except ValueError as error:
+            event = json.loads(value.decode("utf-8", "replace"))
+        except (ValueError, RecursionError) as error:
             raise ModelFailed(
                 f"{self._server} sent a line that is not JSON: {error}", "ask again"
             ) from error
@@ -261,6 +263,19 @@ class _Heard:
             stop_reason=self.deltas.stop_reason,
             usage=usage,
         )
+
+
+def _beginning(response: httpx.Response) -> str:
+    """What a server says of an error, as far as anybody reads it."""
+    import httpx
+
+    data = b""
+    with suppress(httpx.HTTPError):
+        for piece in response.iter_bytes():
+            data += piece
+            if len(data) > MOST_ERROR:
+                break
+    return data[:MOST_ERROR].decode("utf-8", "replace")
 
 
 def _lines(response: httpx.Response) -> Iterator[bytes]:

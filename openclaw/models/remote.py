@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
+from openclaw.files.replies import MOST_BYTES, ask_plain, bound
 from openclaw.models.base import Waiting
 
 T = TypeVar("T")
@@ -85,7 +86,7 @@ def posted(
         while not ready.select(BEAT_SECONDS):
             yield Waiting("")
         connection.sock.settimeout(None)
-        return connection.getresponse().read()
+        return connection.getresponse().read(MOST_BYTES)
 
 
 def refused(error: BaseException | None) -> bool:
@@ -110,10 +111,10 @@ def lighten_httpx() -> None:
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
 
 
-def client_options(url: str) -> dict[str, Any]:
+def client_options(url: str, *hooks: Callable[[Any], None]) -> dict[str, Any]:
     """Arguments for `httpx.Client`: short to connect, endless to read, since the first token of a
     cold model takes minutes. A proxy of the environment must not catch loopback, and reading the
-    certificate store (35 ms) is left out where no TLS is spoken."""
+    certificate store (35 ms) is left out where no TLS is spoken. `hooks` are told of requests."""
     import httpx
 
     secure = url.startswith("https://")
@@ -122,6 +123,7 @@ def client_options(url: str) -> dict[str, Any]:
         "verify": secure,
         "follow_redirects": secure,
         "trust_env": not is_loopback(url),
+        "event_hooks": {"request": [ask_plain, *hooks], "response": [bound]},
     }
 
 

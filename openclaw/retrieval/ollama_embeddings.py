@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
+from openclaw.files.replies import ask_plain, bound
 from openclaw.retrieval.ollama_models import Installed, cut, family
 
 if TYPE_CHECKING:
@@ -185,5 +186,6 @@ def _client_options(url: str) -> dict[str, Any]:
     return {
         "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
         "verify": url.startswith("https://"),
+        "event_hooks": {"request": [ask_plain], "response": [bound]},
         "trust_env": not (host in ("localhost", "::1") or host.startswith("127.")),
     }

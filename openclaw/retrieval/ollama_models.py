@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway
+from openclaw.files.replies import MOST_LINE
 
 LOOPBACK_SECONDS = 0.05  # to connect; Windows tries a refused port for two seconds
 REMOTE_SECONDS = 2.0
@@ -146,7 +147,7 @@ def _ask(url: str) -> list[Mapping[str, Any]]:
             connection.sock.settimeout(LISTING_SECONDS)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         connection.request("GET", f"{parts.path}/api/tags", headers=headers)
-        models = json.loads(connection.getresponse().read())["models"]
+        models = json.loads(connection.getresponse().read(MOST_LINE))["models"]
     except http.client.HTTPException as error:
         raise OSError(str(error)) from error
     finally:

@@ -8,7 +8,9 @@ imported where a server is really started.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,13 +24,16 @@ from typing import Any, BinaryIO
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
+
+from openclaw.files.replies import mend_json
 
 LONGEST_MESSAGE = 8_000_000
 """Bytes of one message; a result is cut to 12,000 characters for the model anyway."""
 LARGEST_LOG = 1_000_000
 MOST_NOISE = 100
 """Lines that are no message; some servers greet on stdout."""
+_ID = re.compile(r'"id"\s*:\s*(?:\d{1,15}|"[\w-]{1,100}")')
 PATIENCE = 0.7
 """Seconds a server has to end by itself, and again after SIGTERM."""
 
@@ -112,7 +117,7 @@ async def _hear(pipe: Pipe, heard: ObjectSendStream[SessionMessage | Exception])
             except (asyncio.IncompleteReadError, OSError):
                 return
             try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                message = _message(line)
             except ValueError:
                 noise += bool(line.strip())
                 continue
@@ -120,6 +125,35 @@ async def _hear(pipe: Pipe, heard: ObjectSendStream[SessionMessage | Exception])
                 await heard.send(SessionMessage(message))
         pipe.fault = "it does not speak MCP: too many lines that are no messages"
         pipe.kill()
+
+
+def _message(line: bytes) -> Any:
+    """The message in a line. An answer that is none by the book fails the call that waits for it,
+    which would wait to its end. ValueError for what is no message."""
+    text = mend_json(line.decode("utf-8", "replace"))
+    try:
+        return jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValueError:
+        call = _answered(text)
+        if call is None:
+            raise
+        error = {"code": INVALID_REQUEST, "message": "its answer is not what MCP allows"}
+        return jsonrpc_message_adapter.validate_python(
+            {"jsonrpc": "2.0", "id": call, "error": error}, by_name=False
+        )
+
+
+def _answered(text: str) -> str | int | None:
+    """The id of the call that a line seems to answer, None when it seems to be no answer."""
+    if '"jsonrpc"' not in text or '"method"' in text:
+        return None
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        found = _ID.search(text)
+        told = json.loads(f"{{{found[0]}}}") if found else None
+    call = told.get("id") if isinstance(told, dict) else None
+    return call if type(call) in (str, int) else None
 
 
 async def _say(

@@ -21,7 +21,7 @@ async def open_web(address: str, headers: Mapping[str, str]) -> AsyncIterator[An
     """A transport for the SDK's `Client`. Redirects stay on the same origin (the SDK sees to it),
     so that the headers go to nobody else."""
     async with httpx2.AsyncClient(
-        headers=dict(headers),
+        headers={"Accept-Encoding": "identity", **headers},
         timeout=httpx2.Timeout(SECONDS, read=STREAM_SECONDS),
         event_hooks={"response": [_limit]},
     ) as client:
@@ -31,7 +31,10 @@ async def open_web(address: str, headers: Mapping[str, str]) -> AsyncIterator[An
 
 
 async def _limit(response: httpx2.Response) -> None:
-    """Let a reply that is no event stream break off where it gets too long."""
+    """Let a reply that is no event stream break off where it gets too long. A packed one may be a
+    thousand times as long as it looks."""
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise httpx2.DecodingError("it packs its reply, which was not asked for")
     if not response.headers.get("content-type", "").startswith("text/event-stream"):
         response.stream = _Limited(response.stream)
 

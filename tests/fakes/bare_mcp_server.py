@@ -10,6 +10,8 @@ It answers a tool call with its arguments. HOW is one word of:
     balks     the same, but stays and refuses to list its tools again
     lies      the same, but lists what are no tools
     huge      answers a call with 50 MB
+    half, latin, deep, empty, broken
+              answers a call with a line that is not what the SDK reads (`ODD`)
     many      lists 10,000 tools
     chatter   says what is no message, without end
     stays     ignores that it shall end, and so does a child of its own; FILE gets both ids
@@ -37,6 +39,15 @@ def tool(name: str, about: str, argument: str) -> dict[str, Any]:
     return {"name": name, "description": about, "inputSchema": {**schema, "required": [argument]}}
 
 
+TEXT = b'"result": {"content": [{"type": "text", "text": "caf%b"}]}}'
+ODD = {
+    "half": TEXT % rb"\ud83d",
+    "latin": TEXT % b"\xe9",
+    "deep": b'"result": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "empty": b'"more": 1}',
+    "broken": b'"result": {"content": [',
+}
+"""What follows on the id of the call."""
 NEWS = ("leaves", "balks", "lies")
 ONE = tool("echo", "Say it again.", "words")
 TWO = tool("get_time", "Tell the time of a town.", "town")
@@ -107,6 +118,11 @@ def main() -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         if HOW == "deaf" or "id" not in asked:
+            continue
+        if asked["method"] == "tools/call" and HOW in ODD:
+            head = json.dumps({"jsonrpc": "2.0", "id": asked["id"]}).removesuffix("}")
+            sys.stdout.buffer.write(head.encode() + b", " + ODD[HOW] + b"\n")
+            sys.stdout.flush()
             continue
         say({"id": asked["id"], **answered(asked)})
         if asked["method"] == "tools/call" and HOW in NEWS:
