@@ -95,6 +95,40 @@ def test_piped_text_alone_is_the_prompt(home: Path, fake_ollama: FakeOllama) -> 
     assert "standard input" not in last_words(fake_ollama.chats[0])
 
 
+LATIN = "caf\udce9"  # what Python makes of "café" in Latin-1
+
+
+def test_words_that_are_no_utf8_are_taken_as_text(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("Hi.")
+    assert openclaw("say", LATIN).returncode == 0
+    assert "say caf\ufffd" in last_words(fake_ollama.chats[0])
+    assert openclaw("todo", "add", LATIN).returncode == 0
+    assert "caf\ufffd" in (home / "memory" / "TODO.md").read_text("utf-8")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="any bytes are a name")
+def test_a_home_whose_name_is_no_utf8_works(home: Path) -> None:
+    odd = home.rename(home.with_name(LATIN))
+    for words in (["--home", str(odd)], [f"--home={odd}"]):
+        assert openclaw(*words, "todo", "list").returncode == 0
+
+
+@pytest.mark.parametrize("key", [LATIN, "caf\xe9"])
+def test_a_key_that_cannot_be_sent_is_an_error_that_does_not_tell_it(home: Path, key: str) -> None:
+    environ = {"OPENAI_API_KEY": key}
+    done = openclaw("--model", "openai/x", "hi", environ=environ)
+    assert (done.returncode, "caf" in done.stderr) == (2, False)
+    assert "OPENAI_API_KEY" in done.stderr
+    assert "--debug" not in done.stderr
+
+
+def test_a_host_that_is_no_text_is_named(home: Path) -> None:
+    (home / "openclaw.yaml").unlink()
+    for words in (["--model", "ollama/x", "hi"], ["models", "list"]):
+        done = openclaw(*words, environ={"OLLAMA_HOST": LATIN})
+        assert (done.returncode, "not a host: 'caf" in done.stderr) == (2, True)
+
+
 def test_an_attached_file_goes_along(
     home: Path, fake_ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

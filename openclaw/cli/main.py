@@ -53,7 +53,7 @@ def enter(
 
 def run(words: Sequence[str] | None = None) -> int:
     """Do what the words of the command line say; returns the exit code (design section 7)."""
-    words = list(sys.argv[1:] if words is None else words)
+    words = [_as_text(word) for word in (sys.argv[1:] if words is None else words)]
     try:
         _speak_utf8()
         command = lighten(typer.main.get_command(app))
@@ -69,6 +69,13 @@ def run(words: Sequence[str] | None = None) -> int:
         return _nobody_listens()
     except Exception as error:  # noqa: BLE001  (the one exit point)
         return _report(error, words)
+
+
+def _as_text(word: str) -> str:
+    """A word of the command line that is no UTF-8 as text, unless it names what is there."""
+    if word.isascii() or os.path.lexists(word.partition("=")[2] if word[0] == "-" else word):
+        return word
+    return word.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _report(error: Exception, words: Sequence[str]) -> int:
@@ -111,6 +118,9 @@ def explain(error: Exception) -> tuple[str, str | None, int]:
     if isinstance(error, OSError) and error.filename:
         said = one_line(f"{error.filename}: {error.strerror}")
         return said, "look at what stands there and who may use it; --debug shows the trace", 1
+    if isinstance(error, UnicodeEncodeError):  # whose text may hold a key
+        what = f"a text holds what {error.encoding} cannot say, and can be neither sent nor kept"
+        return what, "look at the words of the command and at variables such as OPENAI_API_KEY", 2
     return one_line(f"{type(error).__name__}: {error}"), None, 1
 
 

@@ -205,14 +205,14 @@ def _other_files() -> list[dict[str, Any]]:
 
 def _of_ollama(host: str) -> list[dict[str, Any]]:
     """The models that Ollama has. OSError when it does not answer."""
-    import httpx
-    import ollama
-
     from openclaw.models.ollama_facts import base_url
     from openclaw.models.remote import client_options
     from openclaw.retrieval.ollama_models import embeds
 
     url = base_url(host)
+    import httpx
+    import ollama  # asks the variable for a host, too
+
     try:
         with ollama.Client(host=url, **{**client_options(url), "timeout": 2.0}) as client:
             found = client.list().models
@@ -232,14 +232,14 @@ def _of_ollama(host: str) -> list[dict[str, Any]]:
 
 
 def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
-    import httpx
-    import ollama
-
     from openclaw.errors import ModelMissing, ServerAway
     from openclaw.models.ollama_facts import base_url
     from openclaw.models.remote import client_options
 
     url = base_url(host)
+    import httpx
+    import ollama  # asks the variable for a host, too
+
     try:
         with ollama.Client(host=url, **client_options(url)) as client:
             for state in client.pull(name, stream=True):

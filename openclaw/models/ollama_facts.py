@@ -27,6 +27,7 @@ def base_url(host: str) -> str:
     if not separator:
         scheme, rest = "http", scheme
     try:
+        given.encode("utf-8")  # a variable may hold any bytes
         parts = urlsplit(f"{scheme}://{rest}")
         port = parts.port or (DEFAULT_PORT if not separator else 443 if scheme == "https" else 80)
     except ValueError as error:
