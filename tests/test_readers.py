@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -221,3 +221,23 @@ def test_a_damaged_pdf_is_not_read_and_says_nothing_on_its_own(
     assert mended == "The first page\n\fThe second"
     assert not warned
     assert capfd.readouterr() == ("", "")
+
+
+LONG = {
+    "ends of nothing": ("html", b"</" * 250_000),
+    "openings": ("html", b"<a " * 250_000),
+    "messages that do not stand there": (
+        "session",
+        b'{"messages": [{"role": "tool"}'
+        + b', {"role": "user", "c\\u006fntent": "v"}, {"role": "tool", "content": "w"}' * 5_000
+        + b"]}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_no_text_is_searched_to_its_end_for_each_of_its_parts(name: str) -> None:
+    kind, data = LONG[name]
+    began = time.process_time()
+    read_data(data, cast(Kind, kind))
+    assert time.process_time() - began < 10, "it takes a second, or half a minute"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from openclaw.retrieval.readers import Unreadable
@@ -49,27 +51,34 @@ def _placed(source: str, data: Any) -> Iterator[tuple[int, str]]:
     if isinstance(data, dict):
         messages = data["messages"]
         for name in ("title",) if "part" in data else ("title", "compressed_context"):
-            start, _ = _find(source, 0, name, data.get(name))
+            start, _ = _next(_strings(source, name), data.get(name), 0)
             if start >= 0:
                 yield start, data[name]
+    places = _strings(source, "content")
     for message in messages:
         if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
             continue
-        start, end = _find(source, at, "content", message.get("content"))
+        start, end = _next(places, message.get("content"), at)
         if start >= 0:
             yield start, f"{message['role']}: {message['content']}"
             at = end
 
 
-def _find(source: str, at: int, name: str, value: Any) -> tuple[int, int]:
-    """Where the string `value` of the key `name` stands, from `at` on; (-1, -1) if nowhere. A key
-    of the same name within a tool's input is told apart by its value."""
-    if not isinstance(value, str) or not value.strip():
+def _strings(source: str, name: str) -> dict[str, deque[tuple[int, int]]]:
+    """Where each string stands that is the value of a key of this name."""
+    places: dict[str, deque[tuple[int, int]]] = defaultdict(deque)
+    for match in _SAID[name].finditer(source):
+        with suppress(ValueError):
+            places[json.loads(f'"{match[1]}"', strict=False)].append(match.span())
+    return places
+
+
+def _next(places: Mapping[str, deque[tuple[int, int]]], value: Any, at: int) -> tuple[int, int]:
+    """Where the string `value` stands, from `at` on; (-1, -1) if nowhere. A key of the same name
+    within a tool's input is told apart by its value."""
+    if not isinstance(value, str) or not value.strip() or value not in places:
         return -1, -1
-    for match in _SAID[name].finditer(source, at):
-        try:
-            if json.loads(f'"{match[1]}"', strict=False) == value:
-                return match.start(), match.end()
-        except ValueError:
-            continue
-    return -1, -1
+    found = places[value]
+    while found and found[0][0] < at:
+        found.popleft()
+    return found[0] if found else (-1, -1)

@@ -13,9 +13,9 @@ INLINE = frozenset(
     "sup time tt u var wbr".split()
 )
 MARKS = {"li": "- ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}}
-# An opening that is not closed before the next one. The parser would search for its end up to the
-# end of the file, each time anew, and take hours for a page of a megabyte.
-_UNCLOSED = re.compile(r"<(?=/?[A-Za-z][^<>]*(?:<|\Z))")
+# An opening that is not closed before the next one, and an end of nothing. The parser would search
+# for its end up to the end of the file, each time anew, and take hours for a page of a megabyte.
+_UNCLOSED = re.compile(r"<(?=/?[A-Za-z][^<>]*(?:<|\Z)|/(?![A-Za-z>]))")
 _MARKED = re.compile(r"<(?=[!?])")
 
 
