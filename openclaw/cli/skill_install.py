@@ -16,6 +16,7 @@ from openclaw.files.text import read_text
 if TYPE_CHECKING:
     from openclaw.files.home import Home
     from openclaw.skills.copying import Changes
+    from openclaw.skills.inspect import Look
     from openclaw.skills.install import Staged
 
 MAX_LINES = 40
@@ -237,8 +238,9 @@ def _show(staged: Staged, as_json: bool) -> None:
         as_json,
     )
     _say(_some([f"  {one}" for one in _file_lines(staged)]), as_json)
-    if staged.looks:
-        _say(["deserves a look:", *_some([f"  {look}" for look in staged.looks])], as_json)
+    if looks := [look for look in staged.looks if not look.note]:
+        _say(["deserves a look:", *_some([f"  {look}" for look in looks])], as_json)
+    _say(_notes(staged), as_json)
     if staged.problems:
         lines = [f"  {problem.code}: {problem.message}" for problem in staged.problems]
         _say(["warnings:", *lines], as_json)
@@ -250,6 +252,15 @@ def _file_lines(staged: Staged) -> list[str]:
         f"{size:>10,}  {name}{'  (a script)' if name in scripts else ''}"
         for name, size in sorted(staged.files, key=lambda file: (file[0] not in scripts, file[0]))
     ]
+
+
+def _notes(staged: Staged) -> list[str]:
+    """What is worth knowing and nothing unusual, each kind on a line with its files."""
+    kinds: dict[str, dict[str, None]] = {}
+    for look in staged.looks:
+        if look.note:
+            kinds.setdefault(look.kind, {})[look.path] = None
+    return [f"also: {kind}: {', '.join(files)}" for kind, files in kinds.items()]
 
 
 def _some(lines: list[str]) -> list[str]:
@@ -271,12 +282,14 @@ def _as_json(home: Home, staged: Staged, folder: Path) -> dict[str, Any]:
         "size": staged.size,
         "files": [name for name, _ in staged.files],
         "scripts": list(staged.scripts),
-        "looks": [
-            {"path": look.path, "line": look.line, "kind": look.kind, "text": look.text}
-            for look in staged.looks
-        ],
+        "looks": [_plain(look) for look in staged.looks if not look.note],
+        "notes": [_plain(look) for look in staged.looks if look.note],
         "problems": [
             {"level": problem.level, "code": problem.code, "message": problem.message}
             for problem in staged.problems
         ],
     }
+
+
+def _plain(look: Look) -> dict[str, Any]:
+    return {"path": look.path, "line": look.line, "kind": look.kind, "text": look.text}

@@ -1,13 +1,25 @@
-"""Words in a skill that deserve a look before it is trusted. A look is no verdict."""
+"""What in a skill deserves a look before it is trusted. A look is no verdict."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 from openclaw.safety.hidden import hidden
+from openclaw.skills.inspect_rules import (
+    CODE,
+    DATA,
+    FENCE,
+    NAMES,
+    PROSE,
+    RULES,
+    SCRIPT,
+    Rule,
+)
 
 MAX_FILE = 1024 * 1024
 MAX_ALL = 12 * 1024 * 1024
@@ -21,72 +33,28 @@ SCRIPTS = frozenset(
 PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ")
 
-_SHELL = r"(?:(?:ba|z|da|k|fi)?sh|python[\d.]*|perl|ruby|node|php|iex|invoke-expression|osascript)"
-_FETCH = r"(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)"
-# kind: pattern; every repetition is bounded, so that no line takes long.
-PATTERNS: tuple[tuple[str, str], ...] = (
-    ("pipe into a shell", rf"\b{_FETCH}\b[^\n|]{{0,300}}\|\s{{0,9}}(?:sudo\s{{1,9}})?{_SHELL}\b"),
-    ("pipe into a shell", rf"\b{_SHELL}\b[^\n]{{0,40}}(?:<\(|\$\(|`)\s{{0,9}}{_FETCH}\b"),
-    ("pipe into a shell", rf"\b(?:eval|exec|iex)\b[^\n]{{0,9}}(?:\$\(|`|\()\s{{0,9}}{_FETCH}\b"),
-    ("encoded payload", r"base64[^\n|]{0,80}\|\s{0,9}(?:sudo\s{1,9})?" + _SHELL + r"\b"),
-    ("encoded payload", r"\bbase64\s{1,9}(?:-d|-D|--decode)\b|\bb64decode\b|\batob\s{0,9}\("),
-    ("encoded payload", r"[A-Za-z0-9+/]{200}|(?:\\x[0-9a-f]{2}){20}|(?:%[0-9a-f]{2}){30}"),
-    ("encoded payload", r"-(?:enc|encodedcommand)\s{1,9}[A-Za-z0-9+/=]{16}|\bxxd\s{1,9}-r\b"),
-    ("keys and secrets", r"\.ssh\b|\bid_(?:rsa|ed25519|ecdsa)\b|\.aws/credentials|\.gnupg\b"),
-    ("keys and secrets", r"\.(?:netrc|npmrc|pypirc|git-credentials)\b|/etc/(?:passwd|shadow)\b"),
-    ("keys and secrets", r"\b(?:keychain|login\.keychain|wallet\.dat|metamask|seed phrase)\b"),
-    ("keys and secrets", r"\bsecurity\s{1,9}find-\w{1,20}-password|\bcookies\.sqlite\b"),
-    ("memory files", r"\b(?:SOUL|MEMORY|USER|AGENTS|IDENTITY|HEARTBEAT|CLAUDE)\.md\b"),
-    (
-        "orders to the model",
-        r"\b(?:ignore|disregard|forget|override)\b[^\n.]{0,30}"
-        r"\b(?:previous|prior|above|earlier|preceding|system|safety|all)\b[^\n.]{0,30}"
-        r"\b(?:instructions?|prompts?|rules?|guidelines?|messages?)\b",
-    ),
-    (
-        "orders to the model",
-        r"\b(?:do not|don't|never|without)\b[^\n.]{0,20}\b(?:tell|telling|inform|informing|mention"
-        r"|mentioning|ask|asking|notify|notifying|alert)\b[^\n.]{0,20}\b(?:the )?user\b",
-    ),
-    ("orders to the model", r"\byou are now\b|\bsystem prompt\b|\bjailbreak|\bdeveloper mode\b"),
-    (
-        "sends something away",
-        r"\b(?:send|post|upload|exfiltrate|forward|transmit|submit)\b[^\n.]{0,40}"
-        r"\b(?:api[ _-]?keys?|passwords?|tokens?|secrets?|credentials?|private keys?|cookies?)\b",
-    ),
-    ("sends something away", r"\b(?:webhook\.site|requestbin|ngrok|pastebin\.com|transfer\.sh)\b"),
-    ("sends something away", r"\bdiscord(?:app)?\.com/api/webhooks|api\.telegram\.org/bot"),
-    ("lowers a guard", r"\bcom\.apple\.quarantine\b|\bspctl\b|\bset-executionpolicy\b"),
-    (
-        "lowers a guard",
-        r"\b(?:disable|turn off)\b[^\n.]{0,30}\b(?:defender|antivirus|gatekeeper)\b",
-    ),
-    (
-        "lowers a guard",
-        r"\bsudo\s|\bchmod\s{1,9}(?:-R\s{1,9})?(?:777|[ugoa]*\+s)\b|\brm\s{1,9}-rf\b",
-    ),
-    ("lowers a guard", r"\b(?:archive|zip|extract|unzip)\b[^\n]{0,60}\bpassword\b"),
-    ("stays behind", r"\bcrontab\b|\blaunchctl\b|\bsystemctl\s{1,9}enable\b|\.(?:bash|zsh)rc\b"),
-    ("command to run while loading", r"(?:^|\s)!`[^`\n]{1,300}`"),
-    (
-        "network",
-        r"\b(?:curl|wget|nc|ncat|telnet|scp|rsync|ftp)\s|\bimport (?:requests|httpx|socket)\b",
-    ),
-    ("network", r"\b(?:urllib|requests\.\w{1,9}|httpx|aiohttp|urlopen|XMLHttpRequest|websocket)\b"),
-    ("network", r"\bfetch\s{0,9}\(|\binvoke-(?:webrequest|restmethod)\b|/dev/tcp/"),
-)
+TEXTS = frozenset(("", ".md", ".mdx", ".markdown", ".txt", ".rst"))
+"""Suffixes of what people and models read."""
+
+PLAIN = frozenset(("", "text", "txt", "md", "markdown"))
+"""Languages of a fence that may hold text."""
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_COMPILED = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in PATTERNS)
+_FENCE = re.compile(r"[>\s]{0,9}(?:```+|~~~+)[ \t]{0,4}([\w+-]{0,20})")
+_PIECE = r"(?:\"[^\"\n]{0,60}\"|'[^'\n]{0,60}')"
+_SUM = re.compile(rf"{_PIECE}(?:\s?\+\s?{_PIECE}){{1,20}}")
+_JOINED = re.compile(rf"\[(\s?{_PIECE}(?:\s?,\s?{_PIECE}){{1,20}},?\s?)\](?:\.join\(({_PIECE})\))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Something to look at: file (relative, with slashes), line (1-based, 0: the whole file)."""
+    """Something to look at: file (relative, with slashes), line (1-based, 0: the whole file). A
+    `note` is of lower rank: many ordinary skills do that as well."""
 
     path: str
     line: int
     kind: str
     text: str
+    note: bool = False
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
@@ -136,19 +104,88 @@ def _looks_at(name: str, data: bytes) -> list[Look]:
 
 
 def _in_text(name: str, text: str) -> Iterator[Look]:
-    for number, line in enumerate(_LINE_END.split(text.removeprefix("\ufeff")), 1):
+    lines = _LINE_END.split(text.removeprefix("\ufeff"))
+    for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE:
             yield Look(name, number, "very long line", f"{len(line):,} characters")
-            line = line[:MAX_LINE]
+            lines[number - 1] = line = line[:MAX_LINE]
         if found := hidden(line):
             codes = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(found))[:5])
             yield Look(name, number, "hidden characters", f"{len(found)}: {codes}")
-            line = line.translate(dict.fromkeys(map(ord, found)))
-        told = set()
-        for kind, pattern in _COMPILED:
-            if kind not in told and (match := pattern.search(line)):
-                told.add(kind)
-                yield Look(name, number, kind, _around(line, match.start()))
+            lines[number - 1] = line.translate(dict.fromkeys(map(ord, found)))
+    yield from _by_rules(name, lines)
+
+
+def _by_rules(name: str, lines: list[str]) -> Iterator[Look]:
+    """What the rules find, by line, one of each kind a line."""
+    text = "\n".join(lines)
+    places = _places(name, lines)
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    found: dict[tuple[int, str], Look] = {}
+    lower = text.lower()
+    for rule in RULES:
+        if rule.needs and not any(word in lower for word in rule.needs):
+            continue
+        if rule.along and not rule.along.search(text):
+            continue
+        for match in rule.pattern.finditer(text):
+            at = bisect_right(starts, match.start()) - 1
+            line, column = lines[at], match.start() - starts[at]
+            if rule.where & places[at] and _counts(rule, line, column):
+                look = Look(name, at + 1, rule.kind, _around(line, column), rule.note)
+                found.setdefault((at + 1, rule.kind), look)
+    for at, line in enumerate(lines):
+        if places[at] & CODE and (column := _in_pieces(line)) >= 0:
+            kind = "put together at run time"
+            found.setdefault((at + 1, kind), Look(name, at + 1, kind, _around(line, column)))
+    yield from (found[key] for key in sorted(found, key=lambda key: key[0]))
+
+
+def _places(name: str, lines: Sequence[str]) -> list[int]:
+    """Where each line stands; in a fence of no language it may be text or code."""
+    suffix = Path(name).suffix.lower()
+    if suffix in SCRIPTS or lines[0].startswith("#!"):
+        return [SCRIPT] * len(lines)
+    if suffix not in TEXTS:
+        return [DATA] * len(lines)
+    places: list[int] = []
+    here, opened = PROSE, 0
+    for line in lines:
+        if fence := _FENCE.match(line):
+            inside = FENCE | PROSE if fence[1].lower() in PLAIN else FENCE
+            here, opened = (inside, len(places)) if here == PROSE else (PROSE, 0)
+        places.append(here)
+    if here != PROSE:  # a fence that nothing ends
+        places[opened:] = [FENCE | PROSE] * (len(places) - opened)
+    return places
+
+
+def _counts(rule: Rule, line: str, column: int) -> bool:
+    if rule.unless and rule.unless.search(line):
+        return False
+    if rule.beside and not rule.beside.search(line):
+        return False
+    return not (rule.unquoted and _quoted(line[:column]))
+
+
+def _quoted(before: str) -> bool:
+    """Whether a quotation mark is open at the end of this part of a line."""
+    if before.count('"') % 2 or before.count("`") % 2:
+        return True
+    return before.count("\u201c") > before.count("\u201d") or bool(
+        re.search(r"(?:^|[\s(])'[^']*$", before)
+    )
+
+
+def _in_pieces(line: str) -> int:
+    """Where a line writes in pieces ("ev" + "al") what stands in NAMES; -1 for nowhere."""
+    found = [(match.start(), match[0], "") for match in _SUM.finditer(line)]
+    found += [(m.start(), m[1], (m[2] or "")[1:-1]) for m in _JOINED.finditer(line)]
+    for at, written, between in found:
+        pieces = [piece[1:-1] for piece in re.findall(_PIECE, written)]
+        if NAMES.fullmatch(between.join(pieces)) and not any(map(NAMES.fullmatch, pieces)):
+            return at
+    return -1
 
 
 def _around(line: str, at: int) -> str:
@@ -168,8 +205,9 @@ def _thinned(name: str, found: list[Look]) -> list[Look]:
         counts[look.kind] = counts.get(look.kind, 0) + 1
         if counts[look.kind] <= MAX_SHOWN:
             kept.append(look)
+    last = {look.kind: look for look in kept}
     more = [
-        Look(name, 0, kind, f"{count - MAX_SHOWN} more lines")
+        replace(last[kind], line=0, text=f"{count - MAX_SHOWN} more lines")
         for kind, count in counts.items()
         if count > MAX_SHOWN
     ]
