@@ -136,9 +136,9 @@ def test_validate_says_every_broken_rule_and_needs_no_home(claw: Claw, tmp_path:
     good = put(tmp_path / "elsewhere", "good")
     odd = put(tmp_path / "elsewhere", "odd", front(name="Other", description="x" * 1025))
     assert claw("validate", str(good)) == claw("validate", str(good.parent)) == "valid\n"
-    assert claw.json("validate", str(good)) == {"valid": True, "problems": []}
+    assert claw.json("validate", str(good)) == {"valid": True, "loads": True, "problems": []}
     said = claw.json("validate", str(odd.parent), code=1)
-    assert not said["valid"]
+    assert (said["valid"], said["loads"]) == (False, True)
     assert [(problem["level"], problem["code"]) for problem in said["problems"]] == [
         ("warning", "name-format"),
         ("warning", "name-mismatch"),
@@ -151,6 +151,7 @@ def test_validate_says_so_when_there_is_no_skill(claw: Claw, tmp_path: Path) -> 
     for path in (tmp_path / "nowhere", tmp_path / "home"):
         said = claw.json("validate", str(path), code=1)
         assert [problem["code"] for problem in said["problems"]] == ["unreadable"]
+        assert (said["valid"], said["loads"]) == (False, False)
 
 
 def test_validate_takes_the_name_of_the_folder_it_stands_in(

@@ -152,7 +152,6 @@ def test_a_name_may_be_composed_otherwise_than_its_folder(tmp_path: Path) -> Non
         (">\n  a\n  b\n\n  c\n", "a b\nc"),
         ("|\n  a\n   - b\n\n", "a\n - b"),
         ('" a\\tb "', "a\tb"),
-        ("null", "null"),
         ('"\\ud83d\\udd0d find"', "\U0001f50d find"),
         ("<b>&amp;</b>", "<b>&amp;</b>"),
     ],
@@ -179,7 +178,7 @@ def test_when_to_use_goes_to_the_catalogue_and_not_to_the_list(tmp_path: Path) -
     assert entry.skill and entry.skill.description == "Does it. Use it when asked."
 
 
-@pytest.mark.parametrize("written", ["", "' '", "[a]", "{a: b}", "# gone", ">\n\n"])
+@pytest.mark.parametrize("written", ["", "' '", "[a]", "{a: b}", "# gone", ">\n\n", "null", "~"])
 def test_no_description_is_an_error(tmp_path: Path, written: str) -> None:
     put(tmp_path, "s", front(description=written))
     entry = only(tmp_path)

@@ -66,13 +66,16 @@ def validate(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="Its folder or its SKILL.md.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check a skill against the standard, rule by rule; leaves with 1 when it breaks one."""
+    """Check a skill against the standard, rule by rule; leaves with 1 when it breaks one. One that
+    only has warnings loads all the same."""
     from openclaw.cli.visible import one_line
     from openclaw.skills.check import check
 
     problems = check(path)
     if as_json:
-        print_json({"valid": not problems, "problems": [_plain(problem) for problem in problems]})
+        loads = all(problem.level != "error" for problem in problems)
+        listed = [_plain(problem) for problem in problems]
+        print_json({"valid": not problems, "loads": loads, "problems": listed})
     elif problems:
         for problem in problems:
             typer.echo(one_line(f"{problem.level}: {problem.message} ({problem.code})"))

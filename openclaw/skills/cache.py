@@ -23,7 +23,7 @@ from openclaw.skills.triggers import FILE as TRIGGERS
 if TYPE_CHECKING:
     from openclaw.skills.load import Skill
 
-VERSION = f"2 {__version__}"
+VERSION = f"3 {__version__}"
 """The number changes with what is read of a skill, or how."""
 
 Read = tuple["Skill | None", list[Problem]]

@@ -28,6 +28,9 @@ MAX_COMPATIBILITY = 500
 SHIPPED = Path(__file__).parent / "shipped"
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+SOURCES = ("home", "agents", "user", "shipped")
+"""Where skills come from, the best first."""
+_NO_VALUE = frozenset(("null", "Null", "NULL", "~"))  # YAML's words for it
 _TOOLS = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
 
 
@@ -240,7 +243,8 @@ def _skill(fields: dict[str, Any], path: Path, source: str) -> tuple[Skill, list
 
 def _text(fields: dict[str, Any], key: str) -> str:
     value = fields.get(key)
-    return value.strip() if isinstance(value, str) else ""
+    text = value.strip() if isinstance(value, str) else ""
+    return "" if text in _NO_VALUE else text
 
 
 def _tools(value: Any) -> Iterator[str]:
