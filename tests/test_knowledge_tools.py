@@ -34,7 +34,7 @@ ALL: frozenset[Effect] = frozenset({"read", "write", "get"})
 
 
 class Shelf:
-    names = offered = ("commit-message", "plan-day")
+    names = listed = offered = ("commit-message", "plan-day")
 
     def body(self, name: str) -> str:
         return f"# How to {name}"

@@ -19,7 +19,7 @@ import pytest
 
 from openclaw.agent import budget
 from openclaw.agent.prompt import SHARES, Part, Source, hard_rules, head, render, tail
-from openclaw.agent.shortlist import Blurb
+from openclaw.agent.shortlist import Blurb, listed
 from openclaw.models.base import Request
 from openclaw.shapes import Ledger, Message
 from openclaw.tools.policy import Policy
@@ -111,14 +111,35 @@ def test_long_descriptions_get_shorter_before_a_skill_is_left_out() -> None:
 
 def test_a_window_too_small_for_the_skills_says_where_the_rest_is() -> None:
     part = skills_part(12, "Does a thing. " * 9, window=1024)
-    assert part.cut and "skill-0:" in part.text and "openclaw skills list" in part.text
+    assert part.cut and "skill-0" in part.text and "openclaw skills list" in part.text
 
 
-def test_a_thousand_skills_cost_no_more_than_twelve_and_the_head_stays_as_it_is() -> None:
-    many = skills_part(1000, "Does a thing.")
-    assert many.text == skills_part(13, "Does another.").text
-    assert "find_skill" in many.text and "skill-1" not in many.text
-    assert budget.count(many.text) < budget.count(skills_part(12, "Does a thing.").text)
+def test_in_a_small_window_the_names_alone_are_listed() -> None:
+    part = skills_part(40, "Does a thing that is worth a line of words, now and then. " * 2, 4096)
+    assert not part.cut and "\n- skill-0\n- skill-1\n" in part.text and "find_skill" in part.text
+
+
+def test_one_skill_more_takes_no_other_out_of_the_head() -> None:
+    about = "Does a thing that is worth a line of words, when the user asks for it or for another."
+    for number in range(1, 40):
+        text = skills_part(number, about).text
+        named = text.count("\n- skill-")
+        assert named == number or f"\n{number - named} more skills are not listed" in text
+        assert named >= min(number, 15)
+        assert ("find_skill" in text) == (named < number)
+
+
+def test_of_a_thousand_skills_the_first_are_listed_and_the_others_counted() -> None:
+    about = "Does a thing that is worth very many words. " * 9
+    many, fewer = skills_part(1000, about), skills_part(500, about)
+    assert many.text.splitlines()[:-1] == fewer.text.splitlines()[:-1]
+    assert many.text.splitlines()[-1] != fewer.text.splitlines()[-1]
+    assert not many.cut and budget.count(many.text) <= 8192 * SHARES["skills"]
+
+
+def test_few_skills_are_all_listed_however_long_their_names() -> None:
+    skills = [Blurb(f"{'very-' * 60}{n}", "Does.") for n in range(13)]
+    assert [*listed(skills[:12])] == skills[:12] == [*listed(skills)]
 
 
 def test_a_description_cannot_write_lines_of_its_own_into_the_prompt() -> None:

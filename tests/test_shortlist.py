@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from openclaw.agent.cues import cues
-from openclaw.agent.shortlist import MOST_LISTED, Blurb, found, ranked
+from openclaw.agent.shortlist import MOST_LISTED, Blurb, found, listed, nearest, ranked
 
 PLAN = Blurb("plan-day", "Turns to-dos and notes into a short plan for today.")
 INVOICE = Blurb("invoice", "Writes an invoice file from hours and a rate.")
-RECIPES = [Blurb(f"recipe-{n}", "Cooks a plan of meals from notes.") for n in range(30)]
+RECIPES = [Blurb(f"recipe-{n}", "Cooks a plan of meals from notes.") for n in range(50)]
 MANY = [*RECIPES, PLAN, INVOICE]
 
 
@@ -54,6 +54,12 @@ def test_of_many_skills_the_shortlist_stands_beside_the_request() -> None:
     assert lines[0] == "The skill plan-day fits."
     near = [line for line in lines if line.startswith("Skill that may fit: recipe-")]
     assert 1 <= len(near) <= 3 and near[0].endswith(": Cooks a plan of meals from notes.")
+
+
+def test_what_the_head_lists_is_not_named_again_beside_the_request() -> None:
+    assert PLAN not in listed(MANY) and RECIPES[0] in listed(MANY)
+    near = nearest("Turn my notes into a plan for the day", MANY)
+    assert near[0] == PLAN and not set(near) & set(listed(MANY))
 
 
 def test_of_few_skills_no_line_repeats_what_the_head_says() -> None:

@@ -66,14 +66,15 @@ def test_where_no_skill_has_a_file_nothing_is_said_of_files(tmp_path: Path) -> N
 
 
 def test_among_many_skills_one_is_found_by_words_and_then_may_be_read(tmp_path: Path) -> None:
-    for n in range(20):
+    for n in range(120):
         put(tmp_path, f"skill-{n}")
-    put(tmp_path, "bake", "Scales a sourdough recipe.")
+    put(tmp_path, "z-bake", "Scales a sourdough recipe.")
     tools = box(tmp_path, "what is for lunch")
     assert [spec["function"]["name"] for spec in tools.specs()] == ["read_skill", "find_skill"]
     assert (
-        run(tools, "find_skill", words="sourdough bread").text == "bake: Scales a sourdough recipe."
+        run(tools, "find_skill", words="sourdough bread").text
+        == "z-bake: Scales a sourdough recipe."
     )
-    assert run(tools, "read_skill", name="bake").ok
+    assert run(tools, "read_skill", name="z-bake").ok
     told = run(tools, "find_skill", words="zebras")
     assert not told.ok and "Go on without one" in told.text

@@ -10,7 +10,7 @@ from openclaw.files.home import Home, create_home
 from openclaw.skills.installed import installed
 
 
-def test_made_up_skills_can_all_be_used_and_many_cost_no_more_than_some(tmp_path: Path) -> None:
+def test_made_up_skills_can_all_be_used_and_many_cost_little_more_than_some(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     create_home(home.root)
     put_skills(home, 100)
@@ -19,6 +19,6 @@ def test_made_up_skills_can_all_be_used_and_many_cost_no_more_than_some(tmp_path
     assert [p.code for entry in found for p in entry.problems if p.code != "requires"] == [
         "yaml-repaired"
     ]
-    some, many = tokens(60, home), tokens(120, home)
-    assert some == many
-    assert 0 < many[0] < tokens(5, home)[0]
+    some, many = tokens(30, home), tokens(120, home)
+    assert 0 < many[0] < 1.2 * some[0]
+    assert many[0] < 500

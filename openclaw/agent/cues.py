@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from openclaw.agent.errands import Errands, errands
-from openclaw.agent.shortlist import MOST_LISTED, SHORT, SHORTLIST, Blurb, found, ranked
+from openclaw.agent.shortlist import SHORT, Blurb, nearest, ranked
 from openclaw.agent.sums import expression
 from openclaw.agent.words import content_words
 
@@ -154,8 +154,8 @@ def cues(
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Open to-do: {text}" for text in meant[:3]]
     lines += [f"The skill {skill} fits."] if skill else []
-    if len(skills) > MOST_LISTED and not (named or about_todos or fact):
-        near = [each for each in found(request, skills)[:SHORTLIST] if each.name != skill]
+    if not (named or about_todos or fact):
+        near = [each for each in nearest(request, skills) if each.name != skill]
         lines += [f"Skill that may fit: {each.line(SHORT)}" for each in near]
     lines += [f"Answer in {language}."] if language else []
     return Cues(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from openclaw.agent.budget import count, cut, surely_fits
-from openclaw.agent.shortlist import MOST_LISTED, Blurb
+from openclaw.agent.shortlist import SHORTEST, Blurb, listed
 
 IDENTITY = """\
 You are a personal agent. You live in a folder of Markdown files on the user's own machine.
@@ -28,11 +28,9 @@ SHARES: Mapping[str, float] = {
 SKILLS_RULE = (
     "When the request fits one of these, call read_skill with its name first, then do what it says."
 )
-
-MANY_SKILLS_RULE = (
-    "Skills are instructions for tasks. Those that may fit a request are named beside it; "
-    "find_skill looks for others. When one fits, call read_skill with its name first, then do "
-    "what it says."
+MORE_SKILLS = (
+    "{} more skills are not listed. Those that may fit a request are named beside it; find_skill "
+    "looks for others."
 )
 MOST_ABOUT = 1024
 """Characters of a description, the most that the standard allows."""
@@ -85,9 +83,7 @@ def head(
     for name in ("identity", "soul", "agents", "user", "tools_md"):
         parts += _from_file(name, sources, window)
     parts.append(Part("tools", tool_rules))
-    if len(skills) > MOST_LISTED:
-        parts.append(Part("skills", f"# Skills\n\n{MANY_SKILLS_RULE}", "skills"))
-    elif skills:
+    if skills:
         room = int(window * SHARES["skills"])
         text, was_cut = _skill_list(skills, room)
         parts.append(Part("skills", text, "skills", was_cut))
@@ -96,10 +92,14 @@ def head(
 
 
 def _skill_list(skills: Sequence[Blurb], room: int) -> tuple[str, bool]:
-    """One line a skill in so many tokens; descriptions get shorter before a skill is left out."""
-    for characters in (MOST_ABOUT, 200, 120, 60):
-        lines = "\n".join(f"- {skill.line(characters)}" for skill in skills)
-        text = f"# Skills\n\n{SKILLS_RULE}\n{lines}"
+    """One line a skill in so many tokens; descriptions get shorter, and none at all, before a skill
+    is left out. The last line says how many are."""
+    named = listed(skills)
+    rest = len(skills) - len(named)
+    for characters in (MOST_ABOUT, 200, 120, SHORTEST, 0):
+        lines = [f"- {skill.line(characters)}" for skill in named]
+        lines += [MORE_SKILLS.format(rest)] if rest else []
+        text = "\n".join(("# Skills", "", SKILLS_RULE, *lines))
         if surely_fits(text, room) or count(text) <= room:
             return text, False
     return cut(text, room, "`openclaw skills list` names the rest")

@@ -1,7 +1,7 @@
 """Which skills or tools fit a request: BM25 over names, descriptions and examples, without a model.
 
-A small model reads a list of many badly and pays for it in every request, so that of more than
-`MOST_LISTED` only the few that may fit are named, beside the request and not in the head.
+A small model reads a list of many badly and pays for it in every request, so that the head lists
+only as many skills as have room; of the others the few that may fit are named beside the request.
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache, partial
+from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 from openclaw.agent.words import content_words, stem
 
 MOST_LISTED = 12
-"""So many skills are all listed in the head."""
+"""So many skills are all listed in the head, however long their descriptions."""
+ROOM = 1600
+"""Characters of the list in the head of more skills than that: some 400 tokens."""
 SHORTLIST = 4
 SHORT = 160
-"""Characters of a description in the shortlist."""
+SHORTEST = 60
+"""Characters of a description in the shortlist, and in the head when room is short."""
 NAME_WEIGHT = 2
 OVERLAP = 2
 """Words that a request and a skill must share; each word of a name that is said is one more."""
@@ -46,11 +50,28 @@ class Blurb(NamedTuple):
     examples: tuple[str, ...] = ()
 
     def line(self, most: int) -> str:
-        """Name and description on one line, this of at most so many characters."""
+        """Name and description on one line, this of at most so many characters, 0 for none."""
+        if not most:
+            return plain(self.name)
         about = plain(self.about)
         if len(about) > most:
             about = f"{about[: most - 1].rsplit(' ', 1)[0]}\u2026"
         return f"{plain(self.name)}: {about}"
+
+
+def listed(skills: Sequence[Blurb]) -> Sequence[Blurb]:
+    """The skills that the head names: all of a few, else the first ones that have room with short
+    descriptions. Their order is that of the skills, so that the head stays as it is."""
+    ends = accumulate(len(each.line(SHORTEST)) + len("- \n") for each in skills)
+    fitting = sum(1 for _ in takewhile(lambda end: end <= ROOM, ends))
+    return skills[: max(MOST_LISTED, fitting)]
+
+
+def nearest(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
+    """The skills that the head does not name and that a request may be about, best first."""
+    others = frozenset(skills[len(listed(skills)) :])
+    near = found(request, skills) if others else ()
+    return [each for each in near if each in others][:SHORTLIST]
 
 
 def ranked(

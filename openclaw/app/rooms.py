@@ -24,7 +24,7 @@ from openclaw.safety.vault import Vault
 from openclaw.sessions.store import SessionStore
 from openclaw.shapes import Mode
 from openclaw.skills.installed import installed
-from openclaw.skills.load import Skill
+from openclaw.skills.load import SOURCES, Skill
 from openclaw.tools.grants import Grant, read_grants
 from openclaw.tools.policy import Ask
 from openclaw.tools.seen import Seen
@@ -198,8 +198,10 @@ class Rooms:
         return [entry.skill for entry in listed if entry.eligible and entry.skill]
 
     def shelf(self, request: str = "") -> Shelf:
-        """The skills that the model may take by itself."""
-        return Shelf([skill for skill in self.skills() if skill.model_invocable], request)
+        """The skills that the model may take by itself, those of the home before others: the first
+        ones stand in the head."""
+        skills = [skill for skill in self.skills() if skill.model_invocable]
+        return Shelf(sorted(skills, key=lambda skill: SOURCES.index(skill.source)), request)
 
 
 def _stamp(home: Home) -> tuple[int, int, int] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from openclaw.agent.shortlist import MOST_LISTED, SHORTLIST, Blurb, found
+from openclaw.agent.shortlist import SHORTLIST, Blurb, found, listed, nearest
 from openclaw.errors import UsageError
 from openclaw.files.text import decode
 from openclaw.shapes import ToolProblem
@@ -37,14 +37,17 @@ class Shelf:
     def names(self) -> list[str]:
         return [skill.name for skill in self.skills]
 
+    @cached_property
+    def listed(self) -> list[str]:
+        """The names that stand in the head."""
+        return [blurb.name for blurb in listed(self.blurbs)]
+
     @property
     def offered(self) -> list[str]:
-        """The names that the model has been told: all of a few, else the shortlist of this request
-        and what it has found since."""
-        if len(self.skills) <= MOST_LISTED:
-            return self.names
-        near = [blurb.name for blurb in found(self.request, self.blurbs)[:SHORTLIST]]
-        return list(dict.fromkeys((*near, *self._found)))
+        """The names that the model has been told: in the head, in the shortlist of this request, or
+        when it looked for some."""
+        near = [blurb.name for blurb in nearest(self.request, self.blurbs)]
+        return list(dict.fromkeys((*self.listed, *near, *self._found)))
 
     def body(self, name: str) -> str:
         return self._skill(name).body()

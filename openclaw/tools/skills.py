@@ -17,11 +17,13 @@ MOST_NAMES = 12
 
 
 class SkillShelf(Protocol):
-    """The skills of one turn. `offered` are the names that the model has been told; of a few skills
-    these are all."""
+    """The skills of one turn. `listed` are the names that stand in the head, of a few skills all;
+    `offered` are all that the model has been told."""
 
     @property
     def names(self) -> Sequence[str]: ...
+    @property
+    def listed(self) -> Sequence[str]: ...
     @property
     def offered(self) -> Sequence[str]: ...
     def body(self, name: str, /) -> str: ...
@@ -43,7 +45,7 @@ class SkillTools:
         where not all skills are listed: what cannot be used costs no token."""
         forms = [Form("read", arguments=("name",))]
         run = self.read_skill
-        more = len(self.shelf.names) > len(self.shelf.offered)
+        more = len(self.shelf.names) > len(self.shelf.listed)
         if more or any(self.shelf.files(name) for name in self.shelf.names):
             forms.append(Form("read", arguments=("name", "file")))
             run = self.read_skill_or_file
