@@ -76,6 +76,11 @@ A question can be answered `y` (once), `s` (for this session), `a` (always) or `
 a line into `openclaw.yaml`; so does `openclaw policy allow`. The lines are listed by
 `openclaw policy show`, and `openclaw policy revoke` takes one back; so does deleting it by hand.
 
+On a terminal, what was typed before the question stood there is thrown away, and a reply within
+0.3 s, or one that was pasted with more behind it, is asked for again. Beginning and end of a call
+are always on the screen, many blanks as their count; of one that does not fit, `v` shows all, and
+`s` and `a` are offered after that only.
+
 ```yaml
 grants:
   - 2026-11-21 command make test

@@ -472,6 +472,7 @@ def test_the_user_is_asked_before_a_file_is_written(
     screen.send(f"write hello to workspace/new.md{ENTER}")
     text = screen.wait(lambda text: "Allow?" in text)
     assert "path: workspace/new.md" in text and "content: hello" in text
+    time.sleep(0.5)  # a reply that comes sooner does not count
     screen.send(f"n{ENTER}")
     screen.wait(lambda text: "I was not allowed to." in text)
     assert not (tmp_path / "home" / "workspace" / "new.md").exists()

@@ -191,6 +191,7 @@ def test_on_a_terminal_forgetting_asks_first(claw: Claw, reply: str, code: int) 
 
     words = ["-m", "openclaw", "memory", "forget", "tea"]
     terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
+    terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
     terminal.expect("- I like tea")
     terminal.expect("Forget this")
     terminal.sendline(reply)
@@ -258,6 +259,7 @@ def test_on_a_terminal_each_candidate_is_asked_for(claw: Claw) -> None:
         claw.notes.propose(text, "a page")
     words = ["-m", "openclaw", "memory", "review"]
     terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
+    terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
     for asked, reply in (("one thing", "y"), ("two things", "n"), ("some more", "what")):
         terminal.expect(f"{asked} .from a page")
         terminal.expect("Remember it")

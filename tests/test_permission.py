@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import pyte
 import pytest
 
-from openclaw.cli.permission import MAX_LINES, Permission, beforehand
+from openclaw.cli.permission import Permission, beforehand
 from openclaw.shapes import Action, Effect
 from openclaw.tools.grants import Grant, offers
 from openclaw.tools.policy import Policy, Question
+
+Screen = Callable[[int, int], None]
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """Says how many columns and rows the terminal has."""
+
+    def says(columns: int, rows: int) -> None:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("LINES", str(rows))
+
+    return says
 
 
 class Person:
@@ -198,12 +212,77 @@ def test_why_it_is_asked_and_where_untrusted_text_came_from_is_said() -> None:
     assert "Untrusted text came from web: a.test, skill x<U+202E>." in person.shown
 
 
-def test_a_long_call_says_how_much_is_hidden_and_shows_it_on_request() -> None:
-    person = Person("v", "n")
+def test_a_long_call_shows_both_ends_on_one_screen_and_all_of_it_on_request(screen: Screen) -> None:
+    screen(80, 24)
+    person = Person("v", "", "", "", "", "", "n")
     person.may(write(text="\n".join(f"line {n}" for n in range(100))))
-    assert f"[{102 - MAX_LINES} more lines are not shown]" in person.shown
+    first = person.shown[: person.shown.index(person.question)]
+    assert len(first) < 24
+    assert first[0] == "write_file" and "    line 99" in first
+    left_out = 102 - sum(line.startswith(("write_file", "  ")) for line in first)
+    assert f"[{left_out} rows are not shown here]" in first
     assert "v = view all of it" in person.question
-    assert person.shown.count("    line 99") == 1
+    assert [line for line in person.shown if line == "    line 50"] == ["    line 50"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 20), (200, 60)])
+@pytest.mark.parametrize(
+    "padding",
+    [
+        " " * 9_000, "\t" * 9_000, "\n" * 9_000, "\u3000" * 9_000, "\u00a0" * 9_000,
+        "\u2800" * 9_000, " \n\t" * 3_000, "\r\n" * 5_000, "\x0b" * 5_000, "\u2028" * 5_000,
+        "x" * 9_000, "\u6f22" * 9_000, "a\u0301" * 9_000, "\u0301" * 9_000, "# \n" * 3_000,
+        ("." + " " * 30) * 500, "\u3164" * 9_000, "\u200b" * 9_000, "\x1b[2K" * 3_000,
+    ],
+)  # fmt: skip
+def test_neither_end_of_a_command_leaves_the_screen(
+    padding: str, size: tuple[int, int], screen: Screen
+) -> None:
+    screen(*size)
+    person = Person("s", "a", "n")
+    person.may(command(f"touch EVIL;{padding}&& ls EVEN"))
+    asked = person.shown[: person.shown.index(person.question) + 1]
+    held = pyte.HistoryScreen(*size)
+    pyte.Stream(held).feed("\r\n".join(asked))
+    assert not held.history.top, "something has left the screen"
+    text = "".join(line.rstrip() for line in held.display)
+    assert "EVIL" in text and "EVEN" in text and "Allow?" in text
+
+
+def test_blanks_are_counted_and_no_row_is_left_out_for_them(screen: Screen) -> None:
+    screen(80, 24)
+    person = Person("n")
+    person.may(command(f"touch EVIL; true {' ' * 9_000} && ls{chr(10) * 500}ls"))
+    assert person.shown[1:4] == [
+        "  command: touch EVIL; true \u27e89,002 blanks\u27e9 && ls", "\u27e8500 line ends\u27e9",
+        "    ls",
+    ]  # fmt: skip
+    assert "v = view" not in person.question
+
+
+def test_what_is_not_seen_whole_is_allowed_once_only(screen: Screen) -> None:
+    screen(80, 24)
+    long = write(text="\n".join(map(str, range(30))))
+    person = Person("s", "a", "v", "q", "s", "n")
+    assert person.may(long) == "" and person.granted == []
+    person = Person("v", "", "s")
+    assert person.may(long) == "session"
+    assert person.granted == [("tool write_file", False)]
+
+
+def test_who_sent_it_and_why_push_nothing_off_the_screen(screen: Screen) -> None:
+    screen(80, 24)
+    person = Person("n")
+    person.may(fetch("https://evil.test/" + "q" * 3_000, "evil.test", "web: " + "a" * 9_000))
+    held = pyte.HistoryScreen(80, 24)
+    pyte.Stream(held).feed("\r\n".join(person.shown))
+    assert not held.history.top and "fetch_url" in held.display[0]
+
+
+def test_a_line_separator_in_a_grant_is_visible() -> None:
+    person = Person("n")
+    person.may(command("make \u2028test"))
+    assert "\u2028" not in "".join(person.shown)
 
 
 def test_the_screen_is_cleared_before_the_question() -> None:

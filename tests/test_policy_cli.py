@@ -166,6 +166,7 @@ def typed(*replies: str) -> tuple[int, str]:
 
     words = ["-m", "openclaw", "--mode", "ask", "--no-memory", "write it down"]
     terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
+    terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
     for reply in replies:
         terminal.expect(r"Allow\?.*\[n\] ")
         terminal.sendline(reply)

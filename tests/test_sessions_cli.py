@@ -209,6 +209,7 @@ def test_on_a_terminal_deleting_asks_first(
     session = saved(store, "one")
     words = ["-m", "openclaw", "sessions", "delete", "latest"]
     terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
+    terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
     terminal.expect(f"delete session {session.id}")
     terminal.sendline(reply)
     terminal.expect(pexpect.EOF)

@@ -374,6 +374,7 @@ def test_on_a_terminal_the_user_is_asked_and_may_read_first(
     put(weather, {"SKILL.md": SKILL.format("weather") + "\x1b[2Jsecret step\n"})
     words = ["-m", "openclaw", "skills", "install", str(weather)]
     with pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20) as terminal:
+        terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
         terminal.expect("Install it?")
         terminal.sendline("v")
         terminal.expect("\u241b\\[2Jsecret step")

@@ -227,12 +227,9 @@ def _keeper(app: App, say: Callable[[str], None]) -> Keep:
 
 
 def _reply(question: str) -> str:
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    line = sys.stdin.readline()
-    if not line:
-        raise EOFError
-    return line
+    from openclaw.cli.reply import read_reply
+
+    return read_reply(question, sys.stderr)
 
 
 def _say_err(line: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,10 +66,10 @@ def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
     """
     import shutil
 
-    from openclaw.cli.visible import one_line
+    from openclaw.cli.visible import columns, one_line
 
     lines = [list(headers), *([one_line(str(cell)) for cell in row] for row in rows)]
-    widths = [max(_columns(cell) for cell in column) for column in zip(*lines, strict=True)]
+    widths = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
     limit = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     return "\n".join(
         one_line(
@@ -94,17 +95,17 @@ def confirmed(question: str, *, yes: bool) -> bool:
         from openclaw.errors import UsageError
 
         raise UsageError("this asks first, and there is no terminal to ask on", "add --yes")
-    return typer.confirm(question, err=True)
+    from openclaw.cli.reply import read_reply
 
-
-def _columns(text: str) -> int:
-    """Columns that a terminal gives to the text; East Asian characters take two."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width
-
-    return sum((2 if east_asian_width(c) in "WF" else 1) for c in text if not combining(c))
+    with suppress(EOFError):
+        while True:
+            reply = read_reply(f"{question} [y/N]: ", sys.stderr).strip().lower()
+            if reply in ("", "n", "no", "y", "yes"):
+                return reply[:1] == "y"
+    return False
 
 
 def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _columns(text))
+    from openclaw.cli.visible import columns
+
+    return text + " " * (width - columns(text))

@@ -11,7 +11,7 @@ import typer
 
 from openclaw.cli.common import confirmed, current_home, print_json, table, warn
 from openclaw.cli.trust import of_an_agent
-from openclaw.cli.visible import harmless, one_line
+from openclaw.cli.visible import folded, harmless, one_line
 from openclaw.errors import OpenclawError, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _shown(now: Asked) -> Iterator[str]:
     for hook in now.hooks:
         run = hook.run if isinstance(hook.run, str) else " ".join(map(repr, hook.run))
         where = f" ({' '.join(hook.match)})" if hook.match else ""
-        yield f"  {hook.event}{one_line(where)}: {one_line(run)}"
+        yield f"  {hook.event}{one_line(where)}: {folded(one_line(run))}"
         if hook.env:
             yield f"    gets {one_line(', '.join(hook.env))} of your environment"
         if hook.trusted:

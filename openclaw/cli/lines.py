@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from openclaw.cli.chat import COMMANDS
+from openclaw.cli.chat_inside import is_yes
 from openclaw.shapes import Mode
 
 if TYPE_CHECKING:
@@ -84,13 +86,19 @@ class TypedLines:
         )
 
     def read(self, toolbar: Callable[[], str]) -> str:
-        return self._session.prompt("> ", bottom_toolbar=toolbar)
+        from openclaw.cli.reply import TOO_SOON_SECONDS
+
+        while True:
+            shown = time.monotonic()
+            text = self._session.prompt("> ", bottom_toolbar=toolbar)
+            # A yes typed before it could be known what is offered is none.
+            if not is_yes(text) or time.monotonic() - shown >= TOO_SOON_SECONDS:
+                return text
 
     def reply(self, question: str) -> str:
-        from prompt_toolkit import PromptSession
+        from openclaw.cli.reply import read_reply
 
-        asked: PromptSession[str] = PromptSession()
-        return asked.prompt(question)
+        return read_reply(question, sys.stdout)
 
 
 def choose_lines(app: App, stdin: TextIO, stdout: TextIO) -> Lines:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
-from openclaw.cli.visible import one_line, whole_call
+from openclaw.cli.visible import folded, one_line, rows, whole_call
 from openclaw.tools.grants import Grant, lasting
 from openclaw.tools.policy import Ask, Question
 
-MAX_LINES = 60
+LEAST_ROWS = 4
+WHY_ROWS = 3
+MOST_NAMED = 200
 YES = {"y": "once", "yes": "once", "s": "session", "session": "session", "a": "always"}
 Keep = Callable[[Grant, bool], None]
 
@@ -32,19 +38,26 @@ class Permission:
 
     def __call__(self, question: Question) -> str:
         self._pause()
-        lines = shown(question)
-        self._show(lines[:MAX_LINES], len(lines) - MAX_LINES)
-        self._show(_why(question), 0)
-        choices = {"session": question.offers, "always": tuple(filter(lasting, question.offers))}
+        width, height = screen()
+        call = [row for line in shown(question) for row in rows(line, width)]
+        why = [row for line in _why(question) for row in [*rows(line, width)][:WHY_ROWS]]
+        lasting_ones = tuple(filter(lasting, question.offers))
+        choices = {"session": question.offers, "always": lasting_ones}
+        below = len(why) + len([*rows(_choices(choices, more=True), width)])
+        room = max(LEAST_ROWS, height - 1 - below)
+        more = len(call) > room
+        self._show([*(_ends(call, room) if more else call), *why])
         while True:
-            reply = self._reply(_choices(choices, len(lines) > MAX_LINES))
+            # Nothing that has not been seen whole is allowed for more than once.
+            reply = self._reply(_choices({} if more else choices, more=more))
             if reply == "v":
-                self._show(lines, 0)
+                more = not self._page(call, room) and more
+                self._show(why)
             elif reply in ("", "n", "no"):
                 return ""
             elif (how := YES.get(reply, reply)) == "once":
                 return how
-            elif choices.get(how) and (grant := self._which(choices[how], how)):
+            elif not more and choices.get(how) and (grant := self._which(choices[how], how)):
                 self._keep(grant, how == "always")
                 return how
 
@@ -53,16 +66,23 @@ class Permission:
         if len(grants) == 1:
             return grants[0]
         for number, grant in enumerate(grants, 1):
-            self._say(f"  {number} = {one_line(_named(grant))}")
+            self._say(f"  {number} = {one_line(folded(_named(grant)), MOST_NAMED)}")
         numbers = [str(number) for number in range(1, len(grants) + 1)]
         reply = self._reply(f"Which one {how}? {', '.join(numbers)} [none] ")
         return grants[int(reply) - 1] if reply in numbers else None
 
-    def _show(self, lines: Sequence[str], hidden: int) -> None:
+    def _show(self, lines: Sequence[str]) -> None:
         for line in lines:
             self._say(line)
-        if hidden > 0:
-            self._say(f"[{hidden} more lines are not shown]")
+
+    def _page(self, lines: Sequence[str], height: int) -> bool:
+        """Show the lines screen by screen; whether all of them were seen."""
+        for end in range(height, len(lines) + height, height):
+            self._show(lines[end - height : end])
+            asked = f"{end:,} of {len(lines):,} rows. Enter = go on, q = back "
+            if end < len(lines) and self._reply(asked) in ("q", "n", "no"):
+                return False
+        return True
 
     def _reply(self, question: str) -> str:
         try:
@@ -74,11 +94,31 @@ class Permission:
 def shown(question: Question) -> list[str]:
     """What would run, in full: the tool, its arguments, and what they come down to."""
     action = question.action
-    lines = whole_call(action.tool, question.arguments).splitlines()
+    lines = folded(whole_call(action.tool, question.arguments)).split("\n")
     said = "\n".join(str(value) for value in question.arguments.values())
     text = "" if action.text in question.reason else action.text
     meant = dict.fromkeys(each for each in (action.target, text) if each not in said)
-    return lines + [f"  = {one_line(each)}" for each in meant]
+    return lines + [f"  = {folded(one_line(each))}" for each in meant]
+
+
+def screen() -> tuple[int, int]:
+    """Columns and rows of the terminal that is asked on. What the environment says of them may be
+    out of date. The last column is left free, as some terminals begin a row behind it."""
+    for stream in (sys.stderr, sys.stdout):
+        with suppress(OSError, ValueError, AttributeError):
+            size = os.get_terminal_size(stream.fileno())
+            if all(size):
+                return size.columns - 1, size.lines
+    size = shutil.get_terminal_size()
+    return size.columns - 1, size.lines
+
+
+def _ends(lines: Sequence[str], room: int) -> list[str]:
+    """The first and the last of the lines, and how many are left out between them."""
+    last = room // 2
+    first = room - 1 - last
+    left_out = len(lines) - first - last
+    return [*lines[:first], f"[{left_out:,} rows are not shown here]", *lines[-last:]]
 
 
 def _why(question: Question) -> list[str]:
@@ -88,10 +128,10 @@ def _why(question: Question) -> list[str]:
     return lines
 
 
-def _choices(choices: dict[str, tuple[Grant, ...]], more: bool) -> str:
+def _choices(choices: Mapping[str, tuple[Grant, ...]], *, more: bool) -> str:
     words = ["y = once"]
     for how, said in (("session", "s = this session"), ("always", "a = always")):
-        if grants := choices[how]:
+        if grants := choices.get(how):
             narrow = f" ({one_line(_named(grants[0]), 60)})" if len(grants) == 1 else ""
             words.append(said + narrow)
     words += ["v = view all of it"] if more else []

@@ -10,6 +10,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.remembered import notes_of, problems_as_usage, shape, where
+from openclaw.cli.reply import read_reply
 from openclaw.cli.visible import one_line
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from openclaw.memory.reading import Note
 
 QUESTION = "Remember it? y = yes, n = no, take it out, s = later, q = quit [s] "
+REPLIES = ("y", "yes", "n", "no", "s", "", "q", "quit")
 
 
 def review(
@@ -136,13 +138,11 @@ def _ask(home: Home, notes: Notes, waiting: Sequence[Note]) -> None:
 
 
 def _reply() -> str:
-    """The first letter of what is typed: y, n, s or q; end of input means q."""
+    """The first letter of the reply: y, n, s or q; end of input means q."""
     while True:
-        sys.stderr.write(QUESTION)
-        sys.stderr.flush()
-        line = sys.stdin.readline()
-        if not line:
+        try:
+            reply = read_reply(QUESTION, sys.stderr).strip().lower()
+        except EOFError:
             return "q"
-        letter = line.strip().lower()[:1] or "s"
-        if letter in "ynsq":
-            return letter
+        if reply in REPLIES:
+            return reply[:1] or "s"

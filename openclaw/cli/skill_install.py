@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclaw.cli.common import confirmed, current_home, print_json
+from openclaw.cli.reply import read_reply
 from openclaw.cli.visible import harmless, one_line
 from openclaw.files.text import read_text
 
@@ -184,13 +186,11 @@ def _agreed(staged: Staged, question: str, *, yes: bool) -> bool:
     """`--yes`, or what the user answers, who may read the SKILL.md first."""
     if yes or not _terminal():
         return confirmed(question, yes=yes)
-    while True:
-        sys.stderr.write(f"{question} y = yes, v = view its SKILL.md, n = no [n] ")
-        sys.stderr.flush()
-        letter = sys.stdin.readline().strip().lower()[:1]
-        if letter != "v":
-            return letter == "y"
-        typer.echo(harmless(read_text(staged.skill.path)), err=True)
+    asked, word = f"{question} y = yes, v = view its SKILL.md, n = no [n] ", "v"
+    with suppress(EOFError):
+        while (word := read_reply(asked, sys.stderr).strip().lower()) == "v":
+            typer.echo(harmless(read_text(staged.skill.path)), err=True)
+    return word in ("y", "yes")
 
 
 def _needs(home: Home, staged: Staged) -> list[str]:

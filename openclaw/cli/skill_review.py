@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclaw.cli.common import current_home, print_json
+from openclaw.cli.reply import read_reply
 from openclaw.cli.visible import harmless, one_line
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from openclaw.skills.proposals import Proposal
 
 QUESTION = "Use it from now on? y = yes, n = no, delete it, s = later [s] "
+REPLIES = {"y": "accept", "yes": "accept", "n": "reject", "no": "reject"}
 
 
 def review(
@@ -49,7 +52,7 @@ def review(
     for proposal in () if as_json else waiting:
         _show(proposal)
         if sys.stdin.isatty() and sys.stdout.isatty():
-            verdict = {"y": "accept", "n": "reject"}.get(_answer())
+            verdict = REPLIES.get(_answer())
             _tell([_decided(home, proposal.name, verdict)] if verdict else [], as_json)
 
 
@@ -81,9 +84,9 @@ def _show(proposal: Proposal) -> None:
 
 
 def _answer() -> str:
-    sys.stderr.write(QUESTION)
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower()[:1]
+    with suppress(EOFError):
+        return read_reply(QUESTION, sys.stderr).strip().lower()
+    return ""
 
 
 def _shape(home: Home, proposal: Proposal) -> dict[str, Any]:
