@@ -61,7 +61,7 @@ Each call of a tool is judged by its effect on the world, not by its name. The m
 *ask* is a question on the terminal. Where nobody can be asked (a pipe, a script) it is a no: the
 command ends with exit code 7 and says why. `--yes` answers every question with yes.
 
-Over the table stand these rules, whatever was granted but for the last one:
+Over the table stand these rules, whatever was granted but for the last two:
 
 | rule | holds for | decision |
 |---|---|---|

@@ -31,7 +31,8 @@ class Action:
 
     `target` is what a rule or a grant can name: a path relative to the home, an absolute path
     elsewhere, a whole command line, the host of a URL; "" when there is none of these. `text` is
-    shown with it (the URL), `code` a program that it runs.
+    shown with it (the URL), `code` a program that it runs. `held` says which credentials git keeps
+    that a command line may show.
     """
 
     tool: str
@@ -39,6 +40,7 @@ class Action:
     target: str = ""
     text: str = ""
     code: str = ""
+    held: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,3 +114,65 @@ def test_what_follows_links_in_a_folder_names_all_that_lies_there() -> None:
 def test_any_text_is_answered(text: str) -> None:
     reading = read_line(text, home=HOME)
     assert reading.safe is not bool(reading.reason)
+
+
+@pytest.mark.parametrize(
+    ("line", "shows"),
+    [
+        *((line, True) for line in """
+            git log -p
+            git log -n1 -u
+            git log -U3 -- workspace
+            git log -S word
+            git log -G word --oneline
+            git log -c
+            git log -L 1,3:notes.md
+            git log --word-diff
+            git log --stat -p
+            git show
+            git show --stat HEAD
+            git show HEAD:notes.md
+            git diff
+            git diff --cached
+            git grep word HEAD
+            git grep -c word
+            git blame notes.md
+            git cat-file -p HEAD
+            git whatchanged
+            git stash show
+            git stash show -p
+            git stash list -p
+            git reflog show -p
+            git status -vv
+            git status --verbose
+            git for-each-ref '--format=%(raw)'
+            git tag -l '--format=%(*raw)'
+            ls && git diff | head
+        """.strip().splitlines()),
+        *((line, False) for line in """
+            git log
+            git log --oneline --graph --all
+            git log --stat -3
+            git log --name-only --format=%s
+            git status -sb
+            git status --short
+            git ls-files
+            git ls-tree -r HEAD
+            git branch -v
+            git stash list
+            git reflog
+            git tag -l
+            git shortlog -sn
+            git rev-parse HEAD
+            ls
+        """.strip().splitlines()),
+    ],
+)  # fmt: skip
+def test_it_is_known_whether_git_shows_lines_of_files(line: str, shows: bool) -> None:
+    reading = read_line(line.strip(), git=no_doubt)
+    assert (reading.safe, reading.history) == (True, shows)
+
+
+def test_a_file_of_the_index_is_named() -> None:
+    assert ".env" in read_line("git show :0:.env", git=no_doubt).paths
+    assert ".env" in read_line("git show 'HEAD^{/fix: x}:.env'", git=no_doubt).paths

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,8 +20,9 @@ from openclaw.tools import sandbox
 from openclaw.tools.changes import changed, look
 from openclaw.tools.environment import environment
 from openclaw.tools.files import FileTools
+from openclaw.tools.grants import make_grant
 from openclaw.tools.limits import Limits
-from openclaw.tools.policy import Policy
+from openclaw.tools.policy import Policy, Question
 from openclaw.tools.runner import Order, Runner
 from openclaw.tools.shell import ShellTools, reads
 from openclaw.tools.toolbox import Toolbox
@@ -174,6 +177,252 @@ def test_a_secret_is_not_read_unasked_with_or_without_a_sandbox(
     (home.workspace / "link").symlink_to(tmp_path / "outside")
     text, _ = call(box(home, confined), command)
     assert "geheim" not in text.replace("grep -r geheim", "")
+
+
+# -------- credentials that come out under another name
+
+
+def git(folder: Path, *words: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    named = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "init.defaultBranch=main")
+    try:
+        subprocess.run(["git", "-C", str(folder), *named, *words], check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("git is missing")
+
+
+def commits(folder: Path, path: str = ".env", text: str = "KEY=geheim\n") -> None:
+    """Commit a file with credentials and one without."""
+    git(folder, "init", "-q")
+    for name, content in ((path, text), ("notes.md", "one\n")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+        git(folder, "add", "-f", name)
+    git(folder, "commit", "-qm", "all")
+
+
+SHOW = (
+    "git log -p", "git show", "git grep -n KEY HEAD", "git diff HEAD~1", "git log -p --all",
+    "git cat-file -p HEAD:.env", "git stash show -p", "git blame HEAD~1 -- .env",
+    "git log -G geheim", "git archive HEAD", "git format-patch --stdout --root HEAD",
+    "git --no-pager log -p", "ls; git log -p", "git log -p | cat",
+    "git show $(git rev-parse HEAD)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["read-only", "ask", "edit", "full"])
+@pytest.mark.parametrize("line", SHOW)
+def test_what_was_committed_is_not_shown_unasked(
+    home: Home, confined: bool, mode: Mode, line: str
+) -> None:
+    commits(home.root)
+    git(home.root, "rm", "-q", "--cached", ".env")
+    (home.root / ".env").unlink()
+    git(home.root, "commit", "-qm", "no more")
+    text, ok = call(box(home, confined, mode), line)
+    assert not ok and text.startswith("Refused") and "geheim" not in text
+    for harmless in ("git log --oneline --stat", "git ls-files", "git status --short"):
+        assert reads(harmless, home, confined=True)
+
+
+def test_a_person_may_allow_it_and_is_told_why(home: Home) -> None:
+    commits(home.root, ".config/gh/hosts.yml")
+    asked: list[Question] = []
+
+    def ask(question: Question) -> str:
+        asked.append(question)
+        return "once"
+
+    toolbox = Toolbox(shell_tools(home, False).tools(), Policy("full", ask), Ledger())
+    text, ok = call(toolbox, "git log -p")
+    assert ok and "geheim" in text
+    why = "git may show credentials: .config/gh/hosts.yml was committed"
+    assert [question.reason for question in asked] == [why]
+    grant = make_grant("prefix", "git log", "2026-11-21")
+    toolbox = Toolbox(shell_tools(home, False).tools(), Policy("edit", None, [grant]), Ledger())
+    assert call(toolbox, "git log -p")[1]
+
+
+@pytest.mark.parametrize(
+    "where", ["nested", "in a folder", "staged", "reflog", "stash", "branch", "bare", "merge"]
+)
+def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
+    place = home.workspace / "proj" if where == "nested" else home.root
+    commits(place, "a.md", "two\n")
+    assert reads("git log -p", home, confined=True)
+    if where in ("nested", "staged"):
+        (place / "x.pem").write_text("geheim\n")
+        git(place, "add", "-f", "x.pem")
+    elif where == "in a folder":
+        commits(home.workspace / ".config", "gh/hosts.yml")
+    elif where == "bare":
+        commits(home.workspace / "proj")
+        git(home.root, "clone", "-q", "--bare", "workspace/proj", "workspace/all.git")
+        shutil.rmtree(home.workspace / "proj")
+    elif where == "merge":
+        git(place, "checkout", "-qb", "side")
+        git(place, "commit", "-q", "--allow-empty", "-m", "side")
+        git(place, "checkout", "-q", "main")
+        git(place, "merge", "-q", "--no-ff", "--no-commit", "side")
+        commits(place)
+    else:
+        git(place, "checkout", "-qb", "side")
+        commits(place)
+        if where == "stash":
+            git(place, "reset", "-q", "--soft", "HEAD~1")
+            git(place, "stash", "-q")
+        git(place, "checkout", "-qf", "main")
+        if where != "branch":
+            git(place, "branch", "-D", "side")
+    assert not reads("git log -p", home, confined=True)
+
+
+def test_a_repository_that_cannot_be_looked_over_may_hold_some(home: Home) -> None:
+    commits(home.root, "a.md", "two\n")
+    (home.root / ".git/index").write_bytes(b"x" * 100)
+    assert not reads("git log -p", home, confined=True)
+    assert reads("git log", home, confined=True)
+
+
+LINKED = ("cat workspace/proj/.env", "cat workspace/proj/.e*", "cat < workspace/proj/.env",
+          "grep -r geheim workspace", "grep geheim workspace/proj/.env", "cat workspace/prod",
+          "cat workspace/way", "head -5 workspace/pro*", "cd workspace/proj && cat .env",
+          "base64 workspace/keys/one", "cat workspace/proj/.ssh/one")  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LINKED)
+def test_a_link_with_the_name_of_credentials_makes_them_of_what_it_leads_to(
+    home: Home, confined: bool, line: str
+) -> None:
+    linked(home)
+    text, ok = call(box(home, confined), line)
+    assert "geheim" not in text.replace(line, "") and "Z2VoZWlt" not in text
+    assert not ok or confined
+
+
+def linked(home: Home) -> None:
+    proj, keys = home.workspace / "proj", home.workspace / "keys"
+    proj.mkdir()
+    keys.mkdir()
+    (home.workspace / "prod").write_text("geheim\n")
+    (keys / "one").write_text("geheim\n")
+    (proj / ".env").symlink_to("../way")
+    (home.workspace / "way").symlink_to("prod")
+    (proj / ".ssh").symlink_to(keys)
+
+
+@pytest.mark.parametrize("path", ["prod", "proj/.env", "way", "keys/one", "proj/.ssh/one"])
+def test_neither_do_the_file_tools_show_it(home: Home, path: str) -> None:
+    linked(home)
+    tools = FileTools(home, Ledger())
+    with pytest.raises(ToolProblem, match="closed"):
+        tools.read_file(f"workspace/{path}")
+    assert "geheim" not in tools.search_files("geheim").replace('"geheim"', "")
+
+
+@confined_only
+def test_no_command_sees_what_such_a_link_leads_to(home: Home) -> None:
+    linked(home)
+    order = Order(("/bin/sh", "-c", "cat workspace/prod workspace/*/*; ls workspace"), "sh")
+    text = shell_tools(home, True).runner.run(order)
+    assert "geheim" not in text and "notes.md" in text
+
+
+@pytest.mark.parametrize(
+    "leads", ["..", "../..", ".", "nowhere", "/etc", "../proj", "../../memory"]
+)
+def test_a_link_that_leads_elsewhere_hides_nothing_else(
+    home: Home, confined: bool, leads: str
+) -> None:
+    (home.workspace / "proj").mkdir()
+    (home.workspace / "proj" / ".env").symlink_to(leads)
+    assert call(box(home, confined), "cat workspace/notes.md memory/TODO.md")[1]
+    assert not (home.workspace / "proj" / "nowhere").exists()
+
+
+@confined_only
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mv workspace/.config/gh workspace/plain",
+        "mv workspace/.config workspace/plain",
+        "mv workspace/deep/.config workspace/plain",
+        "mv workspace/deep workspace/plain",
+        "cp -r workspace/.config/gh workspace/plain; ln workspace/.config/gh/hosts.yml workspace/p",
+        "mv workspace/apps workspace/plain",
+    ],
+)
+def test_credentials_stay_some_when_their_folder_is_renamed(home: Home, line: str) -> None:
+    for folder in (".config/gh", "deep/.config/gh"):
+        (home.workspace / folder).mkdir(parents=True)
+        (home.workspace / folder / "hosts.yml").write_text("word: geheim\n")
+    (home.workspace / "apps").mkdir()
+    (home.workspace / "apps" / "prod").write_text("geheim\n")
+    (home.workspace / ".env").unlink()
+    (home.workspace / ".env").symlink_to("apps/prod")
+    call(box(home, True, "full"), line)
+    for path in home.workspace.rglob("*"):
+        if path.is_file() and not path.is_symlink() and "plain" in path.parts:
+            assert "geheim" not in path.read_text()
+    order = Order(("/bin/sh", "-c", "echo x > workspace/deep/new && cat workspace/deep/new"), "sh")
+    assert "Exit code 0" in shell_tools(home, True).runner.run(order)
+    assert (home.workspace / "SOUL.md").read_text() == "# Soul\n"
+
+
+@confined_only
+def test_what_is_fixed_stays_so_beside_credentials(home: Home) -> None:
+    (home.workspace / ".kube").mkdir()
+    (home.workspace / ".kube" / "config").write_text("geheim\n")
+    call(box(home, True, "full"), "echo evil >> workspace/SOUL.md; echo evil >> openclaw.yaml")
+    assert (home.workspace / "SOUL.md").read_text() == "# Soul\n"
+    assert (home.root / "openclaw.yaml").read_text() == "mode: edit\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "strings @workspace/lst",
+        "strings '@workspace/lst'",
+        "strings -- @workspace/lst",
+        "strings -n 4 @workspace/lst",
+        "strings workspace/notes.md @workspace/lst",
+        "strings @workspace/ls*",
+        "cd workspace && strings @lst",
+        "cd workspace/odd && wc *",
+        "cd workspace/odd && md5sum *",
+        "cd workspace && wc o*/*",
+        "wc --files0-from=workspace/lst",
+        "sort --files0-from=workspace/lst",
+        "du --files0-from=workspace/lst",
+        "file -f workspace/lst",
+        "date -f workspace/lst",
+        "date --file=workspace/lst",
+        "find -files0-from workspace/lst",
+        "md5sum -c workspace/lst",
+        "sha256sum --check workspace/lst",
+        "tree --fromfile workspace/lst",
+        "jq -n --rawfile a workspace/lst '$a'",
+        "jq -f workspace/lst",
+        "rg --ignore-file workspace/lst x",
+        "git diff --no-index workspace/notes.md /etc/passwd",
+        "git blame --ignore-revs-file workspace/lst workspace/notes.md",
+        "git log --pathspec-from-file=workspace/lst",
+        "git status --pathspec-from-file=workspace/lst",
+        "xargs -a workspace/lst cat",
+        "sed -f workspace/lst workspace/notes.md",
+        "cat $(cat workspace/lst)",
+    ],
+)
+def test_names_that_a_file_gives_are_not_read_unasked(
+    home: Home, tmp_path: Path, confined: bool, line: str
+) -> None:
+    (tmp_path / "diary.txt").write_text("geheim\n")
+    (home.workspace / "lst").write_text(f"{tmp_path}/diary.txt\n")
+    (home.workspace / "odd").mkdir()
+    (home.workspace / "odd" / "--files0-from=.env").touch()
+    (home.workspace / "odd" / ".env").write_text("geheim\n")
+    text, ok = call(box(home, confined), line)
+    assert not ok and "geheim" not in text
 
 
 def test_reading_runs_unasked_and_the_rest_is_refused_when_nobody_can_be_asked(

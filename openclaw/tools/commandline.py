@@ -35,7 +35,8 @@ class Reading:
     `programs`: names in order, once each. `paths`: files and folders that are named; `patterns`:
     the same for Python's glob with hidden files and `**`; `trees`: folders of which any file may
     be read. `elsewhere`: all names of these that may lie outside the home, and words that cannot be
-    foreseen ("$x"). Where a link leads is not known here. Names are there only for a safe line.
+    foreseen ("$x"). Where a link leads is not known here. `history`: git shows lines of files that
+    it keeps. All this is there only for a safe line.
     """
 
     safe: bool
@@ -45,6 +46,7 @@ class Reading:
     patterns: tuple[str, ...] = ()
     trees: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
+    history: bool = False
 
 
 def read_line(text: str, *, home: str = "", git: Callable[[str], str] | None = None) -> Reading:
@@ -67,7 +69,8 @@ def read_line(text: str, *, home: str = "", git: Callable[[str], str] | None = N
             line.add(command)
     except Unsafe as problem:
         return Reading(False, str(problem), programs)
-    return Reading(True, "", programs, *line.names())
+    paths, patterns, trees, elsewhere = line.names()
+    return Reading(True, "", programs, paths, patterns, trees, elsewhere, line.history)
 
 
 def _judge(command: Command) -> Use:
@@ -97,6 +100,7 @@ class _Line:
     patterns: dict[str, None] = field(default_factory=dict)
     trees: dict[str, None] = field(default_factory=dict)
     elsewhere: dict[str, None] = field(default_factory=dict)
+    history: bool = False
 
     def names(self) -> tuple[tuple[str, ...], ...]:
         found = self.paths, self.patterns, self.trees, self.elsewhere
@@ -110,6 +114,7 @@ class _Line:
             self._add(all_below(word) if word.glob else word, self.trees)
         if used.git:
             self._add_git()
+        self.history = self.history or used.history
         if used.goes:
             self._go(used.goes.text)
 

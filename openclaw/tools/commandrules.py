@@ -47,12 +47,13 @@ _HARM = {
 @dataclass(slots=True)
 class Use:
     """What a command reads: `files` by name, all files of `trees` ("." is where it runs); where it
-    goes (`cd`), and whether it is git."""
+    goes (`cd`), whether it is git, and whether that shows lines of files that it keeps."""
 
     files: list[Word] = field(default_factory=list)
     trees: list[Word] = field(default_factory=list)
     goes: Word | None = None
     git: bool = False
+    history: bool = False
 
 
 @dataclass(slots=True)

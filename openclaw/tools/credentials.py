@@ -22,12 +22,14 @@ SETTLED_NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """What was found in one folder: names of what holds credentials, and of folders to look into.
-    `stamp` tells whether it is still so."""
+    """What was found in one folder: names of what holds credentials, of links that are named like
+    it, and of folders to look into. `stamp` tells whether it is still so."""
 
     stamp: tuple[int, int, int]
     denied: tuple[str, ...]
+    links: tuple[str, ...]
     folders: tuple[str, ...]
+    repository: bool
     count: int
 
 
@@ -36,10 +38,16 @@ _seen: dict[str, _Folder] = {}
 
 @dataclass(slots=True)
 class Credentials:
-    """The files and folders that hold them; `whole` says that none is missing."""
+    """The files and folders that hold them; `whole` says that none is missing. `repositories` are
+    the folders of the home in which git finds one."""
 
     paths: list[Path] = field(default_factory=list)
     whole: bool = True
+    repositories: list[Path] = field(default_factory=list)
+
+    def holds(self, path: str) -> bool:
+        """Whether it is one of these, or lies in one."""
+        return any(path == str(each) or path.startswith(f"{each}{os.sep}") for each in self.paths)
 
     def crowded(self, root: Path) -> str:
         """Why these cannot be hidden from a command, "" when they can; it names the folder that
@@ -56,8 +64,9 @@ class Credentials:
 
 
 def credentials(root: Path) -> Credentials:
-    """Those of the home at `root` (absolute, without links); links are not followed. Of a folder
-    with more than 20 the whole counts, but for the main folders of a home."""
+    """Those of the home at `root` (absolute, without links). Of a folder with more than 20 the
+    whole counts, but for the main folders of a home. Links are not followed, but where a link has
+    the name of such a file, what it leads to is one."""
     found, count, waiting = Credentials(), 0, [""]
     while waiting:
         name = waiting.pop()
@@ -73,6 +82,13 @@ def credentials(root: Path) -> Credentials:
         else:
             found.paths += (root / name / each for each in folder.denied)
             waiting += (f"{name}/{each}" if name else each for each in folder.folders)
+        for link in folder.links:
+            real = Path(os.path.realpath(root / name / link))
+            kept = root not in real.parents or real.relative_to(root).as_posix() in KEPT
+            if not kept and real.exists():
+                found.paths.append(real)
+        if folder.repository:
+            found.repositories.append(root / name)
         count += folder.count
         if count > MOST_ENTRIES:
             found.whole = False
@@ -99,14 +115,21 @@ def _looked_into(root: Path, name: str) -> _Folder:
 
 
 def _judged(entries: list[os.DirEntry[str]], name: str, stamp: tuple[int, int, int]) -> _Folder:
-    denied, folders = [], []
+    denied: list[str] = []
+    links: list[str] = []
+    folders: list[str] = []
     for entry in entries:
         inner = f"{name}/{entry.name}" if name else entry.name
-        is_folder = entry.is_dir(follow_symlinks=False)
-        if inner == ".openclaw" or not (is_folder or entry.is_file(follow_symlinks=False)):
+        is_folder, is_link = entry.is_dir(follow_symlinks=False), entry.is_symlink()
+        is_file = entry.is_file(follow_symlinks=False)
+        if inner == ".openclaw" or not (is_folder or is_link or is_file):
             continue
         if denied_name(inner):
-            denied.append(entry.name)
+            (links if is_link else denied).append(entry.name)
         elif is_folder:
             folders.append(entry.name)
-    return _Folder(stamp, tuple(denied), tuple(folders), len(entries))
+    names = {entry.name for entry in entries}
+    # git takes a folder that looks like the inside of a repository for one.
+    bare = names >= {"HEAD", "objects", "refs"} and name.rpartition("/")[2] != ".git"
+    repository = ".git" in names or bare
+    return _Folder(stamp, tuple(denied), tuple(links), tuple(folders), repository, len(entries))

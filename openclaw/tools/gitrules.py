@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from openclaw.tools.commandrules import Given, Use, tell_apart, use
-from openclaw.tools.programs import Program
+from openclaw.tools.programs import Program, options
 from openclaw.tools.shellwords import Unsafe, Word
 
 _DIFF = (
@@ -104,6 +104,20 @@ _SUBCOMMANDS: Mapping[str, Program] = {
     "version": Program("--build-options", most=0),
 }  # fmt: skip
 
+# Options by which a log shows lines of files, or tells whether they hold a text.
+_SHOWING = {*options(_DIFF), "-L", "-c", "-m"} - set(
+    "-q -z -D --stat --numstat --shortstat --name-only --name-status --summary --color --no-color"
+    " --find-renames --no-renames --diff-filter --no-ext-diff --no-textconv --raw --relative"
+    " --full-index --quiet --no-patch --compact-summary --dirstat --abbrev".split()
+)  # fmt: skip
+_WITH_OPTIONS = {
+    "log": _SHOWING,
+    "reflog": _SHOWING,
+    "stash list": _SHOWING,
+    "status": {"-v", "--verbose"},
+}
+"""Sub-commands that show lines of files with these options only."""
+
 # Sub-commands that list when this follows, and change things otherwise.
 _LISTING = {
     "reflog": {"show"},
@@ -161,16 +175,28 @@ def git(arguments: Sequence[Word]) -> Use:
         raise Unsafe(f"`git {name}` in a form that is not known to only read")
     _check_operands(name, given)
     found = use(program, given)
-    found.files += [_inside(word) for word in found.files if ":" in word.text]
+    found.files += [inside for word in found.files for inside in _inside(word)]
     found.trees = [Word(".", start=".")] if program.tree else []
     found.git = True
+    found.history = _shows_lines(name, arguments, given)
     return found
 
 
-def _inside(word: Word) -> Word:
-    """The file of REVISION:FILE."""
-    name = word.text.partition(":")[2]
-    return Word(name, start=name)
+def _shows_lines(name: str, arguments: Sequence[Word], given: Given) -> bool:
+    """Whether lines of files come out, be it those of another day."""
+    texts = [word.text for word in arguments]
+    name = "stash list" if name == "stash" and "show" not in texts else name
+    if name in _WITH_OPTIONS:
+        return not given.names().isdisjoint(_WITH_OPTIONS[name])
+    raw = any("(raw" in text or "(*raw" in text for text in texts)
+    return raw or name == "stash" or _SUBCOMMANDS[name].tree
+
+
+def _inside(word: Word) -> list[Word]:
+    """The file of REVISION:FILE, or of :0:FILE. Colons may be in any part of it."""
+    parts = word.text.split(":")
+    names = [":".join(parts[at:]) for at in range(1, len(parts))]
+    return [Word(name, start=name) for name in names]
 
 
 def _check(word: Word) -> None:

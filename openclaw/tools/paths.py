@@ -14,6 +14,7 @@ from openclaw.files.home import PROPOSED, Home
 from openclaw.safety.denied import denied_name
 from openclaw.safety.hidden import strip
 from openclaw.shapes import ToolProblem
+from openclaw.tools.credentials import Credentials, credentials
 from openclaw.tools.policy import plain_parts
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
@@ -40,6 +41,7 @@ def visible_files(home: Home, folder: Path | None = None) -> Iterator[Path]:
     at most 20,000.
     """
     root = os.path.realpath(home.root)
+    closed = _credentials(home)
     count, waiting = 0, [str(folder or root)]
     while waiting:
         top = waiting.pop()
@@ -47,12 +49,16 @@ def visible_files(home: Home, folder: Path | None = None) -> Iterator[Path]:
             entries = sorted(os.scandir(top), key=lambda entry: entry.name)
             tests = any(entry.name == "SKILL.md" for entry in entries)
             for entry in entries:
-                if _is_readable(entry, root):
+                if _is_readable(entry, root) and not closed.holds(os.path.realpath(entry.path)):
                     yield Path(entry.path)
                     count += 1
                     if count >= MAX_FILES:
                         return
             waiting += [entry.path for entry in reversed(entries) if _is_open(entry, tests=tests)]
+
+
+def _credentials(home: Home) -> Credentials:
+    return credentials(Path(os.path.realpath(home.root)))
 
 
 def _is_readable(entry: os.DirEntry[str], root: str) -> bool:
@@ -147,6 +153,8 @@ def _open_one(home: Home, text: str, target: Path) -> Path:
     """The file or folder; DeniedFile when it, or the name that led to it, is on the list. Where the
     home itself lies does not count: the user has put it there."""
     reason = denied_name(home.relative(target)) or denied_name(text)
+    if not reason and _credentials(home).holds(str(target)):
+        reason = "a link with the name of credentials leads to it"
     if reason:
         raise DeniedFile(text, reason, target)
     return target

@@ -111,7 +111,15 @@ OUTWARD = Rule(
     "{effect} after untrusted text was read",
     grantable=True,
 )
-RULES = (CREDENTIALS, IDENTITY_FILES, HOOKED_FILES, LASTING_FILES, OUTWARD)
+COMMITTED = Rule(
+    "committed",
+    "a command with `git` in it that may show lines of files, where credentials were committed and "
+    "no grant names it",
+    "ask",
+    "git may show credentials: {held}",
+    grantable=True,
+)
+RULES = (CREDENTIALS, IDENTITY_FILES, HOOKED_FILES, LASTING_FILES, OUTWARD, COMMITTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +218,9 @@ class Policy:
                 return HOOKED_FILES
         if writes and tainted and _lasts(parts):
             return LASTING_FILES
-        return OUTWARD if tainted and action.effect in _OUTWARD else None
+        if tainted and action.effect in _OUTWARD:
+            return OUTWARD
+        return COMMITTED if action.held else None
 
     def _granting(self, action: Action) -> Grant | None:
         return next((grant for grant in self.grants if grant.covers(action)), None)
@@ -221,7 +231,8 @@ class Policy:
     def _why(self, action: Action, rule: Rule | None) -> str:
         why = self._by_mode(action.effect)
         if rule is not None:
-            why = rule.reason.format(name=action.target, effect=EFFECTS[action.effect])
+            effect = EFFECTS[action.effect]
+            why = rule.reason.format(name=action.target, effect=effect, held=action.held)
         if action.effect == "run" and (missing := self.unconfined()):
             why += f" without a sandbox: {missing}"
         return why

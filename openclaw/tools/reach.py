@@ -11,6 +11,7 @@ from pathlib import Path
 from openclaw.files.home import Home, name_trouble
 from openclaw.safety.denied import denied_name
 from openclaw.tools.commandline import Reading, read_line
+from openclaw.tools.credentials import Credentials, credentials
 from openclaw.tools.paths import SPILL
 
 MOST_FILES = 5_000
@@ -19,14 +20,19 @@ MOST_FILES = 5_000
 def objection(home: Home, reading: Reading) -> str:
     """Why the files that a line reads should not be read unasked, "" when they may be.
 
-    Links count as what they lead to, and of a folder that is searched each file counts.
+    Links count by their name and as what they lead to, and of a folder that is searched each file
+    counts. A file name that a pattern finds may be an option, such as `--files0-from=.env`.
     """
     root = os.path.realpath(home.root)
+    closed = credentials(Path(root))
     count = 0
     for name in islice(names(root, reading), MOST_FILES + 1):
         count += 1
-        if why := _against(root, name):
+        if why := _against(root, name, closed):
             return f"{name}: {why}"
+    for name in islice(_expanded(root, reading), MOST_FILES):
+        if any(part.startswith("-") for part in name.split("/")):
+            return f"{name} may become an option"
     return "too many files to look at" if count > MOST_FILES else ""
 
 
@@ -70,15 +76,24 @@ def names(root: str, reading: Reading) -> Iterator[str]:
 
 def _named(root: str, reading: Reading) -> Iterator[str]:
     yield from (*reading.paths, *reading.trees)
+    yield from _expanded(root, reading)
+
+
+def _expanded(root: str, reading: Reading) -> Iterator[str]:
+    """What the patterns of a line stand for."""
     for pattern in reading.patterns:
         # Not `Path.glob`, which takes no absolute pattern.
         yield from glob.iglob(pattern, root_dir=root, include_hidden=True, recursive=True)  # noqa: PTH207
 
 
-def _against(root: str, name: str) -> str:
+def _against(root: str, name: str, closed: Credentials) -> str:
     real = os.path.realpath(Path(root, name))
-    spilled = Path(real).is_relative_to(Path(root, SPILL))
-    return _closed(root, name) or ("" if spilled else denied_name(real))
+    if why := _closed(root, name):
+        return why
+    if Path(real).is_relative_to(Path(root, SPILL)):
+        return ""
+    linked = "a link with the name of credentials leads to it" if closed.holds(real) else ""
+    return denied_name(name) or denied_name(real) or linked
 
 
 def _closed(root: str, name: str) -> str:

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from openclaw.files.home import Home
+from openclaw.safety.denied import denied_name
 from openclaw.tools.paths import SPILL, program_folders
 from openclaw.tools.placeholders import standing, tidy
 
@@ -156,7 +157,11 @@ def _fixed(room: Room, root: Path) -> list[str]:
     fixed = [root / name for name in (*FIXED_FOLDERS, *FIXED_FILES)]
     fixed += [path for path in program_folders() if path.is_relative_to(root) and path != root]
     fixed += [root / "memory"] if room.keep_memory else []
-    held = {folder for path in fixed for folder in path.parents if root in folder.parents}
+    # What holds credentials by its place alone would be none in a folder of another name.
+    placed = [path for path in room.hidden if not denied_name(path.name)]
+    held = {
+        folder for path in (*fixed, *placed) for folder in path.parents if root in folder.parents
+    }
     # A link cannot be covered by a mount, so the folder that it lies in is read-only as a whole.
     linked = {path.parent for path in (*fixed, *held) if path.is_symlink()}
     words = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -74,7 +75,9 @@ class ShellTools:
 
     def _shell_action(self, arguments: Mapping[str, Any]) -> Action:
         line = str(arguments["command"]).strip()
-        return Action("run_shell", "read" if self._reads(line) else "run", line, self._warning())
+        if self._reads(line):
+            return Action("run_shell", "read", line, self._warning())
+        return Action("run_shell", "run", line, self._warning(), held=self._held(line))
 
     def _python_action(self, arguments: Mapping[str, Any]) -> Action:
         return Action("run_python", "run", text=self._warning(), code=str(arguments["code"]))
@@ -88,6 +91,13 @@ class ShellTools:
 
         home = self.runner.home
         return posix_shell() is not None and stays(home, _reading(line, home))
+
+    def _held(self, line: str) -> str:
+        """Which credentials git keeps, for a line that names git."""
+        from openclaw.tools.committed import committed
+
+        home = Path(os.path.realpath(self.runner.home.root))
+        return committed(home) if re.search(r"\bgit\b", line) else ""
 
     def _warning(self) -> str:
         why = self.runner.unconfined()
@@ -115,9 +125,11 @@ def reads(line: str, home: Home, *, confined: bool) -> bool:
     """Whether a command line is known to do nothing but read what may be read of the home.
 
     In the sandbox nothing can be written, whatever a repository has git do, and credentials are not
-    there, if all are known; so a folder may be searched that holds some. cmd.exe takes a line in
-    another way than it is read here, so that nothing is known there.
+    there, if all are known; so a folder may be searched that holds some. What git keeps is shown
+    where no credentials were ever committed. cmd.exe takes a line in another way than it is read
+    here, so that nothing is known there.
     """
+    from openclaw.tools.committed import committed
     from openclaw.tools.credentials import credentials
     from openclaw.tools.reach import objection
 
@@ -126,9 +138,11 @@ def reads(line: str, home: Home, *, confined: bool) -> bool:
     reading = _reading(line, home, confined=confined)
     if not reading.safe or reading.elsewhere:
         return False
+    root = Path(os.path.realpath(home.root))
+    if reading.history and committed(root):
+        return False
     if not confined:
         return not objection(home, reading)
-    root = Path(os.path.realpath(home.root))
     return not objection(home, replace(reading, trees=())) and credentials(root).whole
 
 
