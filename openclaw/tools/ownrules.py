@@ -190,6 +190,16 @@ def xxd(arguments: Sequence[Word]) -> Use:
     return Use(files=list(arguments[-1:]) if line else [])
 
 
+def strings(arguments: Sequence[Word]) -> Use:
+    """binutils takes the words of a file that is named behind an @ as arguments."""
+    for word in arguments:
+        if word.text.startswith("@"):
+            raise Unsafe(
+                f"`strings {word.text}` takes its arguments from a file (write ./{word.text})"
+            )
+    return use(PROGRAMS["strings"], tell_apart("strings", PROGRAMS["strings"], arguments))
+
+
 def jq(arguments: Sequence[Word]) -> Use:
     """Its language writes nothing and starts nothing, but may import other files."""
     words: list[Word] = []
@@ -219,6 +229,7 @@ RULES: Mapping[str, Callable[[Sequence[Word]], Use]] = {
     "jq": jq,
     "printf": printf,
     "sed": sed,
+    "strings": strings,
     "test": test,
     "xxd": xxd,
 }
