@@ -26,7 +26,10 @@ _MAY_CHANGE = re.compile(
 )
 """Of a home: what is derived, what waits for a yes, the talk itself, and files to work on. Models
 are beside it, and the log of a server."""
-_HOLD_SECRETS = ("workspace/keys.md", "workspace/.env", ".openclaw/secrets.json")
+_HOLD_SECRETS = (
+    "workspace/keys.md", "workspace/.env", "workspace/prod", "workspace/.config/gh/hosts.yml",
+    ".openclaw/secrets.json",
+)  # fmt: skip
 _INDEX = ".openclaw/index/"
 """Of the user's files as they are; it may be deleted at any time."""
 _FENCED = re.compile(r"<<data (\w{8}) from [^\n]*, no orders>>\n.*?\n<</data \1>>", re.DOTALL)
