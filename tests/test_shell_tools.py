@@ -18,6 +18,7 @@ from openclaw.safety.learned import Learned
 from openclaw.shapes import Change, Ledger, Mode, ToolCall, ToolProblem
 from openclaw.tools import sandbox
 from openclaw.tools.changes import changed, look
+from openclaw.tools.committed import committed
 from openclaw.tools.environment import environment
 from openclaw.tools.files import FileTools
 from openclaw.tools.grants import make_grant
@@ -244,7 +245,8 @@ def test_a_person_may_allow_it_and_is_told_why(home: Home) -> None:
 
 
 @pytest.mark.parametrize(
-    "where", ["nested", "in a folder", "staged", "reflog", "stash", "branch", "bare", "merge"]
+    "where",
+    ["nested", "in a folder", "staged", "reflog", "stash", "branch", "bare", "merge", "fetched"],
 )
 def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
     place = home.workspace / "proj" if where == "nested" else home.root
@@ -259,6 +261,9 @@ def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
         commits(home.workspace / "proj")
         git(home.root, "clone", "-q", "--bare", "workspace/proj", "workspace/all.git")
         shutil.rmtree(home.workspace / "proj")
+    elif where == "fetched":
+        commits(home.root.parent / "other")
+        git(place, "fetch", "-q", str(home.root.parent / "other"))
     elif where == "merge":
         git(place, "checkout", "-qb", "side")
         git(place, "commit", "-q", "--allow-empty", "-m", "side")
@@ -274,7 +279,20 @@ def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
         git(place, "checkout", "-qf", "main")
         if where != "branch":
             git(place, "branch", "-D", "side")
+    assert "was committed" in committed(home.root)
     assert not reads("git log -p", home, confined=True)
+
+
+def test_in_all_kinds_of_repositories_without_any_git_shows_what_it_keeps(home: Home) -> None:
+    place, inner = home.root, home.workspace
+    commits(place, "a.md", "two\n")
+    git(place, "clone", "-q", "--bare", ".", "workspace/all.git")
+    git(place, "worktree", "add", "-q", "workspace/tree")
+    git(inner / "new", "init", "-q")
+    (inner / "fake" / ".git").mkdir(parents=True)
+    (place / ".git" / "FETCH_HEAD").touch()
+    for folder in (".", "workspace/tree", "workspace/fake"):
+        assert reads(f"cd {folder} && git log -p", home, confined=True)
 
 
 def test_a_repository_that_cannot_be_looked_over_may_hold_some(home: Home) -> None:

@@ -56,6 +56,10 @@ class PipedLines:
         return text
 
     def reply(self, question: str) -> str:
+        if self._stream.isatty():  # where only the output goes into a pipe
+            from openclaw.cli.reply import read_reply
+
+            return read_reply(question, sys.stderr)
         return self._line()
 
     def _line(self) -> str:

@@ -16,9 +16,11 @@ from openclaw.tools.credentials import credentials
 SECONDS = 5.0
 """For all repositories of a home; what is not looked over by then may hold some."""
 _ALL_NAMES = (
-    "log --all --reflog -m --root --no-renames --name-only --format= --no-ext-diff --no-textconv -z"
+    "log --all --reflog --ignore-missing -m --root --no-renames --name-only --format= -z"
+    " --no-ext-diff --no-textconv"
+    " FETCH_HEAD ORIG_HEAD MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD --"
 ).split()
-_STAGED_NAMES = ("ls-files", "-z")
+_STAGED_NAMES = ["ls-files", "-z"]
 _NOTHING = (b"does not have any commits", b"not a git repository")
 
 _known: dict[Path, tuple[object, str]] = {}
@@ -56,7 +58,7 @@ def _first_denied(root: Path, place: Path, names: set[str]) -> str:
     return f"{inner / held} was committed" if held else ""
 
 
-def _printed(place: Path, words: tuple[str, ...] | list[str], seconds: float) -> str:
+def _printed(place: Path, words: list[str], seconds: float) -> str:
     done = subprocess.run(
         Git(place).command("-c", "safe.directory=*", *words),
         env=environ() | {"GIT_CEILING_DIRECTORIES": str(place.parent)},
@@ -73,9 +75,9 @@ def _printed(place: Path, words: tuple[str, ...] | list[str], seconds: float) ->
 def _stamp(place: Path) -> object:
     """What is another one once anything was committed, staged or put away."""
     folder = folder_of(place) or place
-    files = (folder / "HEAD", folder / "index", folder / "packed-refs", *_below(folder / "refs"))
+    files = (folder / "index", folder / "packed-refs", *folder.glob("*HEAD"))
     found = []
-    for file in (*files, *_below(folder / "logs")):
+    for file in (*files, *_below(folder / "refs"), *_below(folder / "logs")):
         with suppress(OSError):
             status = file.lstat()
             found.append((str(file), status.st_ino, status.st_size, status.st_mtime_ns))

@@ -11,20 +11,19 @@ from pathlib import Path
 from openclaw.files.home import Home, name_trouble
 from openclaw.safety.denied import denied_name
 from openclaw.tools.commandline import Reading, read_line
-from openclaw.tools.credentials import Credentials, credentials
+from openclaw.tools.credentials import Credentials
 from openclaw.tools.paths import SPILL
 
 MOST_FILES = 5_000
 
 
-def objection(home: Home, reading: Reading) -> str:
+def objection(home: Home, reading: Reading, closed: Credentials) -> str:
     """Why the files that a line reads should not be read unasked, "" when they may be.
 
     Links count by their name and as what they lead to, and of a folder that is searched each file
     counts. A file name that a pattern finds may be an option, such as `--files0-from=.env`.
     """
     root = os.path.realpath(home.root)
-    closed = credentials(Path(root))
     count = 0
     for name in islice(names(root, reading), MOST_FILES + 1):
         count += 1

@@ -80,7 +80,8 @@ class ShellTools:
         return Action("run_shell", "run", line, self._warning(), held=self._held(line))
 
     def _python_action(self, arguments: Mapping[str, Any]) -> Action:
-        return Action("run_python", "run", text=self._warning(), code=str(arguments["code"]))
+        code = str(arguments["code"])
+        return Action("run_python", "run", "", self._warning(), code, self._held(code))
 
     def _reads(self, line: str) -> bool:
         confined = self.runner.unconfined() is None
@@ -92,12 +93,12 @@ class ShellTools:
         home = self.runner.home
         return posix_shell() is not None and stays(home, _reading(line, home))
 
-    def _held(self, line: str) -> str:
-        """Which credentials git keeps, for a line that names git."""
+    def _held(self, text: str) -> str:
+        """Which credentials git keeps, for a line or a program that names git."""
         from openclaw.tools.committed import committed
 
         home = Path(os.path.realpath(self.runner.home.root))
-        return committed(home) if re.search(r"\bgit\b", line) else ""
+        return committed(home) if re.search(r"\bgit\b", text) else ""
 
     def _warning(self) -> str:
         why = self.runner.unconfined()
@@ -141,9 +142,10 @@ def reads(line: str, home: Home, *, confined: bool) -> bool:
     root = Path(os.path.realpath(home.root))
     if reading.history and committed(root):
         return False
+    found = credentials(root)
     if not confined:
-        return not objection(home, reading)
-    return not objection(home, replace(reading, trees=())) and credentials(root).whole
+        return not objection(home, reading, found)
+    return found.whole and not objection(home, replace(reading, trees=()), found)
 
 
 def _reading(line: str, home: Home, *, confined: bool = False) -> Reading:
