@@ -345,7 +345,7 @@ def test_each_rule_is_named_by_what_it_decides() -> None:
         Action("it", "write", "build/a.mk"),
         Action("it", "write", "skills/x"),
         Action("it", "send"),
-        Action("it", "read", held=".env was committed"),
+        Action("it", "read", held=".env"),
         Action("it", "read", "workspace/a.md"),
     ]
     seen = [policy.decide(action, tainted=True).rule for action in actions]

@@ -279,7 +279,7 @@ def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
         git(place, "checkout", "-qf", "main")
         if where != "branch":
             git(place, "branch", "-D", "side")
-    assert "was committed" in committed(home.root)
+    assert committed(home, confined=REASON is None)
     assert not reads("git log -p", home, confined=True)
 
 
@@ -290,14 +290,37 @@ def test_in_all_kinds_of_repositories_without_any_git_shows_what_it_keeps(home: 
     git(place, "worktree", "add", "-q", "workspace/tree")
     git(inner / "new", "init", "-q")
     (inner / "fake" / ".git").mkdir(parents=True)
+    (inner / "pipe").mkdir()
+    os.mkfifo(inner / "pipe" / ".git")
     (place / ".git" / "FETCH_HEAD").touch()
     for folder in (".", "workspace/tree", "workspace/fake"):
         assert reads(f"cd {folder} && git log -p", home, confined=True)
 
 
-def test_a_repository_that_cannot_be_looked_over_may_hold_some(home: Home) -> None:
+def test_a_repository_of_the_agents_runs_nothing_while_it_is_looked_over(
+    home: Home, tmp_path: Path, confined: bool
+) -> None:
+    place = home.workspace / "proj"
+    commits(place, "a.md", "two\n")
+    for key, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "evil",
+        "remote.evil.promisor": "true",
+        "remote.evil.url": f"ext::touch {tmp_path}/ran",
+        "protocol.ext.allow": "always",
+    }.items():
+        git(place, "config", key, value)
+    for file in (place / ".git/objects").glob("??/*"):
+        file.unlink()
+    assert committed(home, confined=confined) is None
+    call(box(home, confined), "cd workspace/proj && git log -p")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_repository_that_cannot_be_looked_over_may_hold_some(home: Home, confined: bool) -> None:
     commits(home.root, "a.md", "two\n")
     (home.root / ".git/index").write_bytes(b"x" * 100)
+    assert committed(home, confined=confined) is None
     assert not reads("git log -p", home, confined=True)
     assert reads("git log", home, confined=True)
 

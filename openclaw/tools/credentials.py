@@ -38,16 +38,19 @@ _seen: dict[str, _Folder] = {}
 
 @dataclass(slots=True)
 class Credentials:
-    """The files and folders that hold them; `whole` says that none is missing. `repositories` are
-    the folders of the home in which git finds one."""
+    """The files and folders that hold them; `whole` says that none is missing. `linked` are those
+    whose own name does not tell, `repositories` the folders in which git finds one."""
 
     paths: list[Path] = field(default_factory=list)
     whole: bool = True
+    linked: list[Path] = field(default_factory=list)
     repositories: list[Path] = field(default_factory=list)
 
-    def holds(self, path: str) -> bool:
-        """Whether it is one of these, or lies in one."""
-        return any(path == str(each) or path.startswith(f"{each}{os.sep}") for each in self.paths)
+    def by_link(self, path: str) -> str:
+        """Why a file or folder is closed that a link with such a name leads to, "" when it is not.
+        The path is absolute, without links."""
+        inner = any(path == str(each) or path.startswith(f"{each}{os.sep}") for each in self.linked)
+        return "a link with the name of credentials leads to it" if inner else ""
 
     def crowded(self, root: Path) -> str:
         """Why these cannot be hidden from a command, "" when they can; it names the folder that
@@ -86,13 +89,14 @@ def credentials(root: Path) -> Credentials:
             real = Path(os.path.realpath(root / name / link))
             kept = root not in real.parents or real.relative_to(root).as_posix() in KEPT
             if not kept and real.exists():
-                found.paths.append(real)
+                found.linked.append(real)
         if folder.repository:
             found.repositories.append(root / name)
         count += folder.count
         if count > MOST_ENTRIES:
             found.whole = False
             break
+    found.paths += found.linked
     return found
 
 
@@ -128,7 +132,7 @@ def _judged(entries: list[os.DirEntry[str]], name: str, stamp: tuple[int, int, i
             (links if is_link else denied).append(entry.name)
         elif is_folder:
             folders.append(entry.name)
-    names = {entry.name for entry in entries}
+    names = {entry.name for entry in entries if entry.is_dir() or entry.is_file()}
     # git takes a folder that looks like the inside of a repository for one.
     bare = names >= {"HEAD", "objects", "refs"} and name.rpartition("/")[2] != ".git"
     repository = ".git" in names or bare

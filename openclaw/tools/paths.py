@@ -49,7 +49,7 @@ def visible_files(home: Home, folder: Path | None = None) -> Iterator[Path]:
             entries = sorted(os.scandir(top), key=lambda entry: entry.name)
             tests = any(entry.name == "SKILL.md" for entry in entries)
             for entry in entries:
-                if _is_readable(entry, root) and not closed.holds(os.path.realpath(entry.path)):
+                if _is_readable(entry, root, closed):
                     yield Path(entry.path)
                     count += 1
                     if count >= MAX_FILES:
@@ -61,14 +61,15 @@ def _credentials(home: Home) -> Credentials:
     return credentials(Path(os.path.realpath(home.root)))
 
 
-def _is_readable(entry: os.DirEntry[str], root: str) -> bool:
+def _is_readable(entry: os.DirEntry[str], root: str, closed: Credentials) -> bool:
     if entry.name.startswith(".") or denied_name(entry.name) or not _is_plain(entry.name):
         return False
     if entry.is_symlink():
         real = os.path.realpath(entry.path)
         inside = Path(real).is_relative_to(root) and Path(real).is_file()
-        return inside and not denied_name(os.path.relpath(real, root))
-    return entry.is_file()
+        reason = denied_name(os.path.relpath(real, root)) or closed.by_link(real)
+        return inside and not reason
+    return entry.is_file() and not closed.by_link(entry.path)
 
 
 def _is_open(entry: os.DirEntry[str], *, tests: bool) -> bool:
@@ -153,8 +154,7 @@ def _open_one(home: Home, text: str, target: Path) -> Path:
     """The file or folder; DeniedFile when it, or the name that led to it, is on the list. Where the
     home itself lies does not count: the user has put it there."""
     reason = denied_name(home.relative(target)) or denied_name(text)
-    if not reason and _credentials(home).holds(str(target)):
-        reason = "a link with the name of credentials leads to it"
+    reason = reason or _credentials(home).by_link(str(target))
     if reason:
         raise DeniedFile(text, reason, target)
     return target

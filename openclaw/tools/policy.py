@@ -116,7 +116,7 @@ COMMITTED = Rule(
     "a command with `git` in it that may show lines of files, where credentials were committed and "
     "no grant names it",
     "ask",
-    "git may show credentials: {held}",
+    "git may show credentials: {held} was committed",
     grantable=True,
 )
 RULES = (CREDENTIALS, IDENTITY_FILES, HOOKED_FILES, LASTING_FILES, OUTWARD, COMMITTED)

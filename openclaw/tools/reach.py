@@ -91,8 +91,7 @@ def _against(root: str, name: str, closed: Credentials) -> str:
         return why
     if Path(real).is_relative_to(Path(root, SPILL)):
         return ""
-    linked = "a link with the name of credentials leads to it" if closed.holds(real) else ""
-    return denied_name(name) or denied_name(real) or linked
+    return denied_name(name) or denied_name(real) or closed.by_link(real)
 
 
 def _closed(root: str, name: str) -> str:

@@ -94,11 +94,12 @@ class ShellTools:
         return posix_shell() is not None and stays(home, _reading(line, home))
 
     def _held(self, text: str) -> str:
-        """Which credentials git keeps, for a line or a program that names git."""
+        """The credentials that git is known to keep, for a line or a program that names it."""
         from openclaw.tools.committed import committed
 
-        home = Path(os.path.realpath(self.runner.home.root))
-        return committed(home) if re.search(r"\bgit\b", text) else ""
+        if not re.search(r"\bgit\b", text):
+            return ""
+        return committed(self.runner.home, confined=self.runner.unconfined() is None) or ""
 
     def _warning(self) -> str:
         why = self.runner.unconfined()
@@ -140,7 +141,7 @@ def reads(line: str, home: Home, *, confined: bool) -> bool:
     if not reading.safe or reading.elsewhere:
         return False
     root = Path(os.path.realpath(home.root))
-    if reading.history and committed(root):
+    if reading.history and committed(home, confined=confined) != "":
         return False
     found = credentials(root)
     if not confined:
