@@ -18,6 +18,21 @@ _RUNNER = re.compile(
     r"(?:python|pypy)[\d.]*w?|node|bun|ruby|perl|php|sh|bash|dash|zsh|ksh|fish|pwsh|powershell",
     re.IGNORECASE,
 )
+_SHELL = re.compile(
+    r"sh|bash|dash|zsh|ksh|fish|pwsh|powershell|cmd|make|just|task|rake|gradle|mvn", re.IGNORECASE
+)
+"""Programs of which each word may say what is run."""
+_LAUNCHER = re.compile(
+    r"npx|npm|pnpm|pnpx|yarn|bunx|corepack|deno|tsx|ts-node|uvx?|pipx|poetry|pdm|hatch|pixi|conda"
+    r"|mamba|java|dotnet|go|cargo|lua|julia|Rscript|elixir|mix|bundle"
+    r"|env|sudo|nice|nohup|timeout|stdbuf|setsid|xargs|time|watch|start",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(
+    r"-(?:[bBdEhiIOPqsSuvxyYmce]+|-yes|-quiet|-silent|-bun|-eval|-isolated|-offline)"
+)
+"""Options behind which no value comes, and those behind which the program comes."""
+_SUBCOMMANDS = frozenset("run exec x dlx tool start --".split())
 DEEPEST = 4
 """Texts in texts that are read."""
 _PUNCTUATION = "();<>|&\n"
@@ -52,6 +67,41 @@ def commands_of(command: str | Sequence[str]) -> list[list[str]]:
 def is_runner(word: str) -> bool:
     """Whether a word is the name of an interpreter."""
     return bool(_RUNNER.fullmatch(name_of(word)))
+
+
+def launch_words(command: Sequence[str]) -> list[str]:
+    """The words of a command that say which program is run and how: those up to its name. What
+    stands behind that is what the program works on. Of a shell it is all that it is given."""
+    kept = list(command[:1])
+    for at, word in enumerate(command):
+        name = name_of(word)
+        if _SHELL.fullmatch(name):
+            return list(command)
+        if is_runner(word) or is_launcher(word):
+            options, program = _up_to_program(command[at + 1 :])
+            # A module is not looked for in folders, a bare word is the name of a package.
+            is_path = options[-1:] != ["-m"] if is_runner(word) else set(program) & set("/\\.")
+            kept += [*options, program] if is_path else options
+    return kept
+
+
+def is_launcher(word: str) -> bool:
+    """Whether a word is the name of a program that looks for another in the folder it runs in."""
+    return bool(_LAUNCHER.fullmatch(name_of(word)))
+
+
+def _up_to_program(words: Sequence[str]) -> tuple[list[str], str]:
+    """The options of a program that starts another, and the name of that, "" for none."""
+    options, valued = list[str](), False
+    for word in words:
+        if word.startswith("-") and word != "--":
+            valued = "=" not in word and not _ALONE.fullmatch(word)
+        elif valued or word in _SUBCOMMANDS or re.match(r"\w+=", word):
+            valued = False
+        else:
+            return options, word
+        options.append(word)
+    return options, ""
 
 
 def name_of(word: str) -> str:

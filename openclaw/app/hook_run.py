@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from openclaw.app.command_words import PYTHON, commands_of, name_of, users_home
-from openclaw.app.programs import in_open, placed
+from openclaw.app.programs import Held, in_open, placed
+from openclaw.app.sealed import Sealed, sealed
 from openclaw.config.hooks import Hook
 from openclaw.files.home import Home
 from openclaw.safety.fence import defused
@@ -48,18 +49,22 @@ class Reply:
     seconds: float = 0.0
 
 
-def run_hook(home: Home, hook: Hook, facts: Mapping[str, Any]) -> Reply:
-    """Run a hook over these facts, the home as its folder, and wait for it. Raises nothing but what
-    interrupts."""
+def run_hook(home: Home, hook: Hook, facts: Mapping[str, Any], held: Mapping[str, Held]) -> Reply:
+    """Run a hook over these facts, from copies of the files that its yes is for, and wait for it.
+    Raises nothing but what interrupts."""
     root = Path(os.path.realpath(home.root))
     told = json.dumps(facts, ensure_ascii=False, default=str) + "\n"
     try:
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
+        with (
+            sealed(root, held) as copies,
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as errors,
+        ):
             given.write(told.encode("utf-8", "replace"))
             given.seek(0)
             finished = run(
-                argv_of(hook, root),
-                cwd=root,
+                argv_of(hook, copies),
+                cwd=root / Path(hook.cwd).expanduser() if hook.cwd else copies.folder,
                 env=variables(home, hook),
                 timeout=hook.timeout,
                 max_chars=2 * KEPT,
@@ -75,15 +80,16 @@ def run_hook(home: Home, hook: Hook, facts: Mapping[str, Any]) -> Reply:
     return _read(finished, said)
 
 
-def argv_of(hook: Hook, root: Path) -> Sequence[str]:
+def argv_of(hook: Hook, copies: Sealed) -> Sequence[str]:
     """The words that start a hook: a text goes to the shell of the system."""
-    if isinstance(hook.run, str):
+    command = copies.command(hook.run)
+    if isinstance(command, str):
         if os.name == "nt":
-            return (os.environ.get("COMSPEC", "cmd.exe"), *CMD, hook.run)
-        return ("/bin/sh", "-c", hook.run)
-    first, *rest = hook.run
+            return (os.environ.get("COMSPEC", "cmd.exe"), *CMD, command)
+        return ("/bin/sh", "-c", command)
+    first, *rest = command
     if ("/" in first or os.sep in first) and not Path(first).is_absolute():
-        first = str(root / first)  # Windows would look from our own folder
+        first = str(copies.folder / first)  # Windows would look from our own folder
     return (first, *rest)
 
 
@@ -99,17 +105,17 @@ def variables(home: Home, hook: Hook) -> dict[str, str]:
     found = environment(home, os.environ, named=hook.env, confined=False, reading=False)
     found |= {name: os.environ[name] for name in OWN if name in os.environ}
     found |= {"HOME": users_home(), "PYTHONNOUSERSITE": "1"}
-    if not _starts_scripts(hook, root):
-        # Python would take modules from the home before its own, and the agent may write there.
+    if not starts_scripts(hook.run, root):
+        # Python would take modules from its folder before its own, and the agent may write there.
         found["PYTHONSAFEPATH"] = "1"
     return {**found, WITHIN: hook.event, "OPENCLAW_HOME": str(root)}
 
 
-def _starts_scripts(hook: Hook, root: Path) -> bool:
-    """Whether a hook starts Python with nothing but scripts, so that modules are taken from their
-    folders, and these are none that the agent works in."""
+def starts_scripts(command: str | Sequence[str], root: Path) -> bool:
+    """Whether a command starts Python with nothing but scripts, so that modules are taken from
+    their folders, and these are none that the agent works in."""
     scripts = []
-    for words in commands_of(hook.run):
+    for words in commands_of(command):
         if PYTHON.fullmatch(name_of(words[0])):
             scripts.append(next((word for word in words[1:] if not _FLAGS.fullmatch(word)), ""))
         elif words[0].endswith(".py"):

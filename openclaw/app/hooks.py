@@ -183,7 +183,7 @@ class Hooks:
         """Run a hook to which the user has said yes. A refusal that comes too late is a failure."""
         if missing := now.missing(hook):
             return Reply(failed=f"{line(missing)} is not there")
-        reply = self._masked(run_hook(self.home, hook, facts))
+        reply = self._masked(run_hook(self.home, hook, facts, now.programs.held))
         if reply.refused and hook.event not in REFUSING:
             failed = f"{hook.event} comes too late to refuse: {reply.refused}"
             return replace(reply, refused="", failed=failed)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw.app.command_words import EXPANDED, commands_of, is_runner, meanings, words_of
@@ -41,16 +42,28 @@ _STARTS = re.compile(r"--(?!exclude)|-\w*[IFT]|[A-Za-z]*[IFT][A-Za-z]*$")
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A file as it is in the hash: what it holds, None where it is no ordinary file, whether it may
+    be run, and where it links to, "" for no link."""
+
+    data: bytes | None
+    runs: bool
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Programs:
     """What commands run of the files of a home: paths relative to it. `named` are those that the
     commands name, `missing` those that they name and that are not there. `trouble` says why the
-    hash of the files cannot be made, "" when it could."""
+    hash of the files cannot be made, "" when it could. `held` are the very bytes that are in the
+    hash: these are to be run, since the files may be exchanged at any moment."""
 
     hash: str
     files: tuple[str, ...]
     named: tuple[str, ...]
     missing: tuple[str, ...]
     trouble: str = ""
+    held: Mapping[str, Held] = field(default_factory=dict, repr=False, compare=False)
 
 
 class _UnfitError(Exception):
@@ -60,24 +73,47 @@ class _UnfitError(Exception):
 def programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
     """What these commands, texts for a shell or lists of words, run of the home's files."""
     root = Path(os.path.realpath(home.root))
-    named = [path for command in commands for path in _named(root, command)]
+    names = [path for command in commands for path in _named(root, command)]
     run = [path for command in commands if not _only_reads(command)
            for path in _named(root, command)]  # fmt: skip
     missing = dict.fromkeys(word for command in commands for word in _missing(root, command))
     files: list[Path] = []
-    total, trouble = "", ""
+    held: dict[str, Held] = {}
+    trouble = ""
     try:
         files = _all(root, run)
-        total = _hashed(root, files)
+        held = _read_all(root, files)
     except _UnfitError as why:
         trouble = str(why)
     return Programs(
-        total,
+        "" if trouble else _hashed(held),
         tuple(_relative(root, path) for path in files),
-        tuple(dict.fromkeys(_relative(root, path) for path in named)),
+        tuple(dict.fromkeys(_relative(root, path) for path in names)),
         tuple(missing),
         trouble,
+        held,
     )
+
+
+def named(root: Path, command: str | Sequence[str]) -> list[Path]:
+    """What is there of the places in the home that the words of a command may mean, the home itself
+    too."""
+    texts = (text for word in words_of(command) for text in meanings(root, word))
+    places = dict.fromkeys(placed(root, text) for text in texts)
+    return [path for path in places if path.is_relative_to(root) and _is_there(path)]
+
+
+def places(root: Path, commands: Iterable[str | Sequence[str]]) -> Iterator[str]:
+    """The files and folders of the home that commands may run something from, from the home,
+    whether they are there or not: who writes there decides what runs."""
+    for command in filter(None, commands):
+        words = () if _only_reads(command) else words_of(command)
+        for text in (text for word in words for text in meanings(root, word)):
+            path = placed(root, text)
+            if not path.is_relative_to(root) or in_open(root, path):
+                continue
+            folder = path if _is_folder(path) else path.parent
+            yield _relative(root, path if in_open(root, folder) else folder)
 
 
 def in_open(root: Path, path: Path) -> bool:
@@ -91,21 +127,29 @@ def placed(root: Path, text: str) -> Path:
     return Path(os.path.realpath(path.parent), path.name) if Path(text).is_absolute() else path
 
 
-def _hashed(root: Path, files: Sequence[Path]) -> str:
-    if len(files) > MOST_FILES or sum(map(_size, files)) > MOST_BYTES:
-        raise _UnfitError(TOO_MUCH)
+def _hashed(held: Mapping[str, Held]) -> str:
     total = hashlib.sha256()
-    for path in files:
-        total.update(_line(root, path))
+    for name, each in held.items():
+        content = hashlib.sha256(each.data or b"").hexdigest()
+        facts = f"{name}\0{int(each.runs)}\0{each.target}\0{content}\n"
+        total.update(facts.encode("utf-8", "surrogateescape"))
     return total.hexdigest()
 
 
+def _read_all(root: Path, files: Sequence[Path]) -> dict[str, Held]:
+    """The files, each opened once."""
+    if len(files) > MOST_FILES or sum(map(_size, files)) > MOST_BYTES:
+        raise _UnfitError(TOO_MUCH)
+    found: dict[str, Held] = {}
+    left = MOST_BYTES
+    for path in files:
+        held = found[_relative(root, path)] = _read(path, left)
+        left -= len(held.data or b"")
+    return found
+
+
 def _named(root: Path, command: str | Sequence[str]) -> list[Path]:
-    """What is there of the places in the home that the words of a command may mean."""
-    texts = (text for word in words_of(command) for text in meanings(root, word))
-    places = dict.fromkeys(placed(root, text) for text in texts)
-    return [path for path in places
-            if path != root and path.is_relative_to(root) and _is_there(path)]  # fmt: skip
+    return [path for path in named(root, command) if path != root]
 
 
 def _only_reads(command: str | Sequence[str]) -> bool:
@@ -204,18 +248,26 @@ def _size(path: Path) -> int:
     return 0
 
 
-def _line(root: Path, path: Path) -> bytes:
-    """A file in the hash: its name, whether it may be run, where it links to, what it holds."""
-    content, runs, target = b"", False, ""
+def _read(path: Path, most: int) -> Held:
+    target, data, runs = "", None, False
+    flags = os.O_RDONLY
+    for wanted in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):
+        flags |= getattr(os, wanted, 0)
     with suppress(OSError):
         if path.is_symlink():
             target = str(path.readlink())
-        if path.is_file():
-            content = path.read_bytes()
-            runs = os.name != "nt" and os.access(path, os.X_OK)
-    name = _relative(root, path)
-    facts = f"{name}\0{int(runs)}\0{target}\0{hashlib.sha256(content).hexdigest()}\n"
-    return facts.encode("utf-8", "surrogateescape")
+        number = os.open(path, flags)
+        try:
+            mode = os.fstat(number).st_mode
+            if stat.S_ISREG(mode):
+                with open(number, "rb", closefd=False) as file:
+                    data = file.read(most + 1)
+                runs = os.name != "nt" and bool(mode & 0o111)
+        finally:
+            os.close(number)
+    if data is not None and len(data) > most:
+        raise _UnfitError(TOO_MUCH)
+    return Held(data, runs, target)
 
 
 def _relative(root: Path, path: Path) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from openclaw.agent.shortlist import SHORTLIST, Blurb, fitting
 from openclaw.config import Settings
 from openclaw.config.reading import FILE, line_of, settings_text
-from openclaw.config.servers import Fault, read_servers
+from openclaw.config.servers import Fault, Server, read_servers
 from openclaw.files.home import Home
 from openclaw.tools.beyond import MOST_LISTED, Shortlist
 from openclaw.tools.toolbox import Tool
@@ -70,14 +70,22 @@ def open_servers(home: Home, settings: Settings) -> tuple[McpServers | None, lis
     from openclaw.tools.mcp_cache import read_cache
 
     cache = read_cache(home.private / "cache" / "mcp.json")
-    return McpServers(servers, cache, lambda: open_door(home)), notices
+    return McpServers(servers, cache, lambda: open_door(home, servers)), notices
 
 
-def open_door(home: Home) -> Door:
+def open_door(home: Home, servers: Sequence[Server]) -> Door:
+    """The way to the servers of a home, all of which are named: they have one yes together."""
+    from openclaw.app.server_start import Starts
     from openclaw.tools.mcp_client import Door
     from openclaw.tools.mcp_start import Surroundings
 
-    return Door(Surroundings(home.root, home.private / "logs", os.environ))
+    starts = Starts(home, started(servers))
+    return Door(Surroundings(home.root, home.private / "logs", os.environ, starts.prepare))
+
+
+def started(servers: Sequence[Server]) -> list[Server]:
+    """Those that may be started."""
+    return [server for server in servers if not server.disabled]
 
 
 def fault_line(home: Home, fault: Fault) -> str:

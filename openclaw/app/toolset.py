@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,8 +43,7 @@ def toolbox(
     `meter` tells which results fit the window."""
     from openclaw.tools.sandbox import available
 
-    hooked = bool(rooms.settings.hooks)
-    policy = Policy(rooms.mode, rooms.ask_user, rooms.grants, available, _denied, hooked)
+    policy = Policy(rooms.mode, rooms.ask_user, rooms.grants, available, _denied, *_run(rooms))
     room = _room(rooms, meter) if meter else Room()
     tools = _built_in(rooms, ledger, shelf, source, watch, room)
     listed, beyond = rooms.served.share(tools, shelf.request)
@@ -56,6 +57,23 @@ def toolbox(
         apart=rooms.vault,
         around=rooms.hooks.around(ledger) if rooms.hooks else None,
     )
+
+
+def _run(rooms: Rooms) -> tuple[bool, Sequence[str]]:
+    """Whether hooks or servers run files of the home, and where these are."""
+    settings = rooms.settings
+    if not settings.hooks and not settings.mcp:
+        return False, ()
+    from openclaw.app.programs import places
+    from openclaw.app.server_words import code_words, in_home
+    from openclaw.config.hooks import read_hooks
+    from openclaw.config.servers import read_servers
+
+    root = Path(os.path.realpath(rooms.home.root))
+    servers = [code_words(root, server) for server in read_servers(settings.mcp or {})[0]]
+    commands = [hook.run for hook in read_hooks(settings.hooks or {})[0]]
+    hooked = bool(settings.hooks) or any(in_home(root, words) for words in servers)
+    return hooked, tuple(places(root, [*commands, *servers]))
 
 
 def _built_in(

@@ -137,6 +137,10 @@ def chat(
         from openclaw.cli.hooks import ask_trust
 
         ask_trust(app, lines.reply, _say_out)
+    if app.settings.mcp and lines.interactive:
+        from openclaw.cli.mcp import ask_servers_trust
+
+        ask_servers_trust(app.home, lines.reply, _say_out)
     try:
         code = Chat(app, start, lines, listener, _say_out).run()
     finally:

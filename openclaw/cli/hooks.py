@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclaw.cli.common import confirmed, current_home, print_json, table, warn
-from openclaw.cli.trust import of_an_agent
+from openclaw.cli.trust import check_by_hand
 from openclaw.cli.visible import folded, harmless, one_line
 from openclaw.errors import OpenclawError, Refused, UsageError
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from openclaw.app.hooks import Hooks
     from openclaw.app.trust import Asked
     from openclaw.config.hooks import Event, Hook
+    from openclaw.files.trust import State
 
 MOST_LINES = 20
 STATES = {"trusted": "runs", "new": "waits for a yes", "changed": "changed, waits for a yes"}
@@ -66,19 +68,28 @@ def trust(
         taken = hooks.trust.revoke(hooks.home)
         typer.echo("the hooks of this home run no more" if taken else "nobody had said yes")
         return
-    if of_an_agent():
-        raise Refused("a program that the agent or a hook has started cannot say yes to hooks")
+    check_by_hand("hooks")
     now = hooks.asked()
     warn(fault.text for fault in hooks.faults)
     if not hooks.hooks:
         raise UsageError("there are no hooks to say yes to", "docs/hooks.md tells how to name one")
-    _check_hash(now)
-    for line in _shown(now):
+    allow = partial(hooks.trust.allow, hooks.home, now.mark)
+    say_yes("hooks", now, hooks.state(now), allow, yes=yes)
+
+
+def say_yes(what: str, now: Asked, state: State, allow: Callable[[], None], *, yes: bool) -> None:
+    """Show what a yes would be said to, and keep it. Refused when none is possible."""
+    if now.programs.trouble:
+        raise Refused(
+            f"these {what} cannot be said yes to: {now.programs.trouble}",
+            f"keep the programs of {what} in hooks/, and other files in workspace/ (docs/hooks.md)",
+        )
+    for line in shown(now):
         typer.echo(line)
-    if hooks.state(now) == "trusted":
+    if state == "trusted":
         typer.echo("they run already")
     elif confirmed("Let them run?", yes=yes):
-        hooks.trust.allow(hooks.home, now.mark)
+        allow()
         typer.echo("they run from now on, until one of them changes")
     else:
         raise typer.Exit(Refused.exit_code)
@@ -123,17 +134,29 @@ def ask_trust(app: App, read: Callable[[str], str], say: Callable[[str], None]) 
     if hooks is None or not hooks.hooks:
         return
     now = hooks.asked()
-    state = hooks.state(now)
+    allow = partial(hooks.trust.allow, hooks.home, now.mark)
+    ask_yes("hooks", now, hooks.state(now), allow, read, say)
+
+
+def ask_yes(
+    what: str,
+    now: Asked,
+    state: State,
+    allow: Callable[[], None],
+    read: Callable[[str], str],
+    say: Callable[[str], None],
+) -> None:
+    """Ask for a yes, if one is wanting and possible."""
     if not now.mark or state == "trusted":
         return
     if state == "changed":
-        say("The hooks of this home have changed since you said yes.")
-    for line in _shown(now):
+        say(f"The {what} of this home have changed since you said yes.")
+    for line in shown(now):
         say(line)
     try:
         reply = read("Let them run? y = yes, until one of them changes, n = no [n] ")
         if reply.strip().lower() in ("y", "yes"):
-            hooks.trust.allow(hooks.home, now.mark)
+            allow()
     except (EOFError, KeyboardInterrupt):
         return
     except OpenclawError as error:
@@ -161,12 +184,6 @@ def _matches(hook: Hook, tool: str) -> bool:
     return not hook.event.endswith("_tool") or hook.matches(tool)
 
 
-def _check_hash(now: Asked) -> None:
-    if now.programs.trouble:
-        raise Refused(
-            f"these hooks cannot be said yes to: {now.programs.trouble}",
-            "keep the programs of hooks in hooks/, and other files in workspace/ (docs/hooks.md)",
-        )
 
 
 def _described(hooks: Hooks, hook: Hook, now: Asked) -> dict[str, Any]:
@@ -196,7 +213,7 @@ def _when(described: dict[str, Any]) -> str:
     return one_line(", ".join(words))
 
 
-def _shown(now: Asked) -> Iterator[str]:
+def shown(now: Asked) -> Iterator[str]:
     """What a yes is asked for: each command in full, and the files of the home that it covers."""
     yield "openclaw.yaml here names programs that run with your rights, unconfined:"
     for hook in now.hooks:
@@ -205,8 +222,18 @@ def _shown(now: Asked) -> Iterator[str]:
         yield f"  {hook.event}{one_line(where)}: {folded(one_line(run))}"
         if hook.env:
             yield f"    gets {one_line(', '.join(hook.env))} of your environment"
+        if hook.cwd:
+            yield f"    in the folder {one_line(hook.cwd)}"
         if hook.trusted:
             yield "    its words count as yours"
+    for server in now.servers:
+        run = " ".join(map(repr, (server.command, *server.args)))
+        yield f"  mcp {one_line(server.name)}: {one_line(run)}"
+        if server.cwd:
+            yield f"    in the folder {one_line(server.cwd)}"
+        if server.env:
+            given = (f"{name}={value}" for name, value in server.env.items())
+            yield f"    gets {one_line(', '.join(given))}"
     yield from _few("with these files of the home", now.programs.files)
     yield from _few("which are not there", now.programs.missing)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from openclaw.cli.common import current_home, print_json, table, warn
+from openclaw.cli.hooks import STATES
 
 if TYPE_CHECKING:
+    from openclaw.app.server_start import Starts
     from openclaw.config.servers import Server
     from openclaw.files.home import Home
     from openclaw.tools.mcp_cache import Cache
@@ -31,7 +35,13 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     servers, faults = _read(home)
     lines = [line for _, line in faults]
     cache = _cache(home)
-    described = [_described(server, home, cache) for server in servers]
+    starts, _ = _starts(home)
+    now = starts.asked()
+    waits = STATES[starts.state(now)] if starts.state(now) != "trusted" else ""
+    described = [
+        _described(server, home, cache, waits if server in now.servers else "")
+        for server in servers
+    ]
     warn(lines)
     if as_json:
         print_json(described)
@@ -40,6 +50,35 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
         typer.echo(table(rows, ("NAME", "STATE", "WHERE")))
     elif not lines:
         typer.echo("no MCP servers yet: name one below `mcp:` in openclaw.yaml", err=True)
+
+
+@app.command()
+def trust(
+    ctx: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take the yes back.")] = False,
+) -> None:
+    """Let the servers run that run files of this home, until one of them or a file changes.
+
+    The yes is kept outside of the home: one that comes from elsewhere brings none along. Servers
+    that are programs of the system need none.
+    """
+    from openclaw.app.server_start import KIND
+    from openclaw.cli.hooks import check_by_hand, say_yes
+    from openclaw.errors import UsageError
+
+    home = current_home(ctx)
+    starts, faults = _starts(home)
+    if revoke:
+        taken = starts.trust.revoke(home, KIND)
+        typer.echo("these servers run no more" if taken else "nobody had said yes")
+        return
+    check_by_hand("MCP servers")
+    now = starts.asked()
+    warn(line for _, line in faults)
+    if not now.servers:
+        raise UsageError("no MCP server runs a file of this home", "the others need no yes")
+    say_yes("MCP servers", now, starts.state(now), partial(starts.allow, now), yes=yes)
 
 
 @app.command("test")
@@ -57,8 +96,9 @@ def try_one(
 
     home = current_home(ctx)
     server = _named(home, name)
+    servers, _ = _read(home)
     cache = _cache(home)
-    used = McpServers([server], cache, lambda: open_door(home))
+    used = McpServers([server], cache, lambda: open_door(home, servers))
     try:
         used.refresh()
         warn(used.news())
@@ -78,6 +118,17 @@ def try_one(
         typer.echo(table(rows, ("TOOL", "EFFECT", "ABOUT")))
 
 
+def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
+    """Ask, at the start of a talk, whether servers may run that run files of this home."""
+    from openclaw.cli.hooks import ask_yes
+
+    starts, _ = _starts(home)
+    now = starts.asked()
+    if now.servers:
+        allow = partial(starts.allow, now)
+        ask_yes("MCP servers", now, starts.state(now), allow, read, say)
+
+
 def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
     """The servers, and of each that is written wrongly its name and what is wrong with it."""
     from openclaw.app.servers import fault_line
@@ -86,6 +137,14 @@ def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
 
     servers, faults = read_servers(load_settings(home).mcp or {})
     return servers, [(fault.server, fault_line(home, fault)) for fault in faults]
+
+
+def _starts(home: Home) -> tuple[Starts, list[tuple[str, str]]]:
+    from openclaw.app.server_start import Starts
+    from openclaw.app.servers import started
+
+    servers, faults = _read(home)
+    return Starts(home, started(servers)), faults
 
 
 def _cache(home: Home) -> Cache:
@@ -109,18 +168,18 @@ def _named(home: Home, name: str) -> Server:
     return found
 
 
-def _described(server: Server, home: Home, cache: Cache) -> dict[str, Any]:
+def _described(server: Server, home: Home, cache: Cache, waits: str = "") -> dict[str, Any]:
     from openclaw.app.servers import open_door
     from openclaw.tools.mcp import McpServers
 
-    tools = McpServers([server], cache, lambda: open_door(home)).tools()
+    tools = McpServers([server], cache, lambda: open_door(home, ())).tools()
     known = cache.tools(server) is not None
     state = f"{len(tools)} tools" if known else "not asked yet"
     if cache.failed(server):
         state = f"{state}, away when last tried" if known else "away when last tried"
     return {
         "name": server.name,
-        "state": "disabled" if server.disabled else state,
+        "state": "disabled" if server.disabled else waits or state,
         "where": server.url or " ".join((server.command, *server.args)),
         "trusted": server.trusted,
         "tools": [

@@ -41,7 +41,7 @@ def trust(
     if take_back:
         typer.echo("the home is not trusted any more" if revoke(home) else "nobody had said yes")
         return
-    _check_person()
+    check_by_hand("a home")
     if not _agreed(home, yes=yes, keep_private=keep_private):
         raise typer.Exit(Refused.exit_code)
 
@@ -77,9 +77,10 @@ def of_an_agent() -> bool:
     return bool(os.environ.get(MARK) or os.environ.get(WITHIN))
 
 
-def _check_person() -> None:
+def check_by_hand(what: str) -> None:
+    """Refused when this process was started by a tool or a hook of ours."""
     if of_an_agent():
-        raise Refused("a program that the agent or a hook has started cannot say yes to a home")
+        raise Refused(f"a program that the agent or a hook has started cannot say yes to {what}")
 
 
 def _agreed(home: Home, *, yes: bool, keep_private: bool) -> bool:

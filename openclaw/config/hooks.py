@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from openclaw.config.reading import FILE, compose
@@ -34,7 +35,8 @@ class Hook:
 
     `match` are globs of tool names, none for all tools. `timeout` in seconds. A `required` hook
     that fails refuses; what a `trusted` one says does not count as text of others. `env` names
-    variables that it gets beside the usual few.
+    variables that it gets beside the usual few. `cwd` is the folder that it runs in: the home (".")
+    or one elsewhere, "" for a folder of copies.
     """
 
     event: Event
@@ -44,6 +46,7 @@ class Hook:
     required: bool = False
     trusted: bool = False
     env: tuple[str, ...] = ()
+    cwd: str = ""
 
     @property
     def label(self) -> str:
@@ -190,6 +193,13 @@ def _switch(key: str, value: Any) -> bool:
     return value
 
 
+def _folder(key: str, value: Any) -> str:
+    text = _text(key, value)
+    if text != "." and not Path(text).expanduser().is_absolute():
+        raise _WrongError(key, "expected '.', the home, or the whole path of a folder elsewhere")
+    return text
+
+
 def _seconds(key: str, value: Any) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value <= LONGEST_SECONDS:
@@ -204,4 +214,5 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "required": _switch,
     "trusted": _switch,
     "env": _texts,
+    "cwd": _folder,
 }

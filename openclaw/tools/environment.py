@@ -64,6 +64,11 @@ def environment(
     return found | {name: given[name] for name in named if name in given}
 
 
+def program_path(given: Mapping[str, str], root: str) -> str:
+    """The folders of programs, without those that the agent could put a program into."""
+    return _path(given, root, reading=False)
+
+
 def _passed(name: str) -> bool:
     if os.name == "nt" and name.upper() in PASSED_ON_WINDOWS:
         return True

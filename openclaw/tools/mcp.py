@@ -204,7 +204,7 @@ class McpServers:
             self._away[server.name] = why
             self._news.append(f"MCP server {server.name} is away: {why}")
         if self._cache.tools(server) is None:
-            self._cache.fail(server)
+            self._cache.fail(server, rests=why.rests)
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:

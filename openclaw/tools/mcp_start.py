@@ -6,13 +6,15 @@ import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw import __version__
 from openclaw.config.servers import Server, filled, short
+from openclaw.files.scratch import scratch
+from openclaw.tools.environment import program_path
 from openclaw.tools.mcp_errors import AwayError
 
 if TYPE_CHECKING:
@@ -26,12 +28,27 @@ ON_WINDOWS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """How a server process is started: its words, the folder that it runs in, its variables."""
+
+    words: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str]
+
+
+Prepare = Callable[[Server, Start], AbstractContextManager[Start]]
+"""Changes how a server is started, and holds what it is started from until it has ended; raises
+AwayError for one that may not be."""
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a server is started in: the home, the folder of its log, and our environment."""
 
     root: Path
     logs: Path
     environment: Mapping[str, str]
+    prepare: Prepare = lambda server, start: nullcontext(start)
 
 
 @dataclass(slots=True)
@@ -69,14 +86,19 @@ async def _local(
 ) -> Any:
     from openclaw.tools.mcp_pipe import open_pipe
 
-    environment = clean_environment(server, around.environment)
-    program = shutil.which(server.command, path=environment.get("PATH"))
+    root = os.path.realpath(around.root)
+    ours = {**around.environment, "PATH": program_path(around.environment, root)}
+    environment = clean_environment(server, ours)
+    words = (server.command, *(_filled(word, ours) for word in server.args))
+    # Not the home, where the agent may write: programs take code and settings from their folder.
+    folder = Path(root, server.cwd) if server.cwd else stack.enter_context(scratch(around.root))
+    start = stack.enter_context(around.prepare(server, Start(words, folder, environment)))
+    program = shutil.which(start.words[0], path=start.environment.get("PATH"))
     if program is None:
         raise AwayError(f"there is no program {server.command}")
-    words = [program, *(_filled(word, around.environment) for word in server.args)]
     log = around.logs / f"mcp-{short(server.name)}.log"
     reached.pipe, transport = await stack.enter_async_context(
-        open_pipe(words, environment, around.root / server.cwd, log)
+        open_pipe([program, *start.words[1:]], start.environment, start.folder, log)
     )
     return transport
 

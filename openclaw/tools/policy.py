@@ -98,10 +98,11 @@ LASTING_FILES = Rule(
 )
 HOOKED_FILES = Rule(
     "hooked",
-    "writing anything outside workspace/, memory/, sessions/ and skills/ where the home has hooks, "
+    "writing anything outside workspace/, memory/, sessions/ and skills/ where the home has hooks "
+    "or MCP servers that run files of it, and anywhere what these run and what lies beside it, "
     "except in mode full while nothing untrusted was read",
     "ask",
-    "{name} lies where the programs of hooks may look",
+    "{name} lies where programs of hooks or MCP servers may look",
 )
 OUTWARD = Rule(
     "outward",
@@ -154,7 +155,7 @@ class Policy:
     """The rules of one run. With `ask` None nobody can be asked, which is a no. `grants` may grow
     while the run goes on. `unconfined` says why commands run without a sandbox, None when in one.
     `denied` says why a path may not be touched, "" when it may. `hooked` says that the home has
-    hooks."""
+    hooks, or servers that run files of it; `programs` are the files and folders that they name."""
 
     mode: Mode
     ask: Ask | None = None
@@ -162,6 +163,7 @@ class Policy:
     unconfined: Callable[[], str | None] = lambda: None
     denied: Callable[[str], str] = denied_name
     hooked: bool = False
+    programs: Sequence[str] = ()
 
     def decide(self, action: Action, *, tainted: bool) -> Verdict:
         """What happens to a call that would do this; `tainted` says that untrusted text was read
@@ -214,13 +216,20 @@ class Policy:
         if writes and (self.mode != "full" or tainted):
             if _is_identity(parts):
                 return IDENTITY_FILES
-            if self.hooked and action.effect == "write" and parts and parts[0] not in _WORKED_IN:
+            if action.effect == "write" and parts and self._is_hooked(parts):
                 return HOOKED_FILES
         if writes and tainted and _lasts(parts):
             return LASTING_FILES
         if tainted and action.effect in _OUTWARD:
             return OUTWARD
         return COMMITTED if action.held else None
+
+    def _is_hooked(self, parts: tuple[str, ...]) -> bool:
+        """Whether a file of the home lies where programs of the user's are looked for."""
+        if self.hooked and parts[0] not in _WORKED_IN:
+            return True
+        named = map(plain_parts, self.programs)
+        return any(parts[: len(each)] == each[: len(parts)] for each in named if each)
 
     def _granting(self, action: Action) -> Grant | None:
         return next((grant for grant in self.grants if grant.covers(action)), None)

@@ -1,0 +1,101 @@
+"""Which words of an MCP server's settings say what code of the home it runs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from openclaw.app.command_words import (
+    PYTHON,
+    is_launcher,
+    is_runner,
+    launch_words,
+    meanings,
+    name_of,
+    words_of,
+)
+from openclaw.app.programs import OPEN, SCRIPTS, in_open, named, placed
+from openclaw.config.servers import Server, filled
+
+_FOR_INTERPRETERS = re.compile(
+    r"PATH|ENV|CLASSPATH|(?:LD|DYLD|PYTHON|NODE|NPM|RUBY|GEM|BUNDLE|PERL|BASH|LUA|JAVA|JDK|UV|PIP"
+    r"|BUN|DENO|GIT)\w*",
+    re.IGNORECASE,
+)
+"""Variables that may say where an interpreter takes code from."""
+
+
+def code_words(root: Path, server: Server) -> list[str]:
+    """What of a server's settings may say which code of the home is run. What a program is only
+    given to work with does not count, unless it is a script."""
+    folder = Path(os.path.realpath(root / server.cwd))
+    words = [_moved(root, folder, _filled(word)) for word in (server.command, *server.args)]
+    found = [word for word in launch_words(words) if word != words[0] or set(word) & set("/\\")]
+    found += [word for word in words if any(map(_is_script, named(root, [word])))]
+    read = (value for name, value in server.env.items() if _FOR_INTERPRETERS.fullmatch(name))
+    found += [_moved(root, folder, _filled(value)) for value in read]
+    if server.cwd and folder.is_relative_to(root) and _takes_code(root, folder, words):
+        found.append(str(folder))
+    return found
+
+
+def in_home(root: Path, words: Sequence[str]) -> list[str]:
+    """The paths among some words that lead into the home: those that are there, and those that may
+    be there in the next moment."""
+    texts = (text for word in words_of(words) for text in meanings(root, word))
+    return [text for text in texts if _is_in_home(root, text)]
+
+
+def _is_in_home(root: Path, text: str) -> bool:
+    place = placed(root, text)
+    if not place.is_relative_to(root):
+        return False
+    first, *rest = place.relative_to(root).parts or ("",)
+    with suppress(OSError, ValueError):
+        return Path(text).is_absolute() or (first in OPEN and bool(rest)) or place.exists()
+    return False
+
+
+def _takes_code(root: Path, folder: Path, words: Sequence[str]) -> bool:
+    """Whether a program may run what lies in the folder that it is started in. Python does not
+    unless it is code that lies there."""
+    if any(is_launcher(w) or (is_runner(w) and not PYTHON.fullmatch(name_of(w))) for w in words):
+        return True
+    if in_open(root, folder):
+        return False
+    with suppress(OSError):
+        inner = [path for path in folder.iterdir() if path.is_dir()]
+        return any(path.suffix in SCRIPTS for each in (folder, *inner) for path in each.iterdir())
+    return False
+
+
+def _is_script(path: Path) -> bool:
+    with suppress(OSError):
+        if path.is_file():
+            runs = os.name != "nt" and bool(path.stat().st_mode & 0o111)
+            return runs or path.suffix in SCRIPTS or _begins(path, b"#!")
+    return False
+
+
+def _begins(path: Path, what: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(what)) == what
+
+
+def _moved(root: Path, folder: Path, word: str) -> str:
+    """A word of a program that runs in a folder, as it is to be read from the home."""
+    place = folder / word
+    with suppress(OSError, ValueError):
+        if folder != root and folder.is_relative_to(root) and place.exists():
+            return str(place)
+    return word
+
+
+def _filled(text: str) -> str:
+    try:
+        return filled(text, os.environ)
+    except KeyError:  # the server is not started then
+        return text
