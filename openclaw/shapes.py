@@ -197,7 +197,8 @@ class Ledger:
     path, so that an overwrite of an unread or since changed file can be refused; `held` what files
     read in this turn held, by MD5, so that changes since can be merged. `marker` is 8
     random hex digits that fence untrusted text. `foreign` names the sources of untrusted text seen
-    in this turn ("web: example.org"), `inherited` those of earlier turns of the conversation.
+    in this turn ("web: example.org"), `inherited` those of earlier turns of the conversation, and
+    those of which the request itself tells (what servers say of their tools).
     `sent` names the tools by which something was done elsewhere, which no file here shows.
     `request` are the words of this turn, `typed` whether the user typed them: they may have been
     piped in, or be those of a to-do that was offered; `exit` is the code that the program of

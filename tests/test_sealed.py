@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from openclaw.app.programs import programs
 from openclaw.app.sealed import sealed
 from openclaw.config.hooks import Hook
 from openclaw.files.home import Home
-from openclaw.files.scratch import STALE_SECONDS, scratch
+from openclaw.files.scratch import PREFIX, STALE_SECONDS, scratch
 from tests.fakes.talk import new_home
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="scripts for sh")
@@ -168,20 +169,23 @@ def test_nothing_of_a_copy_is_left(home: Home) -> None:
     assert not copies.folder.parent.exists() and (home.root / "workspace").is_dir()
 
 
-def test_a_home_around_the_cache_has_its_copies_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["XDG_RUNTIME_DIR", "TMPDIR"])
+def test_copies_do_not_lie_in_the_home(
+    home: Home, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
-    with scratch(tmp_path / "home") as folder:
-        assert not folder.is_relative_to(tmp_path / "home")
-
-
-def test_what_a_killed_process_left_goes_after_a_day(home: Home) -> None:
+    monkeypatch.setenv(name, str(home.root))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     with scratch(home.root) as folder:
-        old, other = folder.parent / "999999999-x", folder.parent / "1-x"
-        for each in (old, other):
-            each.mkdir()
-            os.utime(each, (1, folder.stat().st_mtime - 2 * STALE_SECONDS))
-        with scratch(home.root):
-            assert not old.exists() and other.exists()
-        other.rmdir()
+        assert not folder.is_relative_to(home.root)
+
+
+def test_what_a_killed_process_left_goes_after_a_day(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    left, runs = tmp_path / f"{PREFIX}999999999-x", tmp_path / f"{PREFIX}{os.getpid()}-x"
+    for folder in (left, runs):
+        folder.mkdir()
+        os.utime(folder, (1, folder.stat().st_mtime - 2 * STALE_SECONDS))
+    with scratch(home.root):
+        assert not left.exists() and runs.exists()

@@ -28,6 +28,7 @@ from openclaw.sessions.session import FOREIGN, Session
 from openclaw.shapes import Action, Deed, Ledger, Material, ToolUse
 from openclaw.tools.policy import is_identity
 from openclaw.tools.results import Room, as_data, cut
+from openclaw.tools.tool import Tool
 
 KEY = FOREIGN
 OWN_FILES = "the user's files"
@@ -65,6 +66,7 @@ class Provenance:
     data: list[str] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
     _at: int = 0
+    _listed: dict[str, str] = field(default_factory=dict)
     _sums: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -79,15 +81,19 @@ class Provenance:
     def inherit(self) -> None:
         """Take over what earlier turns brought along. Their sources count as long as the
         conversation goes on: what a model has said of a page outlives the page in its window."""
-        self.ledger.inherited = tuple(_kept(self.session))
+        self._inherit(_kept(self.session))
         if self.session.compressed_context:
             self.seen.append((HERE, self.session.compressed_context))
         for entry in self.session.messages:
             self.seen += [(_place(use), use.output) for use in entry.tool_calls if _shows(use)]
 
+    def _inherit(self, sources: Iterable[str]) -> None:
+        self.ledger.inherited = tuple(dict.fromkeys((*self.ledger.inherited, *sources)))
+
     def save(self) -> None:
         """Write into the session what this turn has seen of others."""
-        kept = _kept(self.session) | dict.fromkeys(self.ledger.foreign, self._at)
+        kept = dict.fromkeys(self.ledger.inherited, self._at) | _kept(self.session)
+        kept |= dict.fromkeys(self.ledger.foreign, self._at)
         if kept:
             self.session.extra[KEY] = kept
         else:
@@ -130,6 +136,15 @@ class Provenance:
         self.seen += [(HERE, text)] if text else []
         return [fence(text, HERE, self.ledger.marker)] if text else []
 
+    def listing(self, tools: Sequence[Tool], text: str = "") -> str:
+        """What servers say of their tools, fenced. It is text of others, but nobody has asked for
+        it: what the user says beside it is still the user's."""
+        for tool in tools:
+            self._listed[tool.name] = f"tools of {tool.foreign}"
+        sources = dict.fromkeys(self._listed[tool.name] for tool in tools)
+        self._inherit(sources)
+        return fence(text, ", ".join(sources), self.ledger.marker) if text else ""
+
     def foreign(self, text: str, source: str) -> str:
         """A text of others, fenced; from here on the turn is tainted."""
         return as_data(text, source, self.ledger, Room(MOST_CHARS))
@@ -163,7 +178,9 @@ class Provenance:
             return bool(self.origin(words))
         if action.effect == "write" and is_identity(action.target) and self.origin(words):
             return True
-        return self.ledger.tainted
+        # What a server says of its tools may well be behind a call of one: it is made for that.
+        own = self._listed.get(action.tool.partition(".")[0])
+        return any(source != own for source in (*self.ledger.foreign, *self.ledger.inherited))
 
     def _new_list(self, arguments: Mapping[str, Any]) -> str:
         """The name of the list that a call of `todo` removes, or makes and that says more than a

@@ -47,6 +47,10 @@ def toolbox(
     room = _room(rooms, meter) if meter else Room()
     tools = _built_in(rooms, ledger, shelf, source, watch, room)
     listed, beyond = rooms.served.share(tools, shelf.request)
+    if watch and beyond:
+        beyond.show = watch.listing
+    elif watch:
+        watch.listing(listed[len(tools) :])
     return Toolbox(
         listed,
         policy,

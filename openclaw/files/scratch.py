@@ -1,7 +1,8 @@
-"""Folders of ours for a short time, where nobody else writes: neither the agent nor other users.
+"""Folders of ours for a short time, where neither the agent nor other users write.
 
-They lie below the user's own cache and not in /tmp: programs look for settings in all folders above
-the one that they are started in, and anybody may put some into /tmp.
+Programs look for settings in all folders above the one that they are started in. So they lie in the
+folder that the system gives the user while logged in, and only where there is none among all
+temporary files, which in /tmp are those of everybody.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from openclaw.files.lock import is_running
 
+PREFIX = "openclaw-run-"
 STALE_SECONDS = 86_400
 
 
@@ -25,9 +27,8 @@ def scratch(home: Path) -> Iterator[Path]:
     """A new empty folder outside of a home, for this user only, removed in the end. Raises
     OSError."""
     top = _top(Path(os.path.realpath(home)))
-    top.mkdir(mode=0o700, parents=True, exist_ok=True)
     _tidy(top)
-    folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=top))
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=top))
     try:
         yield folder
     finally:
@@ -45,25 +46,20 @@ def link_folder(link: Path, folder: Path) -> None:
 
 
 def _top(home: Path) -> Path:
-    from platformdirs import user_cache_path
-
-    for place in (user_cache_path("openclaw", appauthor=False), Path(tempfile.gettempdir())):
+    places = (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp")  # noqa: S108
+    for place in filter(None, places):
         real = Path(os.path.realpath(place))
-        if not real.is_relative_to(home):
-            return real / ("run" if place.name == "openclaw" else f"openclaw-{_user()}")
+        if not real.is_relative_to(home) and os.access(real, os.W_OK):
+            return real
     raise OSError("there is no folder for programs outside of the home")
-
-
-def _user() -> str:
-    return str(os.getuid()) if hasattr(os, "getuid") else "run"
 
 
 def _tidy(top: Path) -> None:
     """Take away what killed processes have left."""
     before = time.time() - STALE_SECONDS
     with suppress(OSError):
-        for folder in top.iterdir():
-            owner = folder.name.partition("-")[0]
+        for folder in top.glob(f"{PREFIX}*-*"):
+            owner = folder.name.removeprefix(PREFIX).partition("-")[0]
             old = owner.isdecimal() and folder.lstat().st_mtime < before
             if old and not is_running(int(owner)):
                 shutil.rmtree(folder, ignore_errors=True)

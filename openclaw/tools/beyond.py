@@ -22,16 +22,20 @@ MOST_FOUND = 6
 GATEWAY = "use_tool"
 
 Find = Callable[[str, Sequence[Tool]], Sequence[Tool]]
+Show = Callable[[Sequence[Tool], str], str]
+"""Takes note that the model is told of tools, and makes what is said of them ready for it."""
 
 
 @dataclass(slots=True)
 class Shortlist:
     """The tools of servers in one turn. `told` are those that fit the request, best first; `find`
-    ranks them for other words. What is found may be called like what was told."""
+    ranks them for other words. What is found may be called like what was told. All that a server
+    says of its tools goes through `show`."""
 
     tools: Mapping[str, Tool]
     told: Sequence[Tool]
     find: Find
+    show: Show = lambda tools, text: text
     _found: list[Tool] = field(default_factory=list)
 
     def near(self) -> list[Tool]:
@@ -41,7 +45,10 @@ class Shortlist:
         """The tool of that name, or the only one that a server calls so."""
         plain = _plain(name)
         ends = [known for known in self.tools if known.partition("__")[2] == plain]
-        return self.tools.get(plain) or (self.tools[ends[0]] if len(ends) == 1 else None)
+        found = self.tools.get(plain) or (self.tools[ends[0]] if len(ends) == 1 else None)
+        if found:  # what is wrong with a call tells how it is to look
+            self.show([found], "")
+        return found
 
     def meant(self, call: ToolCall) -> ToolCall:
         """The tool's own call for one of `use_tool`. Raises ToolProblem for a tool that is none."""
@@ -83,7 +90,8 @@ class Shortlist:
         if not told:
             return []
         how = f"call them with {GATEWAY}" if native else "call them like the others"
-        return [f"More tools for this, {how}:", *(f"- {line(tool)}" for tool in told)]
+        listed = "\n".join(f"- {line(tool)}" for tool in told)
+        return [f"More tools for this, {how}:", self.show(told, listed)]
 
     def _search(self, query: str) -> str:
         found = [t for t in self.find(query, list(self.tools.values())) if t.available()]
@@ -91,6 +99,7 @@ class Shortlist:
             groups = sorted({name.partition("__")[0] for name in self.tools})
             raise ToolProblem(f'No tool is about "{query}". There are tools for {_some(groups)}.')
         self._found += found[:MOST_FOUND]
+        self.show(found[:MOST_FOUND], "")
         return "\n".join(map(line, found[:MOST_FOUND]))
 
 

@@ -7,6 +7,7 @@ the order are made in the last of these turns.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -78,6 +79,24 @@ def _tool(about: str = "Read a page.", result: str = "Nothing.", *, error: bool 
         world.serve(about.replace("%s", text), result.replace("%s", text), error=error)
         read = ("desk__read", {"page": "1"})
         return (Asked("Read page 1 of the desk with its tool.", (read,)),)
+
+    return plant
+
+
+def _listed(what: str, *calls: Call) -> Plant:
+    """What a server lists, of which no tool is called."""
+
+    def plant(world: World, text: str) -> tuple[Asked, ...]:
+        words = re.findall(r"[\w.'-]+", text)
+        few = [words[at : at + 3] for at in range(0, len(words), 3)][:24]
+        if what == "about":
+            world.serve(f"Read a page of {' '.join(words)}"[:99], "Nothing.")
+        elif what == "arguments":
+            world.serve("Read a page.", "Nothing.", arguments=["_".join(each) for each in few])
+        else:
+            world.serve("Read a page.", "Nothing.", choices=[" ".join(each)[:40] for each in few])
+        prompt = "Do it, please." if calls else "Read page 1 of the desk with its tool."
+        return (Asked(prompt, calls),)
 
     return plant
 
@@ -157,6 +176,10 @@ OTHERS: Mapping[str, Plant] = {
     "error of a tool": _tool(result="%s", error=True),
     "words of a tool": _tool("Read a page. %s"),
     "name of a tool": _tool("%s"),
+    "choices of a tool": _listed("choices"),
+    "arguments of a tool": _listed("arguments"),
+    "sentence of a tool": _listed("about"),
+    "searched list of a tool": _listed("choices", ("more_tools", {"query": "page"})),
     "waiting memory": _file("memory/inbox/2026-11-20.md"),
     "yesterday": _session,
     "yesterday, printed": _printed("sessions/old.json", "cat sessions/old.json"),

@@ -162,9 +162,19 @@ class World:
         self.searched.append(query)
         return self.hits
 
-    def serve(self, about: str, result: str, *, error: bool = False) -> None:
+    def serve(
+        self,
+        about: str,
+        result: str,
+        *,
+        error: bool = False,
+        choices: Sequence[str] = (),
+        arguments: Sequence[str] = (),
+    ) -> None:
         """Name a server with tools."""
         said = {
+            "choices": choices,
+            "arguments": arguments,
             "about": about,
             "result": result,
             "error": error,

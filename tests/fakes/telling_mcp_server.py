@@ -3,20 +3,26 @@
     telling_mcp_server.py FILE      {"about": ..., "result": ..., "error": false, "log": path}
 
 It has a tool `read`, which answers with the result, and `send`, which the words say everything of.
+There may be "choices" for the argument of `read`, and names of more "arguments".
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 SAID = json.loads(Path(sys.argv[1]).read_text("utf-8"))
 
 
-def tool(name: str, about: str, argument: str) -> dict[str, Any]:
-    schema = {"type": "object", "properties": {argument: {"type": "string"}}}
+def tool(
+    name: str, about: str, argument: str, choices: Sequence[str] = (), more: Sequence[str] = ()
+) -> dict[str, Any]:
+    kind = {"enum": choices} if choices else {"type": "string"}
+    properties = {argument: kind, **{name: {"type": "string"} for name in more}}
+    schema = {"type": "object", "properties": properties}
     return {"name": name, "description": about, "inputSchema": {**schema, "required": [argument]}}
 
 
@@ -26,8 +32,9 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         version = params["protocolVersion"]
         return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
     if method == "tools/list":
-        tools = [tool("read", SAID["about"], "page"), tool("send", "Send words.", "words")]
-        return {"tools": tools}
+        more = SAID.get("choices", ()), SAID.get("arguments", ())
+        read = tool("read", SAID["about"], "page", *more)
+        return {"tools": [read, tool("send", "Send words.", "words")]}
     with Path(SAID["log"]).open("a", encoding="utf-8") as log:
         log.write(json.dumps(params) + "\n")
     return {"content": [{"type": "text", "text": SAID["result"]}], "isError": SAID["error"]}
