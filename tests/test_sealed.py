@@ -14,6 +14,7 @@ import pytest
 from openclaw.app.hook_run import run_hook
 from openclaw.app.programs import programs
 from openclaw.app.sealed import sealed
+from openclaw.app.trust import asked
 from openclaw.config.hooks import Hook
 from openclaw.files.home import Home
 from openclaw.files.scratch import PREFIX, STALE_SECONDS, scratch
@@ -142,6 +143,18 @@ def test_a_hook_works_with_the_real_home(home: Home) -> None:
     assert (home.workspace / "new.txt").exists()
     assert hooked(home, "pwd") != str(home.root)
     assert hooked(home, "pwd", cwd=".") == str(home.root)
+
+
+def test_a_folder_of_the_home_by_its_whole_path_is_a_copy(home: Home) -> None:
+    folder = home.workspace / "lib"
+    hook = Hook("before_turn", "./check.sh; pwd", cwd=str(folder))
+    now = asked(home, [hook])
+    assert "workspace/lib/check.sh" in now.programs.files
+    (folder / "check.sh").write_text(BAD, "utf-8")
+    said = run_hook(home, hook, {}, now.programs.held).text.split()
+    assert said[0] == "good" and not Path(said[1]).is_relative_to(home.root)
+    all_of_it = Hook("before_turn", "./check.sh", cwd=str(home.workspace))
+    assert asked(home, [all_of_it]).mark == ""
 
 
 def test_settings_in_the_home_s_top_are_those_of_the_yes(home: Home) -> None:

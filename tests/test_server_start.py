@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,15 @@ import pytest
 
 from openclaw.app.server_start import KIND, Starts
 from openclaw.cli.main import run
-from openclaw.config.servers import Server
+from openclaw.cli.mcp import ask_servers_trust
+from openclaw.config.servers import Server, read_servers
 from openclaw.files.home import Home
 from openclaw.files.trust import Trust
 from openclaw.tools.mcp import McpServers
 from openclaw.tools.mcp_cache import read_cache
 from openclaw.tools.mcp_client import Door
-from openclaw.tools.mcp_start import Surroundings
+from openclaw.tools.mcp_errors import AwayError
+from openclaw.tools.mcp_start import Start, Surroundings
 from tests.fakes.mcp_home import HERE, as_settings
 from tests.fakes.talk import call, new_home, results, talk
 
@@ -176,6 +179,24 @@ def test_the_folders_of_programs_are_none_of_the_home(
 
 
 # -------- servers that do
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_a_link_elsewhere_that_leads_into_the_home_is_in_the_home(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(home, "tools/server.py", f"#!{sys.executable}\n{TELLING}")
+    (home.root / "tools" / "server.py").chmod(0o755)
+    link = tmp_path / "bin" / "server.py"
+    link.parent.mkdir()
+    link.symlink_to(home.root / "tools" / "server.py")
+    for one in (server(home, str(link)), server(home, command=str(link))):
+        assert "nobody said yes yet" in refused(home, one)
+        assert not Path(started(home, one, yes=True)["file"]).is_relative_to(home.root)
+        for file in ("trust.json", "facts", "mcp.json"):
+            (tmp_path / file).unlink()
+    monkeypatch.setenv("PATH", f"{link.parent}{os.pathsep}{os.environ['PATH']}")
+    assert "server.py lies in the home" in refused(home, server(home, command="server.py"))
 
 
 @pytest.mark.parametrize(
@@ -334,6 +355,17 @@ def test_a_server_waits_is_allowed_changes_and_is_taken_back(
     assert "nobody had said yes" in said(capsys, "trust", "--revoke")[0]
 
 
+@pytest.mark.parametrize(("reply", "state"), [("y", "trusted"), ("n", "new"), ("", "new")])
+def test_a_talk_asks_for_the_yes(home: Home, reply: str, state: str) -> None:
+    one = server(home, put(home, "tools/server.py"))
+    (home.root / "openclaw.yaml").write_text(f"mcp: {json.dumps(as_settings(one))}\n", "utf-8")
+    told: list[str] = []
+    ask_servers_trust(home, lambda question: reply, told.append)
+    assert "  tools/server.py" in told
+    starts = Starts(home, read_servers({"mcpServers": as_settings(one)})[0])
+    assert starts.state(starts.asked()) == state
+
+
 def test_a_command_of_the_agent_cannot_say_yes(
     home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -348,3 +380,33 @@ def test_where_no_server_runs_a_file_of_the_home_there_is_nothing_to_say(
 ) -> None:
     (home.root / "openclaw.yaml").write_text("mcp: {x: {command: npx, args: [x]}}\n", "utf-8")
     assert "no MCP server runs a file" in said(capsys, "trust", "--yes", code=2)[1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files in use")
+def test_a_program_that_is_exchanged_all_the_time_is_never_the_other_one(home: Home) -> None:
+    one = server(home, put(home, "server.py"))
+    starts = Starts(home, [one], Trust(home.root.parent / "trust.json"))
+    starts.allow(starts.asked())
+    script, bad, other = (home.root / name for name in ("server.py", "bad.md", "other"))
+    bad.write_text(PLANTED, "utf-8")
+    over = threading.Event()
+
+    def exchange() -> None:
+        while not over.is_set():
+            script.rename(other)
+            bad.rename(script)
+            script.rename(bad)
+            other.rename(script)
+
+    racing = threading.Thread(target=exchange)
+    racing.start()
+    ran = []
+    try:
+        for _ in range(100):
+            begin = Start((one.command, *one.args), home.root, dict(one.env))
+            with suppress(AwayError, FileNotFoundError), starts.prepare(one, begin) as start:
+                ran.append((start.folder / start.words[1]).read_text("utf-8"))
+    finally:
+        over.set()
+        racing.join()
+    assert ran and set(ran) == {TELLING}

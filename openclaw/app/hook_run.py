@@ -64,7 +64,7 @@ def run_hook(home: Home, hook: Hook, facts: Mapping[str, Any], held: Mapping[str
             given.seek(0)
             finished = run(
                 argv_of(hook, copies),
-                cwd=root / Path(hook.cwd).expanduser() if hook.cwd else copies.folder,
+                cwd=copies.within(root / hook.cwd) if hook.cwd else copies.folder,
                 env=variables(home, hook),
                 timeout=hook.timeout,
                 max_chars=2 * KEPT,

@@ -31,7 +31,10 @@ OPEN = frozenset({"workspace", "memory", "sessions", "skills"})
 """Folders at the top whose files change in every other turn: of these only what is named."""
 UNTOLD = frozenset({"openclaw.yaml", ".gitignore"})
 CLOSED = frozenset({".git", ".openclaw", ".cache"})
-SCRIPTS = (".py", ".sh", ".js", ".rb", ".pl", ".ps1", ".bat", ".cmd")
+SCRIPTS = (
+    *(".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".php", ".lua", ".jar"),
+    *(".ps1", ".bat", ".cmd"),
+)
 READERS = frozenset(
     "[ cat cp cut date diff du echo false grep head logger ls mkdir printf stat tail tar test touch"
     " tr true uniq wc zip".split()

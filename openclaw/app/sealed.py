@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.app.command_words import meanings, users_home, words_of
-from openclaw.app.programs import OPEN, UNTOLD, Held
+from openclaw.app.programs import OPEN, UNTOLD, Held, in_open
 from openclaw.files.scratch import link_folder, scratch
 
 _LINKED = frozenset((name,) for name in OPEN)
@@ -70,6 +70,13 @@ class Sealed:
     def place(self, name: str) -> Path:
         """Where the copy of a file or folder of the home is."""
         return self._base(name) / name
+
+    def within(self, folder: Path) -> Path:
+        """The copy of a folder below the home; any other as it is."""
+        real = Path(os.path.realpath(folder))
+        if in_open(self.root, real) or not real.is_relative_to(self.root):
+            return folder
+        return self.place(real.relative_to(self.root).as_posix())
 
     def _base(self, name: str) -> Path:
         return self.apart if name.partition("/")[0] in OPEN else self.folder

@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from openclaw.app.command_words import PYTHON, launch_words, name_of
+from openclaw.app.command_words import PYTHON, name_of
 from openclaw.app.hook_run import starts_scripts
-from openclaw.app.programs import OPEN, Programs, placed, programs
+from openclaw.app.programs import Programs, placed, programs
 from openclaw.app.sealed import Sealed, UnsealedError, sealed
-from openclaw.app.server_words import code_words, in_home
+from openclaw.app.server_words import code_words, in_home, real_word
 from openclaw.app.trust import Asked, marked, why_not
 from openclaw.config.servers import Server
 from openclaw.files.home import Home
@@ -61,20 +61,18 @@ class Starts:
         needed = server in now.servers
         if needed and (why := why_not(now, self.state(now))):
             raise AwayError(f"it runs files of this home, and {why} ({TRUST})", rests=False)
-        inner = _below(root, start.folder) if server.cwd else None
         with sealed(root, now.programs.held if needed else {}) as copies:
-            if not server.cwd:
-                folder = copies.folder
-                safe = _is_python(server) and not starts_scripts(start.words, root)
-            elif needed and inner and inner not in OPEN:
-                folder, safe = copies.place(inner), False
-            else:  # Python takes modules from its folder before its own
-                folder, safe = start.folder, inner is not None
-            near = start.folder if server.cwd else root
-            code = code_words(root, server)
-            words = tuple(_in_full(near, word, code) for word in start.words)
+            folder = copies.folder
+            safe = _is_python(server) and not starts_scripts(start.words, root)
+            if server.cwd:
+                folder = copies.within(start.folder) if needed else start.folder
+                # Python would take modules from its folder before its own.
+                safe = Path(os.path.realpath(folder)).is_relative_to(root)
+            near, code = (start.folder if server.cwd else root), code_words(root, server)
+            words = tuple(real_word(root, _in_full(near, word, code)) for word in start.words)
             if needed:
-                words = _copied(root, copies, words)
+                words = _copied(copies, words)
+            _check(root, server, words)
             given = {name: copies.text(start.environment[name]) for name in server.env}
             more = {"PYTHONSAFEPATH": "1"} if safe else {}
             yield Start(words, folder, {**start.environment, **more, **given})
@@ -92,22 +90,20 @@ def _in_full(folder: Path, word: str, code: Sequence[str]) -> str:
     return word
 
 
-def _copied(root: Path, copies: Sealed, words: tuple[str, ...]) -> tuple[str, ...]:
+def _copied(copies: Sealed, words: tuple[str, ...]) -> tuple[str, ...]:
     """The words with copies in the place of what they run."""
     try:
-        found = tuple(copies.command(words))
+        return tuple(copies.command(words))
     except UnsealedError as error:
         raise AwayError(str(error)) from error
-    for text in in_home(root, launch_words(found)):
+
+
+def _check(root: Path, server: Server, words: tuple[str, ...]) -> None:
+    """Nothing of the home itself is run: it may be there in one moment and not in the next."""
+    found = replace(server, command=words[0], args=words[1:], cwd="", env={})
+    for text in in_home(root, code_words(root, found)):
         if Path(text).is_absolute() and placed(root, text) != root:
-            raise AwayError(f"{text} is not there")
-    return found
-
-
-def _below(root: Path, folder: Path) -> str | None:
-    """A folder's path from the home, "" for the home itself, None for one elsewhere."""
-    real = Path(os.path.realpath(folder))
-    return real.relative_to(root).as_posix().strip(".") if real.is_relative_to(root) else None
+            raise AwayError(f"{text} is not there, or has just changed")
 
 
 def _root(home: Home) -> Path:

@@ -32,14 +32,24 @@ def code_words(root: Path, server: Server) -> list[str]:
     """What of a server's settings may say which code of the home is run. What a program is only
     given to work with does not count, unless it is a script."""
     folder = Path(os.path.realpath(root / server.cwd))
-    words = [_moved(root, folder, _filled(word)) for word in (server.command, *server.args)]
+    given = (_moved(root, folder, _filled(word)) for word in (server.command, *server.args))
+    words = [real_word(root, word) for word in given]
     found = [word for word in launch_words(words) if word != words[0] or set(word) & set("/\\")]
-    found += [word for word in words if any(map(_is_script, named(root, [word])))]
+    found += [word for word in words if _is_script(root, word)]
     read = (value for name, value in server.env.items() if _FOR_INTERPRETERS.fullmatch(name))
     found += [_moved(root, folder, _filled(value)) for value in read]
     if server.cwd and folder.is_relative_to(root) and _takes_code(root, folder, words):
         found.append(str(folder))
     return found
+
+
+def real_word(root: Path, word: str) -> str:
+    """A word, or the place in the home that it leads to as a link elsewhere."""
+    with suppress(OSError, ValueError):
+        if Path(word).is_absolute() and Path(word).is_symlink():
+            real = Path(os.path.realpath(word))
+            return str(real) if real.is_relative_to(root) else word
+    return word
 
 
 def in_home(root: Path, words: Sequence[str]) -> list[str]:
@@ -72,7 +82,11 @@ def _takes_code(root: Path, folder: Path, words: Sequence[str]) -> bool:
     return False
 
 
-def _is_script(path: Path) -> bool:
+def _is_script(root: Path, word: str) -> bool:
+    return word.endswith(SCRIPTS) or any(map(_may_run, named(root, [word])))
+
+
+def _may_run(path: Path) -> bool:
     with suppress(OSError):
         if path.is_file():
             runs = os.name != "nt" and bool(path.stat().st_mode & 0o111)

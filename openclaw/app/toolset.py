@@ -75,7 +75,7 @@ def _run(rooms: Rooms) -> tuple[bool, Sequence[str]]:
 
     root = Path(os.path.realpath(rooms.home.root))
     servers = [code_words(root, server) for server in read_servers(settings.mcp or {})[0]]
-    commands = [hook.run for hook in read_hooks(settings.hooks or {})[0]]
+    commands = [each for hook in read_hooks(settings.hooks or {})[0] for each in hook.commands]
     hooked = bool(settings.hooks) or any(in_home(root, words) for words in servers)
     return hooked, tuple(places(root, [*commands, *servers]))
 

@@ -38,7 +38,7 @@ class Asked:
 
 def asked(home: Home, hooks: Sequence[Hook]) -> Asked:
     """What the hooks of a home are at this moment."""
-    found = programs(home, [hook.run for hook in hooks])
+    found = programs(home, [command for hook in hooks for command in hook.commands])
     return Asked(tuple(hooks), found, marked(list(map(_facts, hooks)), found))
 
 

@@ -49,6 +49,11 @@ class Hook:
     cwd: str = ""
 
     @property
+    def commands(self) -> tuple[str | tuple[str, ...], ...]:
+        """What names files that it may run: the command, and the folder that this runs in."""
+        return (self.run, (self.cwd,)) if self.cwd not in ("", ".") else (self.run,)
+
+    @property
     def label(self) -> str:
         """The command in few words on one line."""
         text = self.run if isinstance(self.run, str) else " ".join(self.run)
@@ -195,7 +200,7 @@ def _switch(key: str, value: Any) -> bool:
 
 def _folder(key: str, value: Any) -> str:
     text = _text(key, value)
-    if text != "." and not Path(text).expanduser().is_absolute():
+    if text != "." and not Path(text).is_absolute():
         raise _WrongError(key, "expected '.', the home, or the whole path of a folder elsewhere")
     return text
 

@@ -96,6 +96,8 @@ async def _local(
     program = shutil.which(start.words[0], path=start.environment.get("PATH"))
     if program is None:
         raise AwayError(f"there is no program {server.command}")
+    if start.words[0] == server.command and Path(os.path.realpath(program)).is_relative_to(root):
+        raise AwayError(f"{server.command} lies in the home: give its whole path as the command")
     log = around.logs / f"mcp-{short(server.name)}.log"
     reached.pipe, transport = await stack.enter_async_context(
         open_pipe([program, *start.words[1:]], start.environment, start.folder, log)
