@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from openclaw.app.server_start import KIND, Starts
+from openclaw.cli.checks import check_mcp
 from openclaw.cli.main import run
 from openclaw.cli.mcp import ask_servers_trust
+from openclaw.config import load_settings
 from openclaw.config.servers import Server, read_servers
 from openclaw.files.home import Home
 from openclaw.files.trust import Trust
@@ -145,10 +147,12 @@ def test_nor_is_a_program_of_node(home: Home, folder: str, tmp_path: Path) -> No
         ["node", "/opt/server.js", "memory/MEMORY.md"],
         ["docker", "run", "-v", "{home}/workspace:/data", "mcp/files", "/data"],
         ["mcp-files", "workspace", "memory/MEMORY.md", "--log", "workspace/x.log"],
+        ["mcp-memory", "workspace/graph.json", "{home}/workspace/graph.json"],
     ],
 )
 def test_what_a_server_only_works_with_needs_no_yes(home: Home, words: list[str]) -> None:
     (home.root / "memory" / "MEMORY.md").touch()
+    (home.workspace / "graph.json").touch()
     filled = [word.replace("{home}", str(home.root)) for word in words]
     one = Server("x", command=filled[0], args=tuple(filled[1:]))
     assert Starts(home, [one]).asked().servers == ()
@@ -222,6 +226,9 @@ def test_a_link_elsewhere_that_leads_into_the_home_is_in_the_home(
         (["deno", "run", "-A", "tools/server.py"], {}),
         (["make", "-C", "tools", "serve"], {}),
         (["mcp-x", "--plugin=tools/server.py"], {}),
+        (["docker", "compose", "-f", "./compose.yml", "up"], {}),
+        (["docker-compose", "--file=workspace/compose.yml", "up"], {}),
+        (["mcp-proxy", "--named-server-config", "./servers.json"], {}),
         (["python3", "-m", "x"], {"env": {"PYTHONPATH": "{home}/tools"}}),
         (["python3", "-m", "x"], {"env": {"PYTHONPATH": "{home}"}}),
         (["node", "/x.js"], {"env": {"NODE_OPTIONS": "--require ./tools/server.py"}}),
@@ -232,7 +239,8 @@ def test_a_link_elsewhere_that_leads_into_the_home_is_in_the_home(
 def test_what_runs_files_of_the_home_needs_a_yes(
     home: Home, words: list[str], more: dict[str, Any]
 ) -> None:
-    put(home, "tools/server.py")
+    for path in ("tools/server.py", "compose.yml", "workspace/compose.yml", "servers.json"):
+        put(home, path)
     filled = json.loads(json.dumps([words, more]).replace("{home}", home.root.as_posix()))
     one = Server("told", command=filled[0][0], args=tuple(filled[0][1:]), **filled[1])
     starts = Starts(home, [one], Trust(home.root.parent / "trust.json"))
@@ -344,6 +352,8 @@ def test_a_server_waits_is_allowed_changes_and_is_taken_back(
     one = server(home, put(home, "tools/server.py"))
     (home.root / "openclaw.yaml").write_text(f"mcp: {json.dumps(as_settings(one))}\n", "utf-8")
     assert "told  waits for a yes" in said(capsys, "list")[0]
+    waiting = check_mcp(home, load_settings(home))
+    assert waiting.state == "warning" and "not started (told), as they run" in waiting.found
     err = said(capsys, "test", "told", code=1)[1]
     assert "told cannot be used: it runs files of this home, and nobody said yes yet" in err
     assert "tools/server.py" in said(capsys, "trust", "--yes")[0]

@@ -26,6 +26,8 @@ _FOR_INTERPRETERS = re.compile(
     re.IGNORECASE,
 )
 """Variables that may say where an interpreter takes code from."""
+_SETTINGS = (".yml", ".yaml", ".toml", ".ini", ".cfg", ".conf", ".env")
+"""Files that often name programs (`docker compose -f`); JSON in the four folders is mostly data."""
 
 
 def code_words(root: Path, server: Server) -> list[str]:
@@ -83,14 +85,17 @@ def _takes_code(root: Path, folder: Path, words: Sequence[str]) -> bool:
 
 
 def _is_script(root: Path, word: str) -> bool:
-    return word.endswith(SCRIPTS) or any(map(_may_run, named(root, [word])))
+    """Whether a word names what may be run, or settings that may say what is."""
+    return word.endswith(SCRIPTS) or any(_may_run(root, path) for path in named(root, [word]))
 
 
-def _may_run(path: Path) -> bool:
+def _may_run(root: Path, path: Path) -> bool:
     with suppress(OSError):
         if path.is_file():
+            says = path.suffix in _SETTINGS
+            says = says or (path.suffix == ".json" and path.relative_to(root).parts[0] not in OPEN)
             runs = os.name != "nt" and bool(path.stat().st_mode & 0o111)
-            return runs or path.suffix in SCRIPTS or _begins(path, b"#!")
+            return says or runs or path.suffix in SCRIPTS or _begins(path, b"#!")
     return False
 
 

@@ -12,6 +12,7 @@ from openclaw.shapes import ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.config import Settings
+    from openclaw.config.servers import Server
     from openclaw.files.home import Home
 
 State = Literal["ok", "warning", "fault"]
@@ -76,7 +77,22 @@ def check_mcp(home: Home, settings: Settings) -> Check:
     if any(not server.disabled for server in servers) and importlib.util.find_spec("mcp") is None:
         found = f"{len(servers)} servers are named, but MCP is not installed"
         return Check("mcp", "warning", found, "pip install 'openclaw[mcp]'")
+    if servers and (found := _waiting(home, servers)):
+        return Check("mcp", "warning", found, "openclaw mcp trust")
     return Check("mcp", "ok", f"{len(servers)} servers" if servers else "no servers")
+
+
+def _waiting(home: Home, servers: Sequence[Server]) -> str:
+    """Which servers are not started as nobody has said yes to the files that they run."""
+    from openclaw.app.server_start import Starts
+    from openclaw.app.servers import started
+    from openclaw.app.trust import why_not
+
+    starts = Starts(home, started(servers))
+    now = starts.asked()
+    why = why_not(now, starts.state(now)) if now.servers else ""
+    names = ", ".join(server.name for server in now.servers)
+    return f"not started ({names}), as they run files of this home: {why}" if why else ""
 
 
 def _may_match(entry: str) -> bool:

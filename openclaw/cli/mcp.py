@@ -64,7 +64,8 @@ def trust(
     that are programs of the system need none.
     """
     from openclaw.app.server_start import KIND
-    from openclaw.cli.hooks import check_by_hand, say_yes
+    from openclaw.cli.hooks import say_yes
+    from openclaw.cli.trust import check_by_hand
     from openclaw.errors import UsageError
 
     home = current_home(ctx)
