@@ -98,6 +98,12 @@ def test_what_stands_in_an_attachment_is_not_kept(it: Talk) -> None:
     assert held(it) == inbox(it) == ""
 
 
+def test_what_may_be_pasted_waits_for_a_yes(it: Talk) -> None:
+    happened = it.say(f"this came in by mail today\n\n{FACT}", "I see.")
+    assert held(it) == "" and FACT in inbox(it)
+    assert f"for your memory: {FACT} (openclaw memory review)" in notices(happened)
+
+
 def test_a_day_that_only_today_tells_does_not_wait_in_the_inbox(it: Talk) -> None:
     it.model.say("I see.")
     page = [Material("standard input", "Some page.")]

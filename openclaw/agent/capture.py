@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from openclaw.agent.leads import led, trimmed
@@ -30,6 +30,10 @@ _OF_HIMSELF = re.compile(
     r" - | \u2013 )",
     re.IGNORECASE,
 )
+_SIGNED = re.compile(
+    r"[.!?\u2026)] ?[-\u2013\u2014~]{1,3} ?[^\W\d_][\w'\u2019-]{0,30}(?: [\w.'\u2019-]{1,30}){0,2}$"
+)
+"""Ends with a name behind a dash: who that is has written it."""
 _OF_RULES = frozenset(
     """always never ever every each without unless before after past when whenever no stop anything
     everything metric imperial celsius fahrenheit hour kilometres kilometers kg british american
@@ -52,11 +56,12 @@ _OF_SELF = _OF_RULES | frozenset(
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """The user's exact words, one line of 10 to 500 characters. `relative`: they name a day that
-    only the day of writing tells ("tomorrow")."""
+    only the day of writing tells ("tomorrow"). `sure`: nothing of the message can be pasted."""
 
     text: str
     category: Category
     relative: bool = False
+    sure: bool = True
 
 
 def candidates(said: str) -> list[Candidate]:
@@ -71,12 +76,20 @@ def candidates(said: str) -> list[Candidate]:
     if ORDER_TO_AN_AGENT.search(said[:MOST]):  # nothing beside it is to be trusted
         return []
     lines = [line for line in meant(own) if len(line) <= 2 * LONGEST_LASTING]
+    sure = _is_typed(said)
     found: dict[str, Candidate] = {}
     for line, fact in _told(lines):
         one = _candidate(line, fact)
         if one is not None:
-            found.setdefault(one.text.casefold(), one)
+            found.setdefault(one.text.casefold(), replace(one, sure=sure))
     return [*found.values()]
+
+
+def _is_typed(said: str) -> bool:
+    """Whether a message is written by hand for sure. What was pasted has lines, a name at its end,
+    or is long; which of several lines are the user's, nothing in them tells."""
+    said = said.strip()
+    return len(said) <= LONGEST_OWN and len(said.splitlines()) <= 1 and not _SIGNED.search(said)
 
 
 def _may_tell(sentence: str) -> bool:

@@ -8,6 +8,8 @@ import re
 _I = re.IGNORECASE
 
 EMAIL = re.compile(r"(?<![\w@])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+ADDRESS = re.compile(rf"{EMAIL.pattern}|://|\bwww\.|\w\.[a-z]{{2,12}}/|(?<!\w)@\w{{2}}", _I)
+"""Of a person or a machine."""
 PHONE = re.compile(r"(?<![\w/.,:#-])\+?\(?\d[\d ()/.-]{6,20}\d(?![\w])")
 NO_PHONE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,3}(?:\.\d{1,3}){3}\b"

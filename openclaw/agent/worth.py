@@ -59,6 +59,8 @@ def is_relative(quiet: str) -> bool:
 
 def category_of(quiet: str, fact: Stated) -> Category | Literal[""]:
     """Of which kind a sentence is that states `fact`; "" when it is not worth keeping."""
+    if _directs(quiet):
+        return ""
     if w.DECISION.search(quiet) and _decides(quiet) and not is_unsure(quiet):
         return "decision"
     if _is_contact(quiet, fact):
@@ -103,6 +105,13 @@ def _is_contact(quiet: str, fact: Stated) -> bool:
     if not addresses and c.NO_PHONE.search(quiet):
         return False
     return bool(c.REACHED.search(quiet))
+
+
+def _directs(quiet: str) -> bool:
+    """Whether a sentence is an order, or a rule, that names an address: it would have something go
+    there from then on."""
+    told = is_order(quiet) or STANDING.search(quiet) or w.RULE.match(quiet)
+    return bool(told and (c.ADDRESS.search(quiet) or _numbers(quiet)))
 
 
 def _numbers(quiet: str) -> list[str]:

@@ -34,9 +34,9 @@ LONGER = 2
 def capture(rooms: Rooms, session: Session, ledger: Ledger, answer: str) -> Iterator[events.Event]:
     """Keep what the user's prompt says that is worth it, at most three times in a conversation;
     each gives one Notice. It goes to today's note, whatever the mode asks of the model: they are
-    the user's own words; after text of others was read it goes to the inbox. Nothing is kept in
-    mode read-only, without memory, with the setting `capture: off`, and of a prompt that he did
-    not type."""
+    the user's own words; after text of others was read, and of a prompt that may be pasted, it goes
+    to the inbox. Nothing is kept in mode read-only, without memory, with the setting `capture: off`,
+    and of a prompt that he did not type."""
     if rooms.settings.capture == "off" or rooms.mode == "read-only" or not rooms.use_memory:
         return
     if not ledger.typed:
@@ -78,7 +78,6 @@ class _Keeping:
         from openclaw.memory.notes import Notes
 
         self._rooms, self._ledger = rooms, ledger
-        self._waits = ledger.tainted
         self._source = f"session {session.id} turn {session.turns}"
         self._notes = Notes(
             rooms.home.memory,
@@ -88,10 +87,14 @@ class _Keeping:
         )
         self._saved = _new_lines(rooms, ledger)
 
+    def _waits(self, candidate: Candidate) -> bool:
+        """Whether it needs a yes."""
+        return self._ledger.tainted or not candidate.sure
+
     def is_known(self, candidate: Candidate) -> bool:
         """Whether memory holds it, the turn's own calls have just saved it, or it cannot wait:
         "tomorrow" in the inbox means another day when the user says yes."""
-        if self._waits and candidate.relative:
+        if self._waits(candidate) and candidate.relative:
             return True
         text = self._rooms.vault.mask(candidate.text)
         if text != candidate.text or _is_said(candidate.text, self._saved):
@@ -104,13 +107,13 @@ class _Keeping:
         from openclaw.safety.fence import defused, plain_source
 
         meta = Meta(category=candidate.category)
-        home, notes = self._rooms.home, self._notes
-        path = notes.inbox() if self._waits else notes.target("today")
+        home, notes, waits = self._rooms.home, self._notes, self._waits(candidate)
+        path = notes.inbox() if waits else notes.target("today")
         if reason := no_place(home, path):
             raise ToolProblem(f"nothing was kept: {reason}")
         before = _text(path)
         try:
-            if self._waits:
+            if waits:
                 source = plain_source(self._source)
                 notes.propose(defused(candidate.text), source, meta=meta)
             else:
@@ -119,7 +122,7 @@ class _Keeping:
             return ""
         name = home.relative(path)
         self._ledger.before.setdefault(name, before)
-        if self._waits:
+        if waits:
             return f"for your memory: {_short(candidate.text)} (openclaw memory review)"
         return f"kept in {name}: {_short(candidate.text)} (openclaw undo takes it back)"
 
