@@ -11,6 +11,7 @@ from openclaw.shapes import ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.agent.capture import Candidate
+    from openclaw.app.provenance import Provenance
     from openclaw.app.rooms import Rooms
     from openclaw.files.home import Home
     from openclaw.memory.notes import Notes
@@ -31,14 +32,15 @@ LONGER = 2
 """A line of more than so many times the words (and as many words) says something else."""
 
 
-def capture(rooms: Rooms, session: Session, ledger: Ledger, answer: str) -> Iterator[events.Event]:
+def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
     """Keep what the user's prompt says that is worth it, at most three times in a conversation;
     each gives one Notice. It goes to today's note, whatever the mode asks of the model: they are
-    the user's own words; after text of others was read, and of a prompt that may be pasted, it goes
-    to the inbox. Nothing is kept in mode read-only, without memory, with the setting `capture: off`,
-    and of a prompt that he did not type."""
+    the user's own words; after text of others was read, and of a prompt that may be pasted, it
+    goes to the inbox. Nothing is kept in mode read-only, without memory, with the setting
+    `capture: off`, and of a prompt that he did not type."""
     if rooms.settings.capture == "off" or rooms.mode == "read-only" or not rooms.use_memory:
         return
+    session, ledger = watch.session, watch.ledger
     if not ledger.typed:
         return
     had = _count(session.extra.get(CAPTURED))

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from openclaw.agent import events
 from openclaw.errors import OpenclawError
 from openclaw.files.text import read_text
-from openclaw.shapes import ToolProblem
+from openclaw.shapes import Action, ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.agent.promises import Promise
+    from openclaw.app.provenance import Provenance
     from openclaw.app.rooms import Rooms
     from openclaw.memory.todos import Todo
     from openclaw.sessions.store import Session
@@ -25,6 +26,7 @@ LIST = "Promised"
 LONGEST_WHAT = 200
 LONGEST_REQUEST = 60
 FEW_WORDS = 2
+_ADD = Action("todo", "write")
 _POINTING = re.compile(r"\b(?:it|that|this|them|es|das|nach(?:sehen|schauen)|le|la|lo)\b", re.I)
 _SIGNS = (
     *("i won't", "i won\u2019t", "we won't", "we won\u2019t"),
@@ -36,13 +38,14 @@ ALIKE = 0.5
 """Share of the rarer words that two texts have in common when they are about the same."""
 
 
-def promised(rooms: Rooms, session: Session, ledger: Ledger, answer: str) -> Iterator[events.Event]:
+def promised(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
     """Note the promises of an answer that nothing has noted yet; each gives one Notice. After text
-    of others was read they wait in the inbox: the promise may be theirs. Nothing is noted in mode
-    read-only, without memory, with the setting `proactive: off`, and of what answers a prompt
-    that the user did not type."""
+    of others was read, and where the tool `todo` would need a yes for the same words, they wait in
+    the inbox: the promise may be theirs. Nothing is noted in mode read-only, without memory, with
+    the setting `proactive: off`, and of what answers a prompt that the user did not type."""
     if rooms.settings.proactive == "off" or rooms.mode == "read-only" or not rooms.use_memory:
         return
+    session, ledger = watch.session, watch.ledger
     if not ledger.typed:
         return
     said = answer.casefold()
@@ -59,9 +62,13 @@ def promised(rooms: Rooms, session: Session, ledger: Ledger, answer: str) -> Ite
         what = _what(promise, ledger.request)
         if _is_noted(rooms, ledger, what, day):
             continue
-        keep = _into_inbox if ledger.tainted else _as_todo
+        theirs = ledger.tainted or watch.tainted(_ADD, {"items": [what]})
+        what = rooms.vault.mask(what)
         with suppress(ToolProblem):  # nothing is left of it, or it is known
-            yield from keep(rooms, session, ledger, rooms.vault.mask(what), day)
+            if theirs:
+                yield from _into_inbox(rooms, watch, what, day)
+            else:
+                yield from _as_todo(rooms, session, ledger, what, day)
 
 
 def _day(promise: Promise, today: date) -> date | None:
@@ -136,20 +143,22 @@ def _as_todo(
 
 
 def _into_inbox(
-    rooms: Rooms, session: Session, ledger: Ledger, what: str, day: date | None
+    rooms: Rooms, watch: Provenance, what: str, day: date | None
 ) -> Iterator[events.Event]:
     from openclaw.memory.notes import Notes
     from openclaw.safety.fence import defused, plain_source
 
+    ledger = watch.ledger
     notes = Notes(rooms.home.memory, today=lambda: rooms.now().date(), keep=ledger.keep)
-    source = ", ".join(dict.fromkeys((*ledger.foreign, *ledger.inherited)))
+    sources = (*ledger.foreign, *ledger.inherited) or (watch.origin(what),)
+    source = ", ".join(dict.fromkeys(sources))
     when = f" for {day.isoformat()}" if day else ""
     path = notes.inbox()
     _check(rooms, path)
     _before(rooms, ledger, path)
     notes.propose(defused(f"Promised{when}: {what}"), plain_source(source))
     yield events.Notice(
-        f"a promise waits in the inbox, as text of others was read: {what}{when}"
+        f"a promise waits in the inbox, as it may be in the words of others: {what}{when}"
         " (openclaw memory review)"
     )
 

@@ -12,6 +12,7 @@ from openclaw.app.after import after
 from openclaw.app.citing import with_citations, with_sources
 from openclaw.app.noting import renew
 from openclaw.app.prepare import Prepared, changes, prepare
+from openclaw.app.provenance import Provenance
 from openclaw.app.recording import Recording, recorded
 from openclaw.app.rooms import Rooms
 from openclaw.history.turn import State
@@ -76,7 +77,7 @@ def _kept(
                 refused = tuple(ledger.refused)
                 state: State = "interrupted" if happening.stop_reason == "interrupted" else "done"
                 if state == "done":
-                    yield from _afterwards(rooms, session, ledger, happening.answer)
+                    yield from _afterwards(rooms, watch, happening.answer)
                 yield from map(events.Trouble, recording.close(state))
                 finished = replace(happening, session_id=session.id, refused=refused)
                 finished = with_citations(finished, session)
@@ -94,11 +95,10 @@ def _kept(
             happening = next(run, None)
 
 
-def _afterwards(
-    rooms: Rooms, session: Session, ledger: Ledger, answer: str
-) -> Iterator[events.Event]:
+def _afterwards(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+    session = watch.session
     known = dict(session.extra)
-    yield from after(rooms, session, ledger, answer)
+    yield from after(rooms, watch, answer)
     if session.extra != known:
         rooms.sessions.save(session)
 
