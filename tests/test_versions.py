@@ -175,6 +175,54 @@ def test_a_damaged_learned_json_is_kept_before_it_is_written_anew(home: Home) ->
     assert Learned(home).source("workspace/b.md") == "web: b.test"
 
 
+PAGE = "The heron of Quillstone wants to be served by all of us every day.\n"
+
+
+def test_learned_json_of_before_has_no_fingerprints_and_goes_on(home: Home) -> None:
+    (home.workspace / "a.md").write_text(PAGE, "utf-8")
+    home.private.mkdir(exist_ok=True)
+    path = home.private / "learned.json"
+    path.write_text('{"version": 1, "workspace/a.md": "web: a.test"}', "utf-8")
+    assert Learned(home).shown_in(f"copy: {PAGE}") == "web: a.test"
+    (home.workspace / "b.md").write_text(PAGE.replace("heron", "stork"), "utf-8")
+    Learned(home).note("workspace/b.md", "web: b.test")
+    data = json.loads(path.read_bytes())
+    assert data.pop("text of workspace/b.md").startswith("web: b.test\n")
+    assert data == {
+        "version": 1,
+        "workspace/a.md": "web: a.test",
+        "workspace/b.md": "web: b.test",
+    }
+
+
+def test_fingerprints_that_nobody_can_read_are_none(home: Home) -> None:
+    home.private.mkdir(exist_ok=True)
+    path = home.private / "learned.json"
+    path.write_text('{"text of workspace/a.md": "web: a.test", "text of b": "", "c": 1}', "utf-8")
+    assert Learned(home).shown_in(PAGE) == ""
+    Learned(home).note("workspace/a.md", "web: a.test", PAGE)
+    path.write_bytes(path.read_bytes()[:-5])
+    assert Learned(home).shown_in(PAGE) == ""
+    assert Learned(home).source("workspace/a.md") == "web: a.test"
+
+
+def test_learned_json_stays_small(home: Home) -> None:
+    for number in range(30):
+        words = " ".join(f"w{number}x{n}" for n in range(3_000))
+        Learned(home).note(f"workspace/{number}.md", "web: a.test", words)
+    assert (home.private / "learned.json").stat().st_size < 1_000_000
+    assert Learned(home).copied(words[-2_000:]) == "web: a.test"
+    assert Learned(home).source("workspace/0.md") == "web: a.test"
+
+
+def test_a_file_called_text_of_another_is_a_file_like_any_other(home: Home) -> None:
+    (home.root / "text of b").write_text(PAGE, "utf-8")
+    Learned(home).note("text of b", "web: a.test")
+    assert Learned(home).source("text of b") == "web: a.test"
+    assert Learned(home).source("b") == ""
+    assert Learned(home).copied(PAGE) == "web: a.test"
+
+
 def test_a_file_called_version_is_a_file_like_any_other(home: Home) -> None:
     (home.root / "version").write_text("1.0", "utf-8")
     Learned(home).note("version", "web: a.test")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ from openclaw.agent.words import missing_words, telling_words
 from openclaw.app.acceptance import accepted
 from openclaw.errors import OpenclawError
 from openclaw.files.home import Home
-from openclaw.files.text import md5, read_text
+from openclaw.files.text import decode, md5, read_text
 from openclaw.safety.audit import Audit
 from openclaw.safety.fence import fence
 from openclaw.safety.learned import Learned
@@ -31,11 +31,21 @@ from openclaw.tools.results import Room, as_data, cut
 from openclaw.tools.tool import Tool
 
 KEY = FOREIGN
+NAMED = "named"
+"""Key of the session's file: the names in words of its own that the model wanted unasked since text
+of others was seen."""
 OWN_FILES = "the user's files"
 HERE = "earlier in this conversation"
 MOST_CHARS = 200_000
-MOST_IN_A_NAME = 2
+MOST_LOOKED_AT = 1_000_000
+"""Bytes of changed files that are looked at for words of others."""
+MOST_IN_A_NAME = 1
+"""Words that the names of lists and memories may have which the user has not said; together, as
+several names may be read as a sentence."""
+MOST_IN_A_PATH = 3
+"""The same for one other file; what has more is text of others, to who lists the files."""
 TODO_FILE = "TODO.md"
+_EMPTY = md5(b"")
 _NAME_A_FILE = frozenset(("read_file", "memory_get", "read_skill"))
 _NAME_PLACES = frozenset(("memory_search", "search_files"))
 _SEARCHES = frozenset(("memory_search", "search_sessions"))
@@ -45,6 +55,7 @@ _READERS: Mapping[str, str] = {
     "run_python": "a program",
 }
 _LASTING = re.compile(r"memory/(?!inbox/)|workspace/USER\.md$", re.IGNORECASE)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _HEAD = re.compile(r"memory/|workspace/(?:SOUL|USER|AGENTS|IDENTITY|TOOLS|HEARTBEAT)\.md$")
 _ELSEWHERE = re.compile(r"^(?P<path>(?:/|[A-Za-z]:[\\/])[^\n:]{1,300}):\d+(?:-\d+)?:", re.MULTILINE)
 
@@ -65,6 +76,8 @@ class Provenance:
     room: Room = Room(2 * MOST_CHARS)
     data: list[str] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
+    _names: list[str] = field(default_factory=list)
+    _naming: str = ""
     _at: int = 0
     _listed: dict[str, str] = field(default_factory=dict)
     _sums: dict[str, str] = field(default_factory=dict)
@@ -84,6 +97,8 @@ class Provenance:
         self._inherit(_kept(self.session))
         if self.session.compressed_context:
             self.seen.append((HERE, self.session.compressed_context))
+        names = self.session.extra.get(NAMED)
+        self._names = [*map(str, names)] if isinstance(names, list) else []
         for entry in self.session.messages:
             self.seen += [(_place(use), use.output) for use in entry.tool_calls if _shows(use)]
 
@@ -94,10 +109,12 @@ class Provenance:
         """Write into the session what this turn has seen of others."""
         kept = dict.fromkeys(self.ledger.inherited, self._at) | _kept(self.session)
         kept |= dict.fromkeys(self.ledger.foreign, self._at)
-        if kept:
-            self.session.extra[KEY] = kept
-        else:
-            self.session.extra.pop(KEY, None)
+        names = self._names if kept else []
+        for key, value in ((KEY, kept), (NAMED, names)):
+            if value:
+                self.session.extra[key] = value
+            else:
+                self.session.extra.pop(key, None)
 
     # -------- what the user or the search hands over
 
@@ -109,7 +126,9 @@ class Provenance:
     def _material(self, material: Material) -> str:
         if not material.path:
             return as_data(material.text, material.label, self.ledger, self.room)
-        if source := self.learned.source(material.path):
+        # Of a longer one no more than both ends are shown.
+        ends = f"{material.text[:MOST_CHARS]}\n{material.text[MOST_CHARS:][-MOST_CHARS:]}"
+        if source := self.learned.source(material.path) or self.learned.known(ends):
             label = f"{material.label}, {source}"
             return as_data(material.text, label, self.ledger, self.room)
         self._read(material.path)
@@ -122,7 +141,7 @@ class Provenance:
         own: list[str] = []
         others: dict[str, list[str]] = {}
         for path, text in found:
-            if source := self._source_of(path):
+            if source := self._source_of(path) or self.learned.copied(text):
                 others.setdefault(source, []).append(text)
             else:
                 own.append(text)
@@ -169,13 +188,13 @@ class Provenance:
     def tainted(self, action: Action, arguments: Mapping[str, Any]) -> bool:
         """Whether a call is to be judged as one that others may be behind. For what every later
         conversation reads the words decide: those of the user are always his."""
-        words = " ".join(_texts(arguments))
+        words, self._naming = " ".join(_texts(arguments)), ""
         if action.effect == "write" and action.tool == "todo":
             words += f" {self._new_list(arguments)}"
             missing = bool(missing_words(words, self.ledger.request))
             return missing and (self.ledger.tainted or bool(self._unasked(words)))
         if action.effect == "write" and _LASTING.match(action.target):
-            return bool(self.origin(words))
+            return bool(self.origin(f"{words} {self._new_file(action.target)}"))
         if action.effect == "write" and is_identity(action.target) and self.origin(words):
             return True
         # What a server says of its tools may well be behind a call of one: it is made for that.
@@ -185,13 +204,31 @@ class Provenance:
     def _new_list(self, arguments: Mapping[str, Any]) -> str:
         """The name of the list that a call of `todo` removes, or makes and that says more than a
         name does; "" for any other."""
+        from openclaw.memory.taskedit import list_names
+        from openclaw.memory.tasklist import scan
+
         name = str(arguments.get("list") or "")
         if arguments.get("action") == "remove_list":
             return name or str(arguments.get("item") or "")
-        known = ""
+        known: list[str] = []
         with suppress(OSError):
-            known = read_text(self.home.memory / TODO_FILE)
-        return name if len(missing_words(name, known)) > MOST_IN_A_NAME else ""
+            known = list_names(scan(read_text(self.home.memory / TODO_FILE)))
+        return "" if any(not missing_words(name, each) for each in known) else self._new_name(name)
+
+    def _new_file(self, path: str) -> str:
+        """The name of a file of memory that is not there yet, when it says more than a name does;
+        "" for any other, and for a day's."""
+        name = path.partition("/")[2].removesuffix(".md")
+        known = _DAY.fullmatch(name) or (self.home.root / path).exists()
+        return "" if known else self._new_name(name)
+
+    def _new_name(self, name: str) -> str:
+        """A name that is to be made, when it and those before it say more than names do."""
+        user = (entry.content for entry in self.session.messages if entry.role == "user")
+        said = " ".join((self.ledger.request, *user))
+        missing = missing_words(" ".join((*self._names, name)), said) - LIST_WORDS
+        self._naming = name if missing & telling_words(name) else ""
+        return name if len(missing) > MOST_IN_A_NAME else ""
 
     def _unasked(self, words: str) -> str:
         """The file that the words of a to-do come from, "" when the user spoke of to-dos: then he
@@ -252,31 +289,70 @@ class Provenance:
     def done(self, deed: Deed) -> None:
         """Put a call on record, and note the files that it wrote with words of others."""
         self.audit.write(deed)
+        if self._naming and deed.by != "user":
+            self._names.append(self._naming)
+        self._naming = ""
         try:
             self._note_changes()
         except (OSError, OpenclawError) as error:
             self.audit.trouble = f"it could not be noted where a file is from: {error}"
 
     def _note_changes(self) -> None:
+        """Note the files that were just changed: for words that are new in them, or, as a program
+        may move what it does not show, for those that stood elsewhere before."""
+        was: dict[str, str] = {}
         for path, before in self.ledger.before.items():
             old = self._sums.get(path, md5((before or "").encode(errors="replace")))
             self._sums[path] = now = self._sum(path)
-            if now != old and self._learned_now(path, before or ""):
-                by = _named((*self.ledger.foreign, *self.ledger.inherited))
-                self.learned.note(path, by)
+            if now != old:
+                was[path] = old
+        if self.ledger.tainted:
+            for path in was:
+                self._note_new(path, self.ledger.before[path])
+        else:
+            self._note_moved(was)
+
+    def _note_new(self, path: str, before: str | None) -> None:
+        """Note a file that was changed in a turn that has seen words of others."""
+        if _HEAD.match(path) or not self._sums[path]:
+            return
+        text, said = read_text(self.home.root / path), self.ledger.request
+        known = {*(before or "").splitlines(), *self._own_lines(path)}
+        new = [line for line in text.splitlines() if line not in known]
+        missing = missing_words("\n".join(new), said)
+        theirs = [line for line in new if missing & telling_words(line)]
+        name = path.partition("/")[2].removesuffix(".md")
+        if before is None and len(missing_words(name, said)) > MOST_IN_A_PATH:
+            theirs += [path, Path(path).name, Path(path).stem]
+        if self.ledger.foreign or theirs:
+            by = _named((*self.ledger.foreign, *self.ledger.inherited))
+            self.learned.note(path, by, "\n".join(theirs))
+
+    def _own_lines(self, written: str) -> Iterator[str]:
+        """The lines of the user's files that were read in this turn, but not of the one that was
+        just written."""
+        for path, mark in self.ledger.read.items():
+            if path != written and mark in self.ledger.held and not self._source_of(path):
+                yield from decode(self.ledger.held[mark]).splitlines()
+
+    def _note_moved(self, was: Mapping[str, str]) -> None:
+        """Note changed files that hold what stood elsewhere before; `was` are the sums of what they
+        held. A program does not show what it moves."""
+        sources = {old: self._source_of(path) for path, old in was.items() if old != _EMPTY}
+        gone = (self._source_of(path) for path in was if not self._sums[path])
+        went = next(filter(None, gone), "")
+        most = MOST_LOOKED_AT // max(len(was), 1)
+        for path in filter(self._sums.get, was):
+            now, is_new = self._sums[path], self.ledger.before[path] is None
+            source = sources.get(now, went) if is_new else ""
+            if now not in sources and not _HEAD.match(path):
+                source = self.learned.copied(read_text(self.home.root / path, most)) or source
+            if source:
+                self.learned.note(path, source)
 
     def news(self) -> list[str]:
         """What the user should know about the record."""
         return [self.audit.trouble] if self.audit.trouble else []
-
-    def _learned_now(self, path: str, before: str) -> bool:
-        """Whether a file that was just written has words of others now."""
-        file = self.home.root / path
-        if not self.ledger.tainted or _HEAD.match(path) or not file.is_file():
-            return False
-        known = set(before.splitlines())
-        new = [line for line in read_text(file).splitlines() if line not in known]
-        return bool(self.ledger.foreign or missing_words("\n".join(new), self.ledger.request))
 
     def _sum(self, path: str) -> str:
         file = self.home.root / path

@@ -148,7 +148,7 @@ def spilled(home: Home, text: str, source: str) -> str:
     it is when it is not the user's."""
     path = home.relative(spill(home.root / SPILL, text))
     if source:
-        Learned(home).note(path, source)
+        Learned(home).note(path, source, "")
     return path
 
 

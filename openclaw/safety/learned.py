@@ -1,8 +1,10 @@
 """Which files of a home hold text that others wrote, so that reading them counts as that.
 
 Some do by their place; those that were written in a turn that had seen such text are kept in
-.openclaw/learned.json, by their path, beside the file's version. An openclaw that knows no version
-of it reads it all the same: sources are texts, and a version is a number.
+.openclaw/learned.json, by their path, beside the file's version; so are the fingerprints of that
+text ("text of PATH"), by which it is known wherever it has gone. An openclaw that knows no version
+of the file reads it all the same: sources are texts, and a version is a number; to one that knows
+no fingerprints they are those of files that do not exist.
 """
 
 from __future__ import annotations
@@ -18,10 +20,13 @@ from openclaw.errors import Damaged, OpenclawError
 from openclaw.files.home import PROPOSED, Home
 from openclaw.files.lock import locked
 from openclaw.files.text import decode, md5, read_text, write_if_same, write_text
+from openclaw.safety.fingerprints import fingerprints
 
 FILE = "learned.json"
 VERSION = 1
 VERSION_KEY = "version"
+TEXT_OF = "text of "
+"""Begins the key of a file's fingerprints; they stand behind the source and a newline."""
 INBOX = "memory/inbox/"
 _PLACES: Mapping[str, str] = {
     INBOX: "the inbox",
@@ -31,6 +36,10 @@ _PLACES: Mapping[str, str] = {
 LOCK_SECONDS = 5.0
 SHORTEST_LINE = 16
 MOST_BYTES = 200_000
+MOST_GONE = 1_000
+"""Paths that are kept though no file is there: an undo may have taken it away, and be undone."""
+MOST_PRINTS, MOST_OF_A_FILE = 40_000, 2_000
+"""Fingerprints that are kept; of a longer file the lowest, which are from anywhere in it."""
 _PLACE = re.compile(r"^([^\n:]{1,300}?)(?::\d+(?:-\d+)?:|, lines \d+-\d+ of \d+)", re.MULTILINE)
 
 
@@ -44,37 +53,57 @@ class Learned:
         """Where the text of a file (relative to the home) is from, "" for what is the user's."""
         return _source(path, self._noted())
 
-    def note(self, path: str, source: str) -> None:
-        """Remember that a file holds text from there. Raises OpenclawError when it cannot be
-        written."""
+    def note(self, path: str, source: str, text: str | None = None) -> None:
+        """Remember that a file holds text from there; `text` is the part of it that does, by
+        default all. Raises OpenclawError when it cannot be written."""
+        if text is None:
+            text = _start(self.home.root / path)
         path = _key(path)
-        known = self._noted().get(path)
-        if known == source or self.source(path) not in ("", known):
-            return
         with locked(self.home.private / "locks" / "learned.lock", LOCK_SECONDS):
-            kept = {p: s for p, s in self._noted().items() if (self.home.root / p).exists()}
-            kept[path] = source
-            self._keep_damaged()
-            write_text(self.home.private / FILE, as_text(kept))
+            noted = self._noted()
+            kept = dict(noted)
+            if _source(path, noted) in ("", noted.get(path)):
+                kept[path] = source
+            known = _prints_of(kept.pop(TEXT_OF + path, ""))
+            if prints := sorted({*known, *fingerprints(text)})[:MOST_OF_A_FILE]:
+                kept[TEXT_OF + path] = "\n".join((source, " ".join(prints)))
+            if kept != noted:
+                self._keep_damaged()
+                write_text(self.home.private / FILE, as_text(self._bounded(kept)))
 
     def named_in(self, line: str) -> str:
         """Whose text a command line may show that has the name of a file or folder in it, "" for
         none."""
-        known = {**_PLACES, **self._noted()}
+        known = {**_PLACES, **_paths(self._noted())}
         names = ((path.rstrip("/").rpartition("/")[2], source) for path, source in known.items())
         return next((source for name, source in names if name in line), "")
 
     def shown_in(self, text: str) -> str:
         """Whose text a result shows: of a file that it names with a line number, as our own tools
-        do, or one of whose lines stands in it. "" for none."""
+        do, or that is known by its words. "" for none."""
         noted = self._noted()
         for name in dict.fromkeys(_PLACE.findall(text)):
             if source := _source(name.strip(), noted):
                 return source
-        for path, source in self._files(noted):
+        return self.known(text)
+
+    def known(self, text: str) -> str:
+        """Whose text stands in another one: by its fingerprints, or as one of the lines of a file.
+        "" for none."""
+        if source := self.copied(text):
+            return source
+        for path, source in self._files(_paths(self._noted())):
             if any(line in text for line in _telling_lines(path)):
                 return source
         return ""
+
+    def copied(self, text: str) -> str:
+        """Whose text stands in another one, by its fingerprints alone: no file is read."""
+        kept = [value for key, value in self._noted().items() if key.startswith(TEXT_OF)]
+        found = set(fingerprints(text)) if kept else set()
+        return next(
+            (_source_in(value) for value in kept if not found.isdisjoint(_prints_of(value))), ""
+        )
 
     def _files(self, noted: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
         for place in (INBOX, f"{PROPOSED}/"):
@@ -94,6 +123,17 @@ class Learned:
             return entries_in(data)
         except ValueError:
             return saved_from(data)
+
+    def _bounded(self, noted: dict[str, str]) -> dict[str, str]:
+        """The entries without the oldest of what no file is there for, and of the fingerprints."""
+        gone = [path for path in _paths(noted) if not (self.home.root / path).exists()]
+        left = MOST_PRINTS
+        over = set(gone[:-MOST_GONE])
+        for key in reversed(noted):
+            if key.startswith(TEXT_OF):
+                left -= len(_prints_of(noted[key]))
+                over |= {key} if left < 0 else set()
+        return {key: value for key, value in noted.items() if key not in over}
 
     def _keep_damaged(self) -> None:
         """Keep a copy of a file that can only be read in part, before it is written anew."""
@@ -134,15 +174,27 @@ def saved_from(data: bytes) -> dict[str, str]:
 
 
 def as_text(noted: Mapping[str, str]) -> str:
-    """The text of the file."""
-    shape = {**noted, VERSION_KEY: VERSION}
-    return json.dumps(shape, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    """The text of the file; what was noted last stands last."""
+    shape = {VERSION_KEY: VERSION, **noted}
+    return json.dumps(shape, ensure_ascii=False, indent=2) + "\n"
 
 
 def _key(path: str) -> str:
-    """How a path stands in the file: one of the home's root that is called as our own key is has
+    """How a path stands in the file: one of the home's root that is called as our own keys are has
     its folder with it."""
-    return f"./{path}" if path == VERSION_KEY else path
+    return f"./{path}" if path == VERSION_KEY or path.startswith(TEXT_OF) else path
+
+
+def _paths(noted: Mapping[str, str]) -> dict[str, str]:
+    return {key: source for key, source in noted.items() if not key.startswith(TEXT_OF)}
+
+
+def _source_in(value: str) -> str:
+    return value.partition("\n")[0]
+
+
+def _prints_of(value: str) -> list[str]:
+    return value.partition("\n")[2].split()
 
 
 def _source(path: str, noted: Mapping[str, str]) -> str:
@@ -153,8 +205,15 @@ def _source(path: str, noted: Mapping[str, str]) -> str:
 
 def _telling_lines(path: Path) -> list[str]:
     """The lines of a file that hardly stand in another one by chance."""
-    with suppress(OSError, OpenclawError):
-        if path.is_file() and path.stat().st_size <= MOST_BYTES:
-            lines = (line.strip() for line in read_text(path).splitlines())
+    with suppress(OSError):
+        if path.stat().st_size <= MOST_BYTES:
+            lines = (line.strip() for line in _start(path).splitlines())
             return [line for line in lines if len(line) >= SHORTEST_LINE]
     return []
+
+
+def _start(path: Path) -> str:
+    """What a file begins with; "" for none."""
+    with suppress(OSError, OpenclawError):
+        return read_text(path, MOST_BYTES) if path.is_file() else ""
+    return ""

@@ -132,7 +132,7 @@ class Runner:
     def _foreign(self, printed: str, source: str, finished: Finished) -> str:
         """What a command printed, as data; the file with the whole of it counts as that too."""
         if finished.spilled:
-            Learned(self.home).note(self.home.relative(finished.spilled), source)
+            Learned(self.home).note(self.home.relative(finished.spilled), source, "")
         return as_data(printed, source, self.ledger, replace(self.room, chars=2 * self.room.page))
 
     def _notice(self, before: Look) -> list[str]:
