@@ -248,7 +248,7 @@ def test_of_what_may_be_pasted_nothing_is_surely_the_users(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [RULE, SENTENCE, f"\n  {RULE} What is new?\n", "Rather tea - I hate coffee"]
+    "said", [RULE, SENTENCE, f"\n  {RULE} What is new?\n", "I hate coffee. Any ideas? - thanks"]
 )
 def test_a_line_of_its_own_surely_is(said: str) -> None:
     assert [candidate.sure for candidate in candidates(said)] == [True]

@@ -31,7 +31,8 @@ _OF_HIMSELF = re.compile(
     re.IGNORECASE,
 )
 _SIGNED = re.compile(
-    r"[.!?\u2026)] ?[-\u2013\u2014~]{1,3} ?[^\W\d_][\w'\u2019-]{0,30}(?: [\w.'\u2019-]{1,30}){0,2}$"
+    r"[.!?\u2026)] ?[-\u2013\u2014~]{1,3} ?(?![a-z])[^\W\d_][\w'\u2019-]{0,30}"
+    r"(?: [\w.'\u2019-]{1,30}){0,2}$"
 )
 """Ends with a name behind a dash: who that is has written it."""
 _OF_RULES = frozenset(

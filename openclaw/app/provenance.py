@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ MOST_LOOKED_AT = 1_000_000
 MOST_IN_A_NAME = 1
 """Words that the names of lists and memories may have which the user has not said; together, as
 several names may be read as a sentence."""
-MOST_IN_A_PATH = 3
+MOST_IN_A_PATH = 2
 """The same for one other file; what has more is text of others, to who lists the files."""
 TODO_FILE = "TODO.md"
 _EMPTY = md5(b"")
@@ -181,8 +182,7 @@ class Provenance:
             return _named(self.ledger.inherited)
         if self.data:
             return _named(self.data)
-        said = [entry.content for entry in self.session.messages if entry.role == "user"]
-        missing = {word for word in missing if missing_words(word, " ".join(said))}
+        missing = {word for word in missing if missing_words(word, self._said())}
         return next((by for by, seen in self.seen if missing & telling_words(seen)), "")
 
     def tainted(self, action: Action, arguments: Mapping[str, Any]) -> bool:
@@ -218,17 +218,21 @@ class Provenance:
     def _new_file(self, path: str) -> str:
         """The name of a file of memory that is not there yet, when it says more than a name does;
         "" for any other, and for a day's."""
-        name = path.partition("/")[2].removesuffix(".md")
-        known = _DAY.fullmatch(name) or (self.home.root / path).exists()
-        return "" if known else self._new_name(name)
+        file = self.home.root / path
+        new = [each.name for each in (file, *file.parents) if not each.exists()]
+        name = " ".join(reversed(new)).removesuffix(".md")
+        return "" if _DAY.fullmatch(name) else self._new_name(name)
 
     def _new_name(self, name: str) -> str:
         """A name that is to be made, when it and those before it say more than names do."""
-        user = (entry.content for entry in self.session.messages if entry.role == "user")
-        said = " ".join((self.ledger.request, *user))
-        missing = missing_words(" ".join((*self._names, name)), said) - LIST_WORDS
+        missing = missing_words(" ".join((*self._names, name)), self._said()) - LIST_WORDS
         self._naming = name if missing & telling_words(name) else ""
         return name if len(missing) > MOST_IN_A_NAME else ""
+
+    def _said(self) -> str:
+        """What the user has said in this conversation."""
+        earlier = (entry.content for entry in self.session.messages if entry.role == "user")
+        return "\n".join((*earlier, self.ledger.request))
 
     def _unasked(self, words: str) -> str:
         """The file that the words of a to-do come from, "" when the user spoke of to-dos: then he
@@ -306,38 +310,51 @@ class Provenance:
             self._sums[path] = now = self._sum(path)
             if now != old:
                 was[path] = old
-        if self.ledger.tainted:
-            for path in was:
-                self._note_new(path, self.ledger.before[path])
-        else:
-            self._note_moved(was)
+        find = self._new_in if self.ledger.tainted else self._moved_to
+        if found := [*find(was)]:
+            self.learned.note_all(found)
 
-    def _note_new(self, path: str, before: str | None) -> None:
-        """Note a file that was changed in a turn that has seen words of others."""
-        if _HEAD.match(path) or not self._sums[path]:
-            return
-        text, said = read_text(self.home.root / path), self.ledger.request
-        known = {*(before or "").splitlines(), *self._own_lines(path)}
-        new = [line for line in text.splitlines() if line not in known]
-        missing = missing_words("\n".join(new), said)
-        theirs = [line for line in new if missing & telling_words(line)]
-        name = path.partition("/")[2].removesuffix(".md")
-        if before is None and len(missing_words(name, said)) > MOST_IN_A_PATH:
-            theirs += [path, Path(path).name, Path(path).stem]
-        if self.ledger.foreign or theirs:
-            by = _named((*self.ledger.foreign, *self.ledger.inherited))
-            self.learned.note(path, by, "\n".join(theirs))
+    def _new_in(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+        """What is new in files that were changed in a turn that has seen words of others: each path
+        with the sources and the text."""
+        by = _named((*self.ledger.foreign, *self.ledger.inherited))
+        own = dict(self._own_lines())
+        for path in was:
+            if _HEAD.match(path) or not self._sums[path]:
+                continue
+            before = self.ledger.before[path]
+            others = (lines for name, lines in own.items() if name != path)
+            known = {*(before or "").splitlines()}.union(*others)
+            text = read_text(self.home.root / path)
+            new = [line for line in text.splitlines() if line not in known]
+            missing = missing_words("\n".join(new), self.ledger.request)
+            theirs = [line for line in new if missing & telling_words(line)]
+            if before is None and self._tells(path):
+                theirs += [path, Path(path).name]
+            if self.ledger.foreign or theirs:
+                yield path, by, "\n".join(theirs)
 
-    def _own_lines(self, written: str) -> Iterator[str]:
-        """The lines of the user's files that were read in this turn, but not of the one that was
-        just written."""
+    def _tells(self, path: str) -> bool:
+        """Whether the name of a file that was just made says something, with those of the folders
+        that were made for it."""
+        file = self.home.root / path
+        names = [file.stem]
+        for folder in file.parents:
+            if folder == self.home.root or len([*islice(folder.iterdir(), 2)]) > 1:
+                break
+            names.append(folder.name)
+        missing = missing_words(" ".join(names), self._said())
+        return len([word for word in missing if not word.isdigit()]) > MOST_IN_A_PATH
+
+    def _own_lines(self) -> Iterator[tuple[str, list[str]]]:
+        """The lines of the user's files that were read or written in this turn."""
         for path, mark in self.ledger.read.items():
-            if path != written and mark in self.ledger.held and not self._source_of(path):
-                yield from decode(self.ledger.held[mark]).splitlines()
+            if mark in self.ledger.held and not self._source_of(path):
+                yield path, decode(self.ledger.held[mark]).splitlines()
 
-    def _note_moved(self, was: Mapping[str, str]) -> None:
-        """Note changed files that hold what stood elsewhere before; `was` are the sums of what they
-        held. A program does not show what it moves."""
+    def _moved_to(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, None]]:
+        """Changed files that hold what stood elsewhere before, each with whose text that is; `was`
+        are the sums of what they held. A program does not show what it moves."""
         sources = {old: self._source_of(path) for path, old in was.items() if old != _EMPTY}
         gone = (self._source_of(path) for path in was if not self._sums[path])
         went = next(filter(None, gone), "")
@@ -348,7 +365,7 @@ class Provenance:
             if now not in sources and not _HEAD.match(path):
                 source = self.learned.copied(read_text(self.home.root / path, most)) or source
             if source:
-                self.learned.note(path, source)
+                yield path, source, None
 
     def news(self) -> list[str]:
         """What the user should know about the record."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,20 +56,28 @@ class Learned:
     def note(self, path: str, source: str, text: str | None = None) -> None:
         """Remember that a file holds text from there; `text` is the part of it that does, by
         default all. Raises OpenclawError when it cannot be written."""
-        if text is None:
-            text = _start(self.home.root / path)
-        path = _key(path)
+        self.note_all([(path, source, text)])
+
+    def note_all(self, files: Iterable[tuple[str, str, str | None]]) -> None:
+        """See `note`."""
         with locked(self.home.private / "locks" / "learned.lock", LOCK_SECONDS):
             noted = self._noted()
             kept = dict(noted)
-            if _source(path, noted) in ("", noted.get(path)):
-                kept[path] = source
-            known = _prints_of(kept.pop(TEXT_OF + path, ""))
-            if prints := sorted({*known, *fingerprints(text)})[:MOST_OF_A_FILE]:
-                kept[TEXT_OF + path] = "\n".join((source, " ".join(prints)))
+            for path, source, text in files:
+                self._add(kept, path, source, text)
             if kept != noted:
                 self._keep_damaged()
                 write_text(self.home.private / FILE, as_text(self._bounded(kept)))
+
+    def _add(self, kept: dict[str, str], path: str, source: str, text: str | None) -> None:
+        if text is None:
+            text = _start(self.home.root / path)
+        path = _key(path)
+        if _source(path, kept) in ("", kept.get(path)):
+            kept[path] = source
+        known = _prints_of(kept.pop(TEXT_OF + path, ""))
+        if prints := sorted({*known, *fingerprints(text)})[:MOST_OF_A_FILE]:
+            kept[TEXT_OF + path] = "\n".join((source, " ".join(prints)))
 
     def named_in(self, line: str) -> str:
         """Whose text a command line may show that has the name of a file or folder in it, "" for
