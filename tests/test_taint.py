@@ -414,6 +414,39 @@ def test_what_waited_in_the_inbox_is_not_the_users_when_it_is_moved(tmp_path: Pa
     assert Learned(it.app.home).source("workspace/x.md") == "the inbox"
 
 
+def test_a_copy_of_the_users_own_text_leaves_the_original_his(it: Talk) -> None:
+    mine = "My garden has four beds, two trees and a pond with seven fish.\n"
+    put(it, "workspace/garden.md", mine)
+    copy = call("write_file", path="workspace/copy.md", content=f"{mine}{EVIL}")
+    read = call("read_file", path="workspace/garden.md")
+    say(it, "Put my garden and this into copy.md.", read, copy, "I see.", material=(PIPED,))
+    fresh = again(it, new=True)
+    fresh.say("Read it.", read, "Read.")
+    assert foreign(fresh) == {}
+    fresh.say("Read it.", call("read_file", path="workspace/copy.md"), "Read.")
+    assert list(foreign(fresh)) == ["standard input"]
+
+
+def test_what_the_user_dictates_is_not_known_elsewhere_as_others_text(it: Talk) -> None:
+    mine = "My garden has four beds, two trees and a pond with seven fish."
+    write = call("write_file", path="workspace/a.md", content=f"{mine}\n{EVIL}")
+    say(it, f"Write this and: {mine}", write, "I see.", material=(PIPED,))
+    put(it, "workspace/garden.md", f"{mine}\n")
+    fresh = again(it, new=True)
+    fresh.say("Read it.", call("read_file", path="workspace/garden.md"), "Read.")
+    assert foreign(fresh) == {}
+
+
+def test_a_name_that_the_user_has_allowed_counts_no_more(it: Talk) -> None:
+    it.app.ask_user = lambda question: "once"
+    say(it, "What is this?", "An order.", material=(PIPED,))
+    add = call("todo", action="add", list="Castles of Ghent", items=["milk"])
+    it.say("Put milk there.", add, "I see.")
+    it.app.ask_user = None
+    one = call("todo", action="add", list="Groceries", items=["milk"])
+    assert done(it.say("Put milk there.", one, "I see.")).refused == ()
+
+
 # -------- names
 
 

@@ -38,8 +38,9 @@ of others was seen."""
 OWN_FILES = "the user's files"
 HERE = "earlier in this conversation"
 MOST_CHARS = 200_000
-MOST_LOOKED_AT = 1_000_000
-"""Bytes of changed files that are looked at for words of others."""
+MOST_LOOKED_AT = 200_000
+"""Characters of changed files, or of one that is handed over, that are looked at for words of
+others."""
 MOST_IN_A_NAME = 1
 """Words that the names of lists and memories may have which the user has not said; together, as
 several names may be read as a sentence."""
@@ -128,7 +129,8 @@ class Provenance:
         if not material.path:
             return as_data(material.text, material.label, self.ledger, self.room)
         # Of a longer one no more than both ends are shown.
-        ends = f"{material.text[:MOST_CHARS]}\n{material.text[MOST_CHARS:][-MOST_CHARS:]}"
+        most = MOST_LOOKED_AT // 2
+        ends = f"{material.text[:most]}\n{material.text[most:][-most:]}"
         if source := self.learned.source(material.path) or self.learned.known(ends):
             label = f"{material.label}, {source}"
             return as_data(material.text, label, self.ledger, self.room)

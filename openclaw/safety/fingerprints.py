@@ -13,7 +13,7 @@ from openclaw.files.text import md5
 
 RUN = 8
 FEWEST, SHORTEST = 4, 16
-"""Words and letters of a line that hardly stands in another text by chance."""
+"""Words and signs of a line that hardly stands in another text by chance."""
 LENGTH = 12
 """Hex digits: of a million pairs of different runs, one in 280 million is taken for the same."""
 
@@ -22,18 +22,27 @@ _WORD = re.compile(rf"[{_SIGNS}]|[^\W_{_SIGNS}]+")
 
 
 def fingerprints(text: str) -> Iterator[str]:
-    """Those of a text, some of them more than once."""
-    words = _words(text)
-    yield from (_hash(words[at : at + RUN]) for at in range(len(words) - RUN + 1))
+    """Those that are kept of a text, some of them more than once."""
+    yield from _runs(_words(text), RUN)
     for line in text.splitlines():
         words = _words(line)
-        if FEWEST <= len(words) < RUN and sum(map(len, words)) >= SHORTEST:
-            yield _hash(words)
+        if FEWEST <= len(words) < RUN:
+            yield from _runs(words, len(words))
+
+
+def all_fingerprints(text: str) -> Iterator[str]:
+    """Those that a text may share with what is kept of another one."""
+    words = _words(text)
+    for length in range(FEWEST, RUN + 1):
+        yield from _runs(words, length)
+
+
+def _runs(words: list[str], length: int) -> Iterator[str]:
+    for at in range(len(words) - length + 1):
+        run = " ".join(words[at : at + length])
+        if length == RUN or len(run) >= SHORTEST:
+            yield md5(run.encode(errors="replace"))[:LENGTH]
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
-
-
-def _hash(words: list[str]) -> str:
-    return md5(" ".join(words).encode(errors="replace"))[:LENGTH]

@@ -20,7 +20,7 @@ from openclaw.errors import Damaged, OpenclawError
 from openclaw.files.home import PROPOSED, Home
 from openclaw.files.lock import locked
 from openclaw.files.text import decode, md5, read_text, write_if_same, write_text
-from openclaw.safety.fingerprints import fingerprints
+from openclaw.safety.fingerprints import all_fingerprints, fingerprints
 
 FILE = "learned.json"
 VERSION = 1
@@ -96,11 +96,11 @@ class Learned:
         return self.known(text)
 
     def known(self, text: str) -> str:
-        """Whose text stands in another one: by its fingerprints, or as one of the lines of a file.
-        "" for none."""
+        """Whose text stands in another one: by its fingerprints, or as one of the lines of a file
+        of which there are none. "" for none."""
         if source := self.copied(text):
             return source
-        for path, source in self._files(_paths(self._noted())):
+        for path, source in self._files(self._noted()):
             if any(line in text for line in _telling_lines(path)):
                 return source
         return ""
@@ -108,7 +108,7 @@ class Learned:
     def copied(self, text: str) -> str:
         """Whose text stands in another one, by its fingerprints alone: no file is read."""
         kept = [value for key, value in self._noted().items() if key.startswith(TEXT_OF)]
-        found = set(fingerprints(text)) if kept else set()
+        found = set(all_fingerprints(text)) if kept else set()
         return next(
             (_source_in(value) for value in kept if not found.isdisjoint(_prints_of(value))), ""
         )
@@ -117,8 +117,9 @@ class Learned:
         for place in (INBOX, f"{PROPOSED}/"):
             for path in sorted((self.home.root / place).rglob("*")):
                 yield path, _PLACES[place]
-        for name, source in noted.items():
-            yield self.home.root / name, source
+        for name, source in _paths(noted).items():
+            if TEXT_OF + name not in noted:
+                yield self.home.root / name, source
 
     def _noted(self) -> dict[str, str]:
         """Raises Damaged for a file of a newer version: nobody knows then whose words files hold,
