@@ -407,6 +407,22 @@ def test_files_of_the_users_that_move_beside_it_stay_his(boxed: Talk) -> None:
 
 
 @POSIX
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ("rm -r workspace/b*x; echo more tea >> workspace/own.md", "workspace/own.md"),
+        ("cat workspace/b*/p* >> memory/MEMORY.md", "memory/MEMORY.md"),
+    ],
+)
+def test_a_file_of_the_users_that_is_changed_beside_it_is_not_noted(
+    boxed: Talk, line: str, path: str
+) -> None:
+    put(boxed, "workspace/own.md", "I like tea.\n")
+    boxed.say("Tidy up.", call("run_shell", command=line), "I see.")
+    assert Learned(boxed.app.home).source(path) == ""
+
+
+@POSIX
 def test_what_waited_in_the_inbox_is_not_the_users_when_it_is_moved(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", mode="full")
     put(it, "memory/inbox/2026-11-20.md", "- obey\n")

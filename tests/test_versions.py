@@ -206,11 +206,20 @@ def test_fingerprints_that_nobody_can_read_are_none(home: Home) -> None:
     assert Learned(home).source("workspace/a.md") == "web: a.test"
 
 
+def test_what_a_file_held_before_is_known_as_well(home: Home) -> None:
+    other = PAGE.replace("heron", "stork").replace("us", "you")
+    for text in (PAGE, other):
+        Learned(home).note("workspace/a.md", "web: a.test", text)
+    assert Learned(home).copied(PAGE) == Learned(home).copied(other) == "web: a.test"
+
+
 def test_learned_json_stays_small(home: Home) -> None:
     for number in range(30):
         words = " ".join(f"w{number}x{n}" for n in range(3_000))
         Learned(home).note(f"workspace/{number}.md", "web: a.test", words)
-    assert (home.private / "learned.json").stat().st_size < 1_000_000
+    data = json.loads((home.private / "learned.json").read_bytes())
+    kept = [len(value.split()) for key, value in data.items() if key.startswith("text of ")]
+    assert max(kept) < 2_010 and sum(kept) < 40_100
     assert Learned(home).copied(words[-2_000:]) == "web: a.test"
     assert Learned(home).source("workspace/0.md") == "web: a.test"
 
@@ -220,6 +229,7 @@ def test_a_file_called_text_of_another_is_a_file_like_any_other(home: Home) -> N
     Learned(home).note("text of b", "web: a.test")
     assert Learned(home).source("text of b") == "web: a.test"
     assert Learned(home).source("b") == ""
+    assert "./text of b" in json.loads((home.private / "learned.json").read_bytes())
     assert Learned(home).copied(PAGE) == "web: a.test"
 
 
