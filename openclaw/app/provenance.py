@@ -39,8 +39,7 @@ OWN_FILES = "the user's files"
 HERE = "earlier in this conversation"
 MOST_CHARS = 200_000
 MOST_LOOKED_AT = 200_000
-"""Characters of changed files, or of one that is handed over, that are looked at for words of
-others."""
+"""Bytes of the files that a command changed which are looked at for words of others."""
 MOST_IN_A_NAME = 1
 """Words that the names of lists and memories may have which the user has not said; together, as
 several names may be read as a sentence."""
@@ -129,8 +128,7 @@ class Provenance:
         if not material.path:
             return as_data(material.text, material.label, self.ledger, self.room)
         # Of a longer one no more than both ends are shown.
-        most = MOST_LOOKED_AT // 2
-        ends = f"{material.text[:most]}\n{material.text[most:][-most:]}"
+        ends = f"{material.text[:MOST_CHARS]}\n{material.text[MOST_CHARS:][-MOST_CHARS:]}"
         if source := self.learned.source(material.path) or self.learned.known(ends):
             label = f"{material.label}, {source}"
             return as_data(material.text, label, self.ledger, self.room)
@@ -184,7 +182,8 @@ class Provenance:
             return _named(self.ledger.inherited)
         if self.data:
             return _named(self.data)
-        missing = {word for word in missing if missing_words(word, self._said())}
+        said = self._said()
+        missing = {word for word in missing if missing_words(word, said)}
         return next((by for by, seen in self.seen if missing & telling_words(seen)), "")
 
     def tainted(self, action: Action, arguments: Mapping[str, Any]) -> bool:

@@ -17,8 +17,9 @@ FEWEST, SHORTEST = 4, 16
 LENGTH = 12
 """Hex digits: of a million pairs of different runs, one in 280 million is taken for the same."""
 
-_SIGNS = r"\u3040-\u30ff\u3400-\u9fff"  # of scripts without blanks: each counts as a word
-_WORD = re.compile(rf"[{_SIGNS}]|[^\W_{_SIGNS}]+")
+_WORD = re.compile(r"[^\W_]+")
+_FIRST, _LAST = "\u3040", "\u9fff"
+"""Of the scripts without blanks: each sign counts as a word."""
 
 
 def fingerprints(text: str) -> Iterator[str]:
@@ -45,4 +46,8 @@ def _runs(words: list[str], length: int) -> Iterator[str]:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+    found: list[str] = []
+    for word in _WORD.findall(text.casefold()):
+        signs = not word.isascii() and any(_FIRST <= sign <= _LAST for sign in word)
+        found += word if signs else [word]
+    return found
