@@ -376,7 +376,8 @@ def test_a_record_whose_first_line_is_on_its_way_is_left(home: Home) -> None:
         (result,) = look(home, "turns", fix=True)
     assert "in use" in result.advice and path.exists()
     (finding,) = turns(View(home))
-    path.write_text('{"version": 1, "id": "1234abcd"}\n', "utf-8")
+    begun = record.Record(path.parent, Turn("1234abcd"), mac=path.parent.name)
+    begun.add(version=record.VERSION, id="1234abcd")
     with pytest.raises(NotRepaired, match="can be read by now"):
         assert finding.repair and finding.repair(Kept(home))
     assert path.exists()
@@ -385,6 +386,12 @@ def test_a_record_whose_first_line_is_on_its_way_is_left(home: Home) -> None:
 def aged(path: Path) -> None:
     for each in (*path.parent.iterdir(), path.parent):
         os.utime(each, (1e9, 1e9))
+
+
+def test_a_record_that_was_not_written_here_is_told_and_taken_out(home: Home) -> None:
+    aged(put(home, ".openclaw/history/turns/1-1234abcd/turn.jsonl", b'{"version": 1}\n'))
+    assert "not written by you on this machine" in one(home, "turns").found
+    repaired(home, "turns")
 
 
 def test_a_record_of_a_newer_version_is_left_alone(home: Home) -> None:

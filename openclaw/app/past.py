@@ -60,8 +60,7 @@ def undo(rooms: Rooms, count: int, scope: Scope, session: str, keep: bool) -> Ta
         )  # fmt: skip
         turns = tuple(islice(able, count))
         if not turns:
-            where = f" in session {session}" if session else ""
-            raise UsageError(f"there is nothing to undo{where}", "see what was done: openclaw log")
+            raise _nothing(rooms, "undo", session)
         return _take_back(rooms, "undo", turns, scope, keep)
 
 
@@ -79,9 +78,15 @@ def redo(rooms: Rooms, count: int, session: str, keep: bool) -> TakenBack:
         )
         undos = tuple(islice(able, count))
         if not undos:
-            where = f" in session {session}" if session else ""
-            raise UsageError(f"there is nothing to redo{where}", "see what was done: openclaw log")
+            raise _nothing(rooms, "redo", session)
         return _take_back(rooms, "redo", undos, "all", keep)
+
+
+def _nothing(rooms: Rooms, kind: Kind, session: str) -> UsageError:
+    where = f" in session {session}" if session else ""
+    if count := rooms.history.foreign():
+        where += f"; {count} records do not count: not written by you on this machine"
+    return UsageError(f"there is nothing to {kind}{where}", "see what was done: openclaw log")
 
 
 @dataclass(frozen=True, slots=True)

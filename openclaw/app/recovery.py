@@ -20,13 +20,16 @@ COMMANDS = frozenset({"run_shell", "run_python"})
 
 def recover(rooms: Rooms) -> list[str]:
     """Finish what killed processes have left: turns are closed with what they had done, undos are
-    completed; all is committed. Returns what the user should know, one line each."""
+    completed; all is committed. What others have written is set aside. Returns what the user should
+    know, one line each."""
+    aside = rooms.history.set_foreign_aside()
     found = rooms.history.unfinished()
     if found:
         from openclaw.tools.sandbox import tidy_up
 
         tidy_up(rooms.home)
-    news = [line for record in found if (line := _recovered(rooms, record))]
+    news = [aside] if aside else []
+    news += [line for record in found if (line := _recovered(rooms, record))]
     if found or rooms.history.has_waiting():
         news += filter(None, [rooms.history.publish()])
     return news

@@ -260,6 +260,16 @@ def name_trouble(name: str, *, windows: bool) -> str:
     return ""
 
 
+def is_inside(path: str) -> bool:
+    """Whether a path that is written down somewhere (in a record, in a tree of git) names a file of
+    the home by its spelling alone: relative, in plain steps, in no closed folder. Only a control
+    character is allowed, which the name of a file may hold that a command has made."""
+    parts = tuple(path.replace("\\", "/").split("/"))
+    far = DRIVE_OR_ADDRESS.match(path) or "\0" in path or parts[0] == "~"
+    plain = not far and all(part.rstrip(" .") for part in parts)
+    return plain and not any(name_trouble(part, windows=ON_WINDOWS) for part in parts)
+
+
 def _outside(path: str) -> ToolProblem:
     return ToolProblem(
         f"{path!r} is outside the home; give a path relative to it, such as workspace/notes.md"

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from openclaw.files.git import Git, GitError, environ
+from openclaw.files.home import is_inside
 from openclaw.history.gitformat import TRAILER
 from openclaw.history.turn import GIT, Step, Turn
 
@@ -106,7 +107,8 @@ def _steps(said: bytes) -> Iterator[tuple[str, list[Step]]]:
         for entry, name in zip(fields[::2], fields[1::2], strict=False):
             old_mode, new_mode, old, new, _ = entry.lstrip(b"\n:").decode().split(" ")
             path = os.fsdecode(name)
-            found.append(Step(path, _name(old_mode, old, path), _name(new_mode, new, path)))
+            if is_inside(path):  # a tree that was not made by git may name any place
+                found.append(Step(path, _name(old_mode, old, path), _name(new_mode, new, path)))
         yield oid.decode().strip(), found
 
 

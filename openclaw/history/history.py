@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,12 +20,14 @@ from openclaw.files.home import Home
 from openclaw.files.lock import locked
 from openclaw.history import record as kept
 from openclaw.history.journal import place_of
-from openclaw.history.record import READY, RUNNING, Record, marked, records
+from openclaw.history.record import READY, RUNNING, Record, foreign, has_marked, marked, records
 from openclaw.history.turn import GIT, UNKNOWN, Scope, Turn, taken_back
 
 MOST_KEPT = 500
 """Records that are kept where no git holds them."""
 LOCK_SECONDS = 5.0
+FOREIGN = "foreign"
+"""The folder of records that were not written here."""
 COMMITTING = "committing"
 """The note that git is being asked to commit."""
 NEVER = "-"
@@ -226,13 +229,35 @@ class History:
 
     def has_work(self) -> bool:
         """Whether something waits to be committed, or was left by a kill, or still runs."""
-        return bool(self.unfinished()) or self.has_waiting()
+        return has_marked(self.place, RUNNING, READY)
 
     # -------- what a kill has left
 
     def unfinished(self) -> list[Record]:
         """Records of turns that are not finished: they run, or were killed."""
         return marked(self.place, RUNNING)
+
+    # -------- what others have written
+
+    def foreign(self) -> int:
+        """How many records there are that this user has not written on this machine: none of them
+        counts."""
+        return len(foreign(self.place))
+
+    def set_foreign_aside(self) -> str:
+        """Move records that were not written here, and that something is to be done with, out of
+        the way. Returns a line for the user, "" when there is none."""
+        aside = self.place.parent / FOREIGN
+        moved = 0
+        for folder in foreign(self.place, RUNNING, READY):
+            with contextlib.suppress(OSError):
+                aside.mkdir(mode=0o700, exist_ok=True)
+                folder.rename(aside / f"{folder.name}-{time.time_ns()}")
+                moved += 1
+        if not moved:
+            return ""
+        where = self.home.relative(aside)
+        return f"records of turns that were not written on this machine: {moved}, now in {where}"
 
 
 def _instant(turn: Turn) -> float:

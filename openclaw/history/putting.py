@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.files.home import is_inside
 from openclaw.files.plain import NotPlain, Plain, look
 from openclaw.files.text import unwritable, write_if_same
 from openclaw.history.record import LARGEST
@@ -17,7 +18,11 @@ KEPT_FOLDERS = frozenset({"workspace", "memory", "skills", "sessions"})
 
 def seen(root: Path, name: str) -> Plain | None:
     """A file of the home as `files.plain.look` sees it. NotPlain as there; OpenclawError for what
-    cannot be read."""
+    cannot be read, or is no file of the home."""
+    if not is_inside(name):
+        raise OpenclawError(
+            f"{name!r} is no file of the home and is left alone", "see the turn: openclaw log"
+        )
     try:
         return look(root, name, LARGEST)
     except OSError as error:
@@ -43,7 +48,7 @@ def put(
     if (found.data if found else None) != now or (found and found.data is None):
         return False
     if wanted is None:
-        _remove(path)
+        _remove(root, path)
         return True
     with contextlib.suppress(OSError):
         path.rmdir()  # what had files in it and has none any more
@@ -64,7 +69,7 @@ def _set_program(path: Path, program: bool) -> None:
             raise unwritable(path, error) from error
 
 
-def _remove(path: Path) -> None:
+def _remove(root: Path, path: Path) -> None:
     """Remove a file, and the folders that are empty then."""
     try:
         path.unlink(missing_ok=True)
@@ -72,6 +77,6 @@ def _remove(path: Path) -> None:
         raise unwritable(path, error) from error
     with contextlib.suppress(OSError):
         for folder in path.parents:
-            if folder.name in KEPT_FOLDERS:
+            if folder == root or folder.name in KEPT_FOLDERS:
                 break
             folder.rmdir()

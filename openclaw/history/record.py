@@ -1,8 +1,10 @@
 """The record of a turn that runs or waits to be committed: a folder with its lines and contents.
 
 `.openclaw/history/turns/<when>-<id>/turn.jsonl` has a first line that says what turn it is
-(version 1), then one for each file that was written and each call that was begun, each on the disk
-before it happens. Contents stand beside it, compressed, named by their SHA-256.
+(version 2), then one for each file that was written and each call that was begun, each on the disk
+before it happens. Contents stand beside it, compressed, named by their SHA-256. Every line is
+signed (`history.signing`): what another user or machine wrote is no record, nor is one of version
+1, which was not signed.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 import zlib
@@ -20,16 +23,25 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from openclaw.errors import Damaged
+from openclaw.files.home import is_inside
 from openclaw.files.text import unwritable, write_if_same
+from openclaw.history.signing import is_signed, sign
 from openclaw.history.turn import EXECUTABLE, UNKNOWN, State, Step, Turn
 
-VERSION = 1
+VERSION = 2
 LINES = "turn.jsonl"
 RUNNING, READY = "running", "ready"
 """Empty files that say so without the lines being read: it is not finished, not committed."""
 LARGEST = 50_000_000
 """Bytes of the largest content that is kept."""
+CONTENT = re.compile(r"[0-9]+-[0-9a-f]+/[0-9a-f]{64}")
+"""How the name of a content looks: that of its record and its SHA-256."""
+SIGNED = re.compile(rb'(\{.+),"mac":"([0-9a-f]{64})"\}')
 HEADER = ("id", "kind", "at", "subject", "session", "number", "model", "of", "scope")
+
+
+class Foreign(ValueError):
+    """A record that this user has not written on this machine, or that was changed since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +64,8 @@ class Record:
     where it is not known; `talk` what the files of the conversation held before. `sealed` says of
     an undo that all its steps are noted: before that no file was written; `done` are the numbers of
     those that were taken. `finished` is when it was finished, in ns, 0 while it is not; `commit`
-    the commit that holds all but `left`, paths that git does not hold.
+    the commit that holds all but `left`, paths that git does not hold. `mac` is the signature of
+    its last line, "" where it may not have come to the disk.
     """
 
     folder: Path
@@ -66,6 +79,7 @@ class Record:
     done: set[int] = field(default_factory=set)
     commit: str = ""
     left: frozenset[str] = frozenset()
+    mac: str = ""
 
     @property
     def is_running(self) -> bool:
@@ -105,17 +119,23 @@ class Record:
 
     def _append(self, lines: Sequence[Mapping[str, Any]]) -> None:
         path = self.folder / LINES
-        # ASCII, because names may be no text.
-        data = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
         try:
+            mac, self.mac = self.mac or _signed(self.folder)[1], ""
+            data = b""
+            for line in lines:
+                # ASCII, because names may be no text.
+                text = json.dumps(line, separators=(",", ":")).encode("ascii")
+                mac = sign(mac, text)
+                data += b'%s,"mac":"%s"}\n' % (text[:-1], mac.encode())
             with path.open("a+b") as file:
                 if _is_cut(file):  # a line that did not fit on the disk, or was cut off by a kill
-                    data = f"\n{data}"
-                file.write(data.encode("ascii"))
+                    data = b"\n" + data
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise unwritable(path, error) from error
+        self.mac = mac
 
     def step(self, *steps: Step) -> int:
         """Note files that are about to be written; returns the number of the last, by which to void
@@ -178,7 +198,7 @@ class Record:
 def begin(place: Path, turn: Turn, head: str = "") -> Record:
     """A new record of a running turn in the folder of records."""
     folder = place / f"{time.time_ns():020d}-{turn.id}"
-    record = Record(folder, replace(turn, state="running"), head=head)
+    record = Record(folder, replace(turn, state="running"), head=head, mac=folder.name)
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700)
@@ -190,18 +210,20 @@ def begin(place: Path, turn: Turn, head: str = "") -> Record:
 
 
 def records(place: Path) -> list[Record]:
-    """All records, the oldest first; a folder without a readable first line is none."""
+    """All records, the oldest first; a folder without a readable first line is none, nor is one
+    that was not written here."""
     return [found for _, found in _all(place) if found is not None]
 
 
 def marked(place: Path, mark: str) -> list[Record]:
     """The records that have this mark, the oldest first."""
-    try:
-        folders = sorted(entry.path for entry in os.scandir(place) if entry.is_dir())
-    except OSError:
-        return []
-    found = [Path(folder) for folder in folders if os.path.exists(f"{folder}/{mark}")]  # noqa: PTH110
-    return [record for _, record in _read(found) if record is not None]
+    found = _read(map(Path, _folders(place, mark)))
+    return [record for _, record in found if record is not None]
+
+
+def has_marked(place: Path, *marks: str) -> bool:
+    """Whether there is a folder with one of these marks, whatever else is in it."""
+    return bool(_folders(place, *marks))
 
 
 def unreadable(place: Path) -> list[Path]:
@@ -209,12 +231,34 @@ def unreadable(place: Path) -> list[Path]:
     return [folder for folder, found in _all(place) if found is None]
 
 
-def _all(place: Path) -> Iterator[tuple[Path, Record | None]]:
+def foreign(place: Path, *marks: str) -> list[Path]:
+    """Folders with lines that were not written here; with `marks` those that have one of them."""
+    found = map(Path, _folders(place, *marks))
+    return [folder for folder in found if _is_foreign(folder)]
+
+
+def _is_foreign(folder: Path) -> bool:
     try:
-        folders = sorted(entry.path for entry in os.scandir(place) if entry.is_dir())
+        read(folder)
+    except Foreign:
+        return True
+    except (OSError, ValueError, Damaged):
+        return False
+    return False
+
+
+def _folders(place: Path, *marks: str) -> list[str]:
+    try:
+        found = sorted(entry.path for entry in os.scandir(place) if entry.is_dir())
     except OSError:
-        return
-    yield from _read(map(Path, folders))
+        return []
+    if not marks:
+        return found
+    return [each for each in found if any(os.path.exists(f"{each}/{mark}") for mark in marks)]  # noqa: PTH110
+
+
+def _all(place: Path) -> Iterator[tuple[Path, Record | None]]:
+    yield from _read(map(Path, _folders(place)))
 
 
 def _read(folders: Iterable[Path]) -> Iterator[tuple[Path, Record | None]]:
@@ -229,30 +273,52 @@ def _read(folders: Iterable[Path]) -> Iterator[tuple[Path, Record | None]]:
 
 def read(folder: Path) -> Record:
     """A record from its lines. A last line that was cut off by a kill is none. ValueError for what
-    is no record, Damaged for one of a newer version."""
-    lines = [_line(text) for text in (folder / LINES).read_bytes().split(b"\n")]
-    head = lines[0]
-    if head.get("version") != VERSION:
-        if isinstance(head.get("version"), int):
-            raise Damaged(
-                f"{folder / LINES} has version {head['version']}, this openclaw knows {VERSION}",
-                "install a newer openclaw",
-            )
+    is no record, Foreign for one that was not written here, Damaged for one of a newer version."""
+    lines, mac = _signed(folder)
+    if not lines:
         raise ValueError("no record")
-    known = {name: head[name] for name in HEADER if name in head}
+    known = {name: lines[0][name] for name in HEADER if name in lines[0]}
     turn = Turn(**{**known, "of": tuple(known.get("of", ()))}, state="running")
-    record = Record(folder, turn, head=str(head.get("head") or ""))
+    record = Record(folder, turn, head=str(lines[0].get("head") or ""), mac=mac)
     for line in lines[1:]:
         _take(record, line)
     record._tell()
     return record
 
 
+def _signed(folder: Path) -> tuple[list[dict[str, Any]], str]:
+    """The lines of a record and the signature of the last one; raises as `read`. No line is looked
+    into before its signature, but for the version."""
+    found: list[dict[str, Any]] = []
+    mac = folder.name
+    for text in (folder / LINES).read_bytes().split(b"\n"):
+        line = _line(text)
+        if not line:  # cut off
+            continue
+        if not found:
+            _check_version(folder, line)
+        parts = SIGNED.fullmatch(text)
+        if not parts or not is_signed(parts[2].decode(), mac, parts[1] + b"}"):
+            raise Foreign("not written here")
+        mac = parts[2].decode()
+        found.append(line)
+    return found, mac
+
+
+def _check_version(folder: Path, line: Mapping[str, Any]) -> None:
+    version = line.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise Damaged(
+            f"{folder / LINES} has version {version}, this openclaw knows {VERSION}",
+            "install a newer openclaw",
+        )
+
+
 def _take(record: Record, line: Mapping[str, Any]) -> None:
     if "swap" in line:
-        record.steps[line["swap"]] = Step(line["path"], line.get("before"), line.get("after"))
+        record.steps[line["swap"]] = _step(line)
     elif "path" in line:
-        record.steps.append(Step(line["path"], line.get("before"), line.get("after")))
+        record.steps.append(_step(line))
     elif "void" in line:
         record.steps[line["void"]] = None
     elif "talk" in line:
@@ -280,6 +346,12 @@ def _take(record: Record, line: Mapping[str, Any]) -> None:
         record.commit, record.left = line["commit"], frozenset(line.get("left", ()))
 
 
+def _step(line: Mapping[str, Any]) -> Step | None:
+    """A step, None for that of a file which no tool may write either."""
+    step = Step(line["path"], line.get("before"), line.get("after"))
+    return step if is_inside(step.path) else None
+
+
 def _is_cut(file: BinaryIO) -> bool:
     """Whether the last line has no end."""
     if not file.seek(0, os.SEEK_END):
@@ -299,9 +371,11 @@ def _line(text: bytes) -> dict[str, Any]:
 
 def content(place: Path, name: str) -> bytes | None:
     """The content of that name, None when it is not there or damaged."""
+    name = name.removesuffix(EXECUTABLE)
+    if not CONTENT.fullmatch(name):
+        return None
     try:
-        data = zlib.decompress((place / name.removesuffix(EXECUTABLE)).read_bytes())
+        data = zlib.decompressobj().decompress((place / name).read_bytes(), LARGEST + 1)
     except (OSError, zlib.error):
         return None
-    whole = hashlib.sha256(data).hexdigest() == name.removesuffix(EXECUTABLE).rpartition("/")[2]
-    return data if whole else None
+    return data if hashlib.sha256(data).hexdigest() == name.rpartition("/")[2] else None

@@ -96,14 +96,17 @@ def turns(view: View) -> Iterator[Finding]:
 
 def _unreadable(home: Home, folder: Path) -> Finding:
     where = home.relative(folder)
+    what = "is no record of a turn"
     try:
         record.read(folder)
     except OpenclawError as error:
         return Finding(f"{where}: {error}; it is left alone", advice=error.hint)
+    except record.Foreign:
+        what = "was not written by you on this machine, or by an older openclaw: it does not count"
     except (OSError, ValueError, LookupError, TypeError):
         pass
     fix = "takes it out of the history"
-    return Finding(f"{where} is no record of a turn", fix=fix, repair=partial(_take_out, folder))
+    return Finding(f"{where} {what}", fix=fix, repair=partial(_take_out, folder))
 
 
 def _age(folder: Path, now: float) -> float:
