@@ -25,6 +25,7 @@ from openclaw.files.home import Home, create_home
 from openclaw.safety.vault import Vault
 from openclaw.sessions.store import SessionStore
 from openclaw.shapes import Entry
+from tests.fakes.git_home import git as run_git
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="links and modes of POSIX")
 Change = Callable[[dict[str, bytes], dict[str, tarfile.TarInfo]], None]
@@ -412,7 +413,7 @@ def test_a_folder_that_cannot_be_listed_makes_no_backup(home: Home, tmp_path: Pa
 def test_a_copy_of_a_linked_worktree_does_not_commit_on_its_branch(
     home: Home, tmp_path: Path
 ) -> None:
-    Git(home.root).run("worktree", "add", "--quiet", "../side")
+    run_git(home.root, "worktree", "add", "--quiet", "../side")
     made = back_up(Home(tmp_path / "side"), tmp_path / "b.tar.gz")
     assert "elsewhere" in made.left_out[".git"]
     again = restore(tmp_path / "b.tar.gz", tmp_path / "again")

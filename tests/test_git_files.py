@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.git_home import GitTalk, git, git_talk, needs_git, posix_only
+from tests.fakes.git_home import GitTalk, git, git_talk, identity, needs_git, posix_only
 from tests.fakes.talk import call, calls
 
 pytestmark = needs_git
@@ -29,7 +29,6 @@ def it(tmp_path: Path) -> GitTalk:
     [
         ({"core.autocrlf": "true"}, ""),
         ({"core.autocrlf": "input"}, ""),
-        ({}, "*.md text eol=crlf\n"),
         ({}, "*.md text=auto\n"),
         ({"core.safecrlf": "true", "core.autocrlf": "true"}, ""),
     ],
@@ -53,15 +52,40 @@ def test_line_ends_in_the_folder_stay_and_git_sees_no_change(
     assert (it.root / "workspace" / "dos.md").read_bytes() == b"one\r\ntwo\r\n"
 
 
+@pytest.mark.parametrize(
+    "settings, attributes",
+    [
+        ({"core.autocrlf": "true"}, ""),
+        ({"core.autocrlf": "input"}, "*.bin -text\n"),
+        ({}, "*.md text eol=crlf\n"),
+        ({}, "* text=auto\n"),
+    ],
+)
+def test_where_git_has_other_line_ends_than_the_folder_it_keeps_them(
+    settings: dict[str, str], attributes: str, it: GitTalk
+) -> None:
+    for key, value in settings.items():
+        it.git("config", key, value)
+    (it.root / ".gitattributes").write_text(attributes)
+    dos = it.root / "workspace" / "dos.md"
+    dos.write_bytes(b"one\r\ntwo\r\n")
+    identity(it.root)
+    it.git("add", "-A")
+    it.git("commit", "-q", "-m", "Mine")
+    it.append("workspace/dos.md", "three\n")
+    assert it.blob("workspace/dos.md") == b"one\ntwo\nthree\n" and it.dirty() == ""
+    assert it.log()[1] == "Mine" and dos.read_bytes() == b"one\r\ntwo\r\nthree\r\n"
+    it.talk.app.undo()
+    assert dos.read_bytes() == b"one\r\ntwo\r\n" and it.dirty() == ""
+
+
 @posix_only
-def test_a_filter_of_the_users_is_applied(it: GitTalk) -> None:
+def test_files_are_committed_as_they_are_past_any_filter(it: GitTalk) -> None:
     it.git("config", "filter.upper.clean", "tr a-z A-Z")
     it.git("config", "filter.upper.smudge", "tr A-Z a-z")
     (it.root / ".gitattributes").write_text("*.txt filter=upper\n")
     it.write("workspace/a.txt", "one\n")
-    assert it.blob("workspace/a.txt") == b"ONE\n"
-    assert (it.root / "workspace" / "a.txt").read_bytes() == b"one\n"
-    assert "a.txt" not in it.dirty()
+    assert it.blob("workspace/a.txt") == b"one\n"
     it.append("workspace/a.txt", "two\n")
     it.there_and_back()
     it.talk.app.undo()

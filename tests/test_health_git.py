@@ -11,6 +11,7 @@ import pytest
 
 from openclaw.files.git import Git
 from openclaw.files.home import Home, create_home
+from tests.fakes.git_home import git
 from tests.test_health import kept, look, put, repaired
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="no git here")
@@ -205,7 +206,7 @@ def test_a_home_of_another_user_is_told(home: Home) -> None:
 
 
 def test_a_linked_worktree_is_a_repository(home: Home, tmp_path: Path) -> None:
-    Git(home.root).run("worktree", "add", "--quiet", "../w")
+    git(home.root, "worktree", "add", "--quiet", "../w")
     linked = Home(tmp_path / "w")
     assert troubles(linked) == [] and "on w" in notes(linked)[0]
     ref = home.root / ".git" / "refs" / "heads" / "w"

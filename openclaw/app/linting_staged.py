@@ -25,13 +25,13 @@ Lines = Mapping[str, frozenset[int]]
 def staged(home: Home) -> tuple[list[Document], Lines]:
     """All of memory/ as the index has it, and by path the lines (from 1) that are staged.
     UsageError without a repository."""
-    git, env = Git(home.root), _surroundings()
+    git, env = Git(home.root, around=True), _surroundings()
     try:
         listed = git.run("ls-files", "--stage", "-z", "--", "memory", data=b"", **env)
         names = git.run(
             *_DIFF, "--name-only", "--diff-filter=d", "-z", "--", "memory", data=b"", **env
         )
-        blobs = _blobs(git, listed, env)
+        blobs = _blobs(git, listed)
         changed = [name for name in names.decode("utf-8", "surrogateescape").split("\0") if name]
         lines = {name: _lines(git, name, env) for name in changed if name in blobs}
     except GitError as error:
@@ -50,14 +50,12 @@ def of_commit(found: Iterable[Finding], lines: Lines) -> list[Finding]:
 
 
 def _surroundings() -> dict[str, str]:
-    """The home may lie within a repository; and a commit of some files only has an index of its
-    own, which it names to its hooks."""
+    """A commit of some files only has an index of its own, which it names to its hooks."""
     named = os.environ.get("GIT_INDEX_FILE")
-    own = {"GIT_INDEX_FILE": str(Path(named).absolute())} if named else {}
-    return own | {"GIT_CEILING_DIRECTORIES": ""}
+    return {"GIT_INDEX_FILE": str(Path(named).absolute())} if named else {}
 
 
-def _blobs(git: Git, listed: bytes, env: Mapping[str, str]) -> dict[str, str]:
+def _blobs(git: Git, listed: bytes) -> dict[str, str]:
     """The Markdown files among the lines of `ls-files --stage -z`, with their texts."""
     found: dict[str, str] = {}
     for line in filter(None, listed.split(b"\0")):
@@ -67,21 +65,11 @@ def _blobs(git: Git, listed: bytes, env: Mapping[str, str]) -> dict[str, str]:
         if path.endswith(".md") and mode.startswith("100") and stage == "0":
             found[path] = sha
     found.pop("memory/TESTS.md", None)
-    return dict(zip(found, _contents(git, [*found.values()], env), strict=True))
-
-
-def _contents(git: Git, shas: list[str], env: Mapping[str, str]) -> list[str]:
-    """The blobs of these names, as `cat-file --batch` prints them: a line, the bytes, a newline."""
-    names = "\n".join([*shas, ""]).encode()
-    data = git.run("cat-file", "--batch", data=names, **env) if shas else b""
-    texts, at = [], 0
-    for _ in shas:
-        end = data.index(b"\n", at)
-        size = int(data[at:end].split()[2])
-        blob = data[end + 1 : end + 1 + size]
-        texts.append(blob.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
-        at = end + size + 2
-    return texts
+    blobs = git.blobs([*found.values()])
+    texts = (
+        blob.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape") for blob in blobs
+    )
+    return dict(zip(found, texts, strict=True))
 
 
 def _lines(git: Git, path: str, env: Mapping[str, str]) -> frozenset[int]:

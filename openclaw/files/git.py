@@ -1,22 +1,36 @@
-"""Runs git in a home: the user's own repository, with his settings, without his hooks and keys."""
+"""Runs git in a home, so that nothing of the home's is run by it.
+
+The settings of the repository are not read (`git_settings`); those of the user are, without his
+hooks, keys and drivers. What is called is plumbing that asks no attributes: files go in and out as
+they are, through no filter.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.files.git_settings import surroundings, trouble
 
-# No hook, signing key or monitor of the user's settings takes part in what the program does.
+# Nothing that the user's settings name takes part in what the program does: hook, signing key,
+# monitor, driver, another machine. Where a repository's own settings are read, that goes for them.
 OPTIONS = (
+    "--no-pager",
     *("-c", f"core.hooksPath={os.devnull}"),
     *("-c", "core.fsmonitor=false"),
-    *("-c", "commit.gpgsign=false"),
+    *("-c", f"core.attributesFile={os.devnull}"),
+    *("-c", "core.alternateRefsCommand="),
     *("-c", "core.safecrlf=false"),
+    *("-c", "commit.gpgsign=false"),
     *("-c", "grep.patternType=basic"),
+    *("-c", "i18n.logOutputEncoding=UTF-8"),
     *("-c", "log.showSignature=false"),
+    *("-c", "protocol.allow=never"),
+    *("-c", "safe.bareRepository=explicit"),
+    *("-c", "submodule.recurse=false"),
 )
 # What a caller's environment may say that is about git itself, not about another repository.
 KEPT = frozenset({
@@ -33,6 +47,11 @@ BUSY = {
     "BISECT_LOG": "a bisect",
 }
 TIMEOUT_SECONDS = 60
+KEEP_ALL = tuple(
+    word
+    for name in ("pruneExpire", "reflogExpire", "reflogExpireUnreachable", "worktreePruneExpire")
+    for word in ("-c", f"gc.{name}=never")
+)
 LOOSE = 27
 """Files in one of the 256 folders of loose objects above which git itself would pack them (its
 gc.auto of 6,700 objects, estimated from the folder `17` as git does)."""
@@ -48,9 +67,12 @@ class GitDied(GitError):
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """git in the repository whose working tree is `root`."""
+    """git in the repository whose working tree is `root`, or with `around` in the one that `root`
+    lies in."""
 
     root: Path
+    around: bool = False
+    _environ: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def run(self, *words: str, data: bytes = b"", **env: str) -> bytes:
         """What git prints, given `data` on standard input. GitError with its last words."""
@@ -59,7 +81,7 @@ class Git:
         try:
             done = subprocess.run(
                 self.command(*words),
-                env=environ() | {"GIT_CEILING_DIRECTORIES": str(self.root.parent)} | env,
+                env=self.environ() | env,
                 input=data,
                 capture_output=True,
                 timeout=TIMEOUT_SECONDS,
@@ -79,12 +101,50 @@ class Git:
             )
         return done.stdout
 
+    def blobs(self, oids: Sequence[str], *options: str) -> list[bytes]:
+        """The contents of these blobs, as they are. GitError when one is not there."""
+        names = "".join(f"{oid}\n" for oid in oids).encode()
+        data = self.run(*options, "cat-file", "--batch", data=names) if oids else b""
+        found, at = [], 0
+        for oid in oids:
+            end = data.index(b"\n", at)
+            about = data[at:end].split()
+            if len(about) != 3:
+                raise GitError(f"git has no {oid}", f"git -C {self.root} fsck")
+            at = end + 1 + int(about[2])
+            found.append(data[end + 1 : at])
+            at += 1
+        return found
+
     def says(self, *words: str) -> str:
         """One line that git prints, "" when it fails."""
         try:
             return self.run(*words).decode("utf-8", "replace").strip()
         except GitError:
             return ""
+
+    def environ(self) -> dict[str, str]:
+        """The environment for git in this repository. GitError where it is not to work."""
+        if not self._environ:
+            self._environ.update(self._surroundings())
+        return self._environ
+
+    def _surroundings(self) -> dict[str, str]:
+        root = self.root
+        if self.around:
+            root = next((top for top in (root, *root.parents) if folder_of(top)), root)
+        found = environ() | {"GIT_CEILING_DIRECTORIES": str(root.parent)}
+        folder = folder_of(root)
+        if folder is None:
+            return found
+        try:
+            why = trouble(root, folder)
+            found |= {} if why else surroundings(root, folder, found)
+        except (OSError, ValueError) as error:
+            why = str(error)
+        if why:
+            raise GitError(f"git is not used in {root}: {why}", f"git -C {root} status")
+        return found
 
     def command(self, *words: str) -> list[str]:
         """The command line for these words."""
@@ -100,6 +160,8 @@ def environ(given: Mapping[str, str] | None = None) -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_LITERAL_PATHSPECS": "1",
         "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_ATTR_NOSYSTEM": "1",
         "LC_ALL": "C",
     }
 
@@ -109,25 +171,38 @@ def first_commit(root: Path, paths: Sequence[str]) -> bool:
 
     False, and nothing done, when it lies in a repository already or git is missing or fails.
     """
-    git = Git(root)
-    if _lies_in_another(git):
+    if Git(root, around=True).says("rev-parse", "--git-dir"):
         return False
-    identity = ("-c", "user.name=openclaw", "-c", "user.email=openclaw@localhost")
+    git = Git(root)
+    stream = [
+        b"commit HEAD\ncommitter openclaw <openclaw@localhost> now\n",
+        *_data(b"A new home\n"),
+    ]
+    for path in paths:
+        mode = b"755" if os.name != "nt" and os.access(root / path, os.X_OK) else b"644"
+        stream += [
+            b"M %s inline %s\n" % (mode, quoted(path)),
+            *_data((root / path).read_bytes()),
+        ]
     try:
         git.run("-c", "init.defaultBranch=main", "init", "--quiet")
-        git.run("add", "--force", "--", *paths)
-        git.run(*identity, "commit", "--quiet", "--no-verify", "--message", "A new home")
+        git.run("fast-import", "--quiet", "--date-format=now", data=b"".join(stream))
+        git.run("read-tree", "HEAD")
     except GitError:
         return False
     return True
 
 
-def _lies_in_another(git: Git) -> bool:
-    try:
-        git.run("rev-parse", "--git-dir", GIT_CEILING_DIRECTORIES="")
-    except GitError:
-        return False
-    return True
+def _data(data: bytes) -> list[bytes]:
+    return [b"data %d\n" % len(data), data, b"\n"]
+
+
+def quoted(path: str) -> bytes:
+    """A path for fast-import, in C's quotes, which it may always have."""
+    data = os.fsencode(path)
+    for plain, escaped in ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n")):
+        data = data.replace(plain, escaped)
+    return b'"' + data + b'"'
 
 
 def folder_of(root: Path) -> Path | None:
@@ -136,6 +211,8 @@ def folder_of(root: Path) -> Path | None:
     found = root / ".git"
     if found.is_dir():
         return found
+    if not found.is_file():  # it may be a pipe
+        return None
     try:
         words = found.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -153,7 +230,8 @@ def is_source(root: Path) -> bool:
 def is_own(root: Path) -> bool:
     """Whether the home is a repository of its own that turns may be committed to, and there is a
     git to do it."""
-    if folder_of(root) is None or is_source(root):
+    folder = folder_of(root)
+    if folder is None or is_source(root) or trouble(root, folder):
         return False
     import shutil
 
@@ -174,14 +252,16 @@ def busy(root: Path) -> str:
 
 
 def tidy(root: Path) -> None:
-    """Let git pack its loose objects, in the background, once there are many of them."""
+    """Let git pack its loose objects, in the background, once there are many of them. It throws
+    nothing away: how long the user keeps what, he says in settings that are not read."""
     import subprocess
 
     folder = folder_of(root)
     try:
         if folder is None or len([*(folder / "objects" / "17").iterdir()]) <= LOOSE:
             return
-        command = Git(root).command("gc", "--auto", "--quiet")
-        subprocess.run(command, env=environ(), capture_output=True, timeout=5, check=False)
-    except (OSError, subprocess.SubprocessError):
+        git = Git(root)
+        command = git.command(*KEEP_ALL, "gc", "--auto", "--quiet")
+        subprocess.run(command, env=git.environ(), capture_output=True, timeout=5, check=False)
+    except (OSError, subprocess.SubprocessError, GitError):
         return

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from openclaw.files.git import GitDied, folder_of
+from openclaw.files.git_settings import common_of
 
 WINDOW_SECONDS = 15.0
 """After the note; a commit takes a tenth of a second, locks of later are the user's."""
@@ -61,10 +62,7 @@ def _locks(root: Path) -> list[Path]:
     folder = folder_of(root)
     if folder is None:
         return []
-    common = folder
-    with contextlib.suppress(OSError, ValueError):  # of a linked worktree
-        common = folder / (folder / "commondir").read_text(encoding="utf-8").strip()
-    places = dict.fromkeys((folder, common))
+    places = dict.fromkeys((folder, common_of(folder)))
     return [
         lock for top in places for lock in (*top.glob("*.lock"), *(top / "refs").rglob("*.lock"))
     ]

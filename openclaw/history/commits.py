@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from openclaw.history.gitformat import (
 )
 from openclaw.history.record import LARGEST, Record, content
 from openclaw.history.turn import EXECUTABLE, FILE, PROGRAM, Step, Turn
+from openclaw.history.undo import ended_like
 
 AUTHOR = "openclaw <openclaw@localhost>"
 YOU = "you <you@localhost>"
@@ -72,7 +74,7 @@ class Commits:
         final: dict[str, Blob] = {}
         steps = record.turn.steps
         mine = [path for path in paths if path not in beyond]
-        self._hash({step.path: step.after for step in steps if step.path in mine})
+        self._write([step for step in steps if step.path in mine], standing)
         for path in mine:
             states = [(step.before, step.after) for step in steps if step.path == path]
             self._follow(path, states, standing, outside, final)
@@ -114,8 +116,7 @@ class Commits:
         head = standing.blobs.get(path, NO_BLOB)
         state, mine = head, False
         for before, after in steps:
-            became = self._blob(path, after, head)
-            was = self._blob(path, before, head)
+            became, was = self._blob(path, after, head), self._blob(path, before, head)
             if was.oid != state.oid:
                 theirs = path in self.others or self._has_moved(path)
                 replayed = self._replayed(path, was, state, became) if theirs else None
@@ -176,35 +177,43 @@ class Commits:
         return Blob(theirs.mode, oid.decode().strip())
 
     def _blob(self, path: str, name: str | None, head: Blob) -> Blob:
-        """The blob that git makes of a content, by the rules that the user has set for the path."""
+        """The blob of a content that was written."""
         if name is None:
             return NO_BLOB
         mode = PROGRAM if name.endswith(EXECUTABLE) else FILE
         if os.name == "nt" and head.mode:  # where files do not say
             mode = head.mode
-        if (path, name) not in self._oids:
-            data = self._content(path, name)
-            if head.oid and oid_of(data, head.oid) == head.oid:
-                return Blob(mode, head.oid)
-            said = self.git.run("hash-object", "-w", "--stdin", f"--path={path}", data=data)
-            self._oids[path, name] = said.decode().strip()
         return Blob(mode, self._oids[path, name])
 
-    def _hash(self, last: Mapping[str, str | None]) -> None:
-        """Have git take files as they are, all by one process, where they still hold what the turn
-        left in them. What a filter makes of a content is found out by `_blob`."""
-        still: dict[str, tuple[str, bytes]] = {}
-        for path, name in last.items():
-            if name and "\n" not in path and not path.startswith('"'):
-                data = self._content(path, name)
-                if self._now(path) == data:
-                    still[path] = (name, data)
-        listed = b"".join(os.fsencode(path) + b"\n" for path in still)
-        oids = self.git.run("hash-object", "-w", "--stdin-paths", data=listed).split()
-        for path, oid in zip(still, map(bytes.decode, oids), strict=True):
-            name, data = still[path]
-            if oid == oid_of(data, oid):
-                self._oids[path, name] = oid
+    def _write(self, steps: Iterable[Step], standing: Standing) -> None:
+        """Let git have the contents of these steps, byte for byte, all by one process."""
+        new: dict[tuple[str, str], bytes] = {}
+        for key in {(s.path, name): None for s in steps for name in (s.before, s.after) if name}:
+            head = standing.blobs.get(key[0], NO_BLOB)
+            data = self._ended(self._content(*key), head)
+            if head.oid and oid_of(data, head.oid) == head.oid:
+                self._oids[key] = head.oid
+            else:
+                new[key] = data
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder, str(number)) for number in range(len(new))]
+            for path, data in zip(paths, new.values(), strict=True):
+                path.write_bytes(data)
+            listed = "".join(f"{path}\n" for path in paths).encode()
+            words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
+            said = self.git.run(*words, data=listed).decode().split() if new else []
+        self._oids |= zip(new, said, strict=True)
+
+    def _ended(self, data: bytes, head: Blob) -> bytes:
+        """A text with the line ends that HEAD has of the file, where git is told to convert them:
+        the folder then has others than the commits."""
+        if b"\r\n" not in data or not head.oid or not self._converts():
+            return data
+        return ended_like(self.git.run("cat-file", "blob", head.oid), data) or b""
+
+    def _converts(self) -> bool:
+        said = self.git.says("config", "core.autocrlf")
+        return said in ("true", "input") or (self.root / ".gitattributes").is_file()
 
     def _content(self, path: str, name: str) -> bytes:
         data = content(self.place, name)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from openclaw.files.git import GitError
+from openclaw.files.git import GitError, quoted
 from openclaw.history.turn import Turn
 
 TRAILER = "Openclaw"
@@ -80,21 +80,13 @@ def commit_lines(
     if parent:
         yield f"from {parent}\n".encode()
     for path, blob in sorted(files.items(), key=lambda item: bool(item[1].oid)):
-        name = _quoted(path)  # deletions first: a file may become a folder
+        name = quoted(path)  # deletions first: a file may become a folder
         yield (
             b"M %s %s %s\n" % (blob.mode.encode(), blob.oid.encode(), name)
             if blob.oid
             else (b"D %s\n" % name)
         )
     yield b"\n"
-
-
-def _quoted(path: str) -> bytes:
-    """A path for fast-import, in C's quotes, which it may always have."""
-    data = os.fsencode(path)
-    for plain, escaped in ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n")):
-        data = data.replace(plain, escaped)
-    return b'"' + data + b'"'
 
 
 def trailers(turn: Turn) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from openclaw.files.git import Git, GitError, environ
+from openclaw.files.git import Git, GitError
 from openclaw.files.home import is_inside
 from openclaw.history.gitformat import TRAILER
 from openclaw.history.turn import GIT, Step, Turn
@@ -38,12 +38,12 @@ def _heads(root: Path, words: Sequence[str]) -> Iterator[tuple[Turn, str]]:
     try:
         process = subprocess.Popen(
             Git(root).command(*words),
-            env=environ(),
+            env=Git(root).environ(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-    except OSError:
+    except (OSError, GitError):
         return
     with process:
         rest = b""
@@ -108,22 +108,21 @@ def _steps(said: bytes) -> Iterator[tuple[str, list[Step]]]:
             old_mode, new_mode, old, new, _ = entry.lstrip(b"\n:").decode().split(" ")
             path = os.fsdecode(name)
             if is_inside(path):  # a tree that was not made by git may name any place
-                found.append(Step(path, _name(old_mode, old, path), _name(new_mode, new, path)))
+                found.append(Step(path, _name(old_mode, old), _name(new_mode, new)))
         yield oid.decode().strip(), found
 
 
-def _name(mode: str, oid: str, path: str) -> str | None:
+def _name(mode: str, oid: str) -> str | None:
     """The name of a blob's content; None for no file. Links and other repositories have none that
     could be put back."""
     if not oid.strip("0"):
         return None
-    return f"{GIT}{mode}:{oid}:{path}"
+    return f"{GIT}{mode}:{oid}"
 
 
 def content(root: Path, name: str) -> bytes | None:
-    """What a blob is as a file of the working tree. GitError when it cannot be read."""
-    _, oid, path = name.removeprefix(GIT).split(":", 2)
+    """What a blob holds, byte for byte; None when it cannot be read."""
     try:
-        return Git(root).run("cat-file", "--filters", f"--path={path}", oid)
+        return Git(root).run("cat-file", "blob", name.rpartition(":")[2])
     except GitError:
         return None

@@ -12,7 +12,7 @@ State = Literal["running", "done", "interrupted"]
 UNKNOWN = "?"
 """Stands for a content that was not kept: the file was too large."""
 GIT = "git:"
-"""How the name of a content begins that git holds; then mode, object and path follow."""
+"""How the name of a content begins that git holds; then mode and object follow."""
 FILE, PROGRAM = "100644", "100755"
 """git's modes of a plain file and of one that can be run."""
 EXECUTABLE = ".x"

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from openclaw.app.health.finding import Finding, Kept, NotRepaired, place_in
 from openclaw.app.health.view import View, written
-from openclaw.files.git import BUSY, Git, GitError, environ, folder_of, is_source
+from openclaw.files.git import BUSY, Git, GitError, folder_of, is_source
+from openclaw.files.git_settings import common_of, trouble
 from openclaw.files.home import IGNORE, Home
 from openclaw.files.text import unwritable, write_if_same
 
@@ -35,6 +36,10 @@ def git(view: View) -> Iterator[Finding]:
     if folder is None:
         yield from _no_repository(home)
         return
+    if why := trouble(home.root, folder):
+        advice = "put a repository of its own in its place: turns are not committed here"
+        yield Finding(f"git is not used in the home: {why}", advice=advice)
+        return
     broken = list(_broken_head(home, folder))
     yield from broken or _state(view, folder)
 
@@ -42,7 +47,7 @@ def git(view: View) -> Iterator[Finding]:
 def _no_repository(home: Home) -> Iterator[Finding]:
     top = b""
     with suppress(GitError):
-        top = Git(home.root).run("rev-parse", "--show-toplevel", GIT_CEILING_DIRECTORIES="")
+        top = Git(home.root, around=True).run("rev-parse", "--show-toplevel")
     if top:
         where = top.decode("utf-8", "replace").strip()
         found = f"the home lies in the repository {where}; nothing is committed automatically"
@@ -122,7 +127,8 @@ def _is_git_in(process: Path, root: Path) -> bool:
 
 
 def _unfinished(home: Home, program: Git, folder: Path) -> Iterator[Finding]:
-    unmerged = program.says("diff", "--name-only", "--diff-filter=U").splitlines()
+    entries = filter(None, program.says("ls-files", "--unmerged", "-z").split("\0"))
+    unmerged = list(dict.fromkeys(entry.partition("\t")[2] for entry in entries))
     if unmerged:
         names = ", ".join(unmerged[:3]) + (" ..." if len(unmerged) > 3 else "")
         advice = f"decide on them, then: git -C {home.root} add {names.split(', ')[0]}"
@@ -154,7 +160,7 @@ def _is_ignored(program: Git, path: str) -> bool:
     try:
         done = subprocess.run(
             program.command("check-ignore", "--quiet", "--no-index", path),
-            env={**environ(), "GIT_LITERAL_PATHSPECS": "0"},
+            env=program.environ() | {"GIT_LITERAL_PATHSPECS": "0"},
             capture_output=True,
             timeout=10,
             check=False,
@@ -168,7 +174,9 @@ def _untrack(home: Home, kept: Kept) -> str:
     folder = folder_of(home.root)
     if folder is not None and (folder / "index").is_file():
         kept.copy(folder / "index")
-    Git(home.root).run("rm", "-r", "--cached", "--quiet", "--force", "--", ".openclaw")
+    git = Git(home.root)
+    names = git.run("ls-files", "-z", "--", ".openclaw")
+    git.run("update-index", "--force-remove", "-z", "--stdin", data=names)
     return "taken out of the next commit"
 
 
@@ -221,7 +229,7 @@ def _broken_file(home: Home, folder: Path) -> tuple[Path, str] | None:
     ref = _REF.fullmatch(head)
     if not ref and not _NAME.fullmatch(head):
         return folder / "HEAD", "is empty" if not head.strip("\0") else "holds no commit"
-    path = _common(folder) / ref[1] if ref else folder / "HEAD"
+    path = common_of(folder) / ref[1] if ref else folder / "HEAD"
     value = _read(path) if ref else head
     if value is None:
         return None
@@ -238,7 +246,7 @@ def _usable(home: Home) -> bool:
 
 def _logged(home: Home, folder: Path, path: Path) -> str:
     """The text that belongs into HEAD or a branch, "" when nobody knows."""
-    common = _common(folder)
+    common = common_of(folder)
     if path.name == "HEAD":
         branch = _checked_out(folder, common)
         return f"ref: {branch}\n" if branch else ""
@@ -285,12 +293,6 @@ def _mend_ref(path: Path, value: str, kept: Kept) -> str:
     if not written:
         raise NotRepaired("another git works on it")
     return f"{path.name} is {value.strip()} again"
-
-
-def _common(folder: Path) -> Path:
-    """The folder of branches and objects: of a linked worktree that of its main one."""
-    named = _read(folder / "commondir")
-    return Path(os.path.normpath(folder / named)) if named else folder
 
 
 def _read(path: Path) -> str | None:
