@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -296,6 +297,20 @@ def test_a_content_that_was_not_kept_is_named_and_its_file_left() -> None:
     )
     plan = undoing.plan([turn], "all")
     assert [*plan.missing] == [A] and plan.changes == [B] and plan.wanted[B] is None
+
+
+def test_what_was_done_last_is_taken_back_first_when_the_clock_went_back(
+    it: GitTalk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it.write(A, "one\n")
+    before = time.time_ns() - 30 * 86_400 * 10**9
+    monkeypatch.setattr(time, "time_ns", lambda: before)
+    it.write(A, "one\ntwo\n")
+    it.write(A, "one\ntwo\nthree\n")
+    undone = it.talk.app.undo(2)
+    assert not undone.conflicts and held(it, A) == "one\n"
+    it.talk.app.redo()
+    assert held(it, A) == "one\ntwo\nthree\n"
 
 
 def test_records_without_git_do_not_grow_without_end(

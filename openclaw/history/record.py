@@ -32,6 +32,7 @@ VERSION = 2
 LINES = "turn.jsonl"
 RUNNING, READY = "running", "ready"
 """Empty files that say so without the lines being read: it is not finished, not committed."""
+DIGITS = 20
 LARGEST = 50_000_000
 """Bytes of the largest content that is kept."""
 CONTENT = re.compile(r"[0-9]+-[0-9a-f]+/[0-9a-f]{64}")
@@ -197,7 +198,7 @@ class Record:
 
 def begin(place: Path, turn: Turn, head: str = "") -> Record:
     """A new record of a running turn in the folder of records."""
-    folder = place / f"{time.time_ns():020d}-{turn.id}"
+    folder = place / f"{_number(place):0{DIGITS}d}-{turn.id}"
     record = Record(folder, replace(turn, state="running"), head=head, mac=folder.name)
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -207,6 +208,14 @@ def begin(place: Path, turn: Turn, head: str = "") -> Record:
         raise unwritable(folder, error) from error
     record.add(version=VERSION, head=head, **{name: getattr(turn, name) for name in HEADER})
     return record
+
+
+def _number(place: Path) -> int:
+    """The time, or more than the newest record's where the clock has gone back: records stand in
+    the order in which they were begun."""
+    numbers = (Path(name).name.partition("-")[0] for name in _folders(place))
+    newest = max((int(n) for n in numbers if n.isdecimal() and len(n) == DIGITS), default=0)
+    return max(time.time_ns(), min(newest + 1, 10**DIGITS - 1))
 
 
 def records(place: Path) -> list[Record]:
