@@ -79,6 +79,29 @@ def test_a_call_that_was_begun_is_marked_in_the_conversation(it: GitTalk) -> Non
     assert it.dirty() == ""
 
 
+def test_a_recovery_that_was_killed_marks_a_call_once(it: GitTalk) -> None:
+    it.write(A, "one\n")
+    journal = killed(it)
+    journal.call("c1", "run_shell", {"command": "sleep 9"})
+    kept = (journal.record.folder / LINES).read_bytes()
+    again(it).recover()
+    messages = it.talk.stored["messages"]
+    journal.record.folder.mkdir(exist_ok=True)
+    (journal.record.folder / "running").touch()
+    (journal.record.folder / LINES).write_bytes(kept)
+    assert "broken off" in again(it).recover()[0]
+    assert it.talk.stored["messages"] == messages
+
+
+def test_what_a_kill_has_left_of_a_removed_record_goes_with_the_next(it: GitTalk) -> None:
+    place = place_of(it.talk.app.home)
+    left = place.parent / "dropped" / "00000000000000000001-0a0a0a0a"
+    left.mkdir(parents=True)
+    (left / "running").touch()
+    it.write(A, "one\n")
+    assert [*place.iterdir()] == [] and not left.parent.exists()
+
+
 def test_calls_of_a_saved_message_are_not_put_in_twice(it: GitTalk) -> None:
     it.write(A, "one\n")
     messages = len(it.talk.stored["messages"])

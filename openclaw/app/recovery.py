@@ -84,6 +84,8 @@ def _mark(rooms: Rooms, record: Record) -> None:
                 call.ok)
         for call in record.calls
     )  # fmt: skip
+    if session.messages and session.messages[-1].tool_calls == uses:  # we were killed after this
+        return
     session.messages.append(Entry("assistant", "", tool_calls=uses, at=stamp()))
     rooms.sessions.save(session)
 

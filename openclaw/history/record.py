@@ -32,6 +32,8 @@ VERSION = 2
 LINES = "turn.jsonl"
 RUNNING, READY = "running", "ready"
 """Empty files that say so without the lines being read: it is not finished, not committed."""
+DROPPED = "dropped"
+"""The folder of records that are being removed, beside that of records."""
 DIGITS = 20
 LARGEST = 50_000_000
 """Bytes of the largest content that is kept."""
@@ -190,10 +192,17 @@ class Record:
             (self.folder / READY).unlink(missing_ok=True)
 
     def drop(self) -> None:
-        """Remove it. Of one that cannot be removed the lines go first, so that it is none."""
-        with contextlib.suppress(OSError):
-            (self.folder / LINES).unlink(missing_ok=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove it, with what a kill has left of others. Of one that cannot be removed the lines
+        go first, so that it is none."""
+        aside = self.folder.parent.parent / DROPPED
+        try:
+            aside.mkdir(mode=0o700, exist_ok=True)
+            self.folder.rename(aside / self.folder.name)
+        except OSError:
+            with contextlib.suppress(OSError):
+                (self.folder / LINES).unlink(missing_ok=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def begin(place: Path, turn: Turn, head: str = "") -> Record:
