@@ -12,6 +12,7 @@ import pytest
 from openclaw.app.restore import restore
 from openclaw.cli.main import run
 from openclaw.files.git import Git, is_own
+from openclaw.files.git_settings import trouble
 from openclaw.files.home import create_home
 from tests.fakes.git_home import GitTalk, git, git_talk, identity, needs_git
 
@@ -255,6 +256,14 @@ def pipe(name: str) -> Callable[[GitTalk, Path], None]:
     return make
 
 
+def large(name: str) -> Callable[[GitTalk, Path], None]:
+    def make(it: GitTalk, _: Path) -> None:
+        with (it.root / ".git" / name).open("ab") as file:
+            file.truncate(3_000_000_000)
+
+    return make
+
+
 LEADING = {
     "refs": linked("refs"), "refs/heads": linked("refs/heads"), "objects": linked("objects"),
     "HEAD": linked("HEAD"), "logs": linked("logs"), "logs/HEAD": linked_file("logs/HEAD"),
@@ -262,7 +271,8 @@ LEADING = {
     "refs/heads/main": linked_file("refs/heads/main"), "config": linked_file("config"),
     "packed-refs": linked_file("packed-refs"), "index": linked_file("index"),
     "info/exclude": linked_file("info/exclude"), "gitdir": names_another, "a link": is_another,
-    "commondir": shares_another, "worktree": poses_as_worktree, "parent": shares_its_parent,
+    "commondir": shares_another, "worktree": poses_as_worktree,
+    "large config": large("config"), "large HEAD": large("HEAD"), "parent": shares_its_parent,
     "pipe commondir": pipe("commondir"),
     "pipe config": pipe("config"), "pipe index": pipe("index"), "pipe HEAD": pipe("HEAD"),
     "pipe packed-refs": pipe("packed-refs"), "pipe refs/heads/x": pipe("refs/heads/x"),
@@ -285,6 +295,12 @@ def test_a_repository_that_leads_elsewhere_is_not_used(
     run(["--home", str(it.root), "doctor"])
     assert not is_own(it.root) and "git is not used in the home" in capsys.readouterr().out
     assert contents(top) == before
+
+
+def test_a_pipe_that_git_would_read_for_ever_is_seen_before(it: GitTalk) -> None:
+    (it.root / ".gitignore").unlink()
+    os.mkfifo(it.root / ".gitignore")
+    assert not is_own(it.root) and "no plain file" in trouble(it.root, it.root / ".git")
 
 
 def contents(top: Path) -> dict[Path, bytes]:

@@ -24,9 +24,11 @@ HARMLESS = re.compile(
     r"core\.(repositoryformatversion|filemode|ignorecase|precomposeunicode|sharedrepository|autocrlf)"
     r"|extensions\.(objectformat|refstorage)|user\.(name|email)|gc\.auto"
 )
-PLAIN = ("HEAD", "index", "config", "packed-refs", "shallow", "info/exclude", "commondir", "gitdir")
+SMALL = ("HEAD", "config", "commondir", "gitdir")
+PLAIN = ("index", "packed-refs", "shallow", "info/exclude")
 """Files that git reads whatever they are: from a pipe it would read for ever."""
 FOLDERS = ("objects", "objects/info", "objects/pack", "info", "worktrees", "refs", "logs")
+LARGEST = 1_000_000
 TREES = ("refs", "logs")
 _WORKTREE = re.compile(rb'(?m)^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$')
 
@@ -37,14 +39,18 @@ def trouble(root: Path, folder: Path) -> str:
     named = root / ".git"
     if named.is_symlink():
         return f"{named} is a link"
-    if not (odd := next(_odd(folder), "")):
+    odd = next(_odd(folder), "")
+    if not odd:
         if named.is_file() and not _knows(folder, named):
             return f"{named} names a repository that does not know of it"
         common = common_of(folder)
-        if common != folder and folder.parent != common / "worktrees":
+        if common != folder and not (named.is_file() and folder.parent == common / "worktrees"):
             return f"{folder / 'commondir'} leads to another repository"
         odd = next(_odd(common), "")
-    return f"{odd} is a link, or no plain file" if odd else ""
+    ignoring = root / ".gitignore"  # of a link git takes no notice
+    if not odd and not ignoring.is_symlink() and not _is(str(ignoring), _is_plain):
+        odd = str(ignoring)
+    return f"{odd} is a link, too large, or no plain file" if odd else ""
 
 
 def _knows(folder: Path, named: Path) -> bool:
@@ -70,20 +76,32 @@ def common_of(folder: Path) -> Path:
 
 def _odd(folder: Path) -> Iterator[str]:
     """What is not what git makes there, of all that it follows or reads without asking."""
-    for all_of, kind in ((PLAIN, stat.S_ISREG), (FOLDERS, stat.S_ISDIR)):
+    for all_of, kind in ((SMALL, _is_small), (PLAIN, _is_plain), (FOLDERS, _is_folder)):
         yield from (path for name in all_of if not _is(path := f"{folder}/{name}", kind))
     for tree in TREES:
         for top, folders, names in os.walk(folder / tree):
-            yield from (path for name in folders if not _is(path := f"{top}/{name}", stat.S_ISDIR))
-            yield from (path for name in names if not _is(path := f"{top}/{name}", stat.S_ISREG))
+            yield from (path for name in folders if not _is(path := f"{top}/{name}", _is_folder))
+            yield from (path for name in names if not _is(path := f"{top}/{name}", _is_plain))
 
 
-def _is(path: str, kind: Callable[[int], bool]) -> bool:
+def _is(path: str, kind: Callable[[os.stat_result], bool]) -> bool:
     """Whether there is one of that kind, or nothing."""
     try:
-        return kind(os.lstat(path).st_mode)
+        return kind(os.lstat(path))
     except OSError:
         return True
+
+
+def _is_plain(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode)
+
+
+def _is_small(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST
+
+
+def _is_folder(found: os.stat_result) -> bool:
+    return stat.S_ISDIR(found.st_mode)
 
 
 def surroundings(root: Path, folder: Path, environ: Mapping[str, str]) -> dict[str, str]:

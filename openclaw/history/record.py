@@ -224,7 +224,7 @@ def _number(place: Path) -> int:
     the order in which they were begun."""
     numbers = (Path(name).name.partition("-")[0] for name in _folders(place))
     newest = max((int(n) for n in numbers if n.isdecimal() and len(n) == DIGITS), default=0)
-    return max(time.time_ns(), min(newest + 1, 10**DIGITS - 1))
+    return max(time.time_ns(), min(newest + 1, int("9" * DIGITS)))
 
 
 def records(place: Path) -> list[Record]:
