@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+import subprocess
 import zlib
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from openclaw.history.putting import put
 from openclaw.history.record import LINES, Foreign, begin, content, read
 from openclaw.history.signing import key_file
 from openclaw.history.turn import Kind, Step, Turn
-from tests.fakes.git_home import GitTalk, git_talk, needs_git, snapshot
+from tests.fakes.git_home import GitTalk, git_talk, identity, needs_git, snapshot
 
 DATA = b"pwned\n"
 NAME = hashlib.sha256(DATA).hexdigest()
@@ -237,3 +238,30 @@ def test_without_the_key_what_git_has_can_be_taken_back(tmp_path: Path) -> None:
     signing._key.cache_clear()
     assert it.talk.app.undo().turn is not None
     assert not (it.root / "workspace" / "a.md").exists()
+
+
+@needs_git
+@pytest.mark.parametrize("path", ["../U/x", ".git/hooks/post-commit", "workspace/.git/hooks/x"])
+def test_a_commit_of_a_stranger_leads_to_no_other_place_either(path: str, tmp_path: Path) -> None:
+    """A tree that git itself would not make: the turn of it took a file away there."""
+    it: GitTalk = git_talk(tmp_path / "home")
+    (tmp_path / "U").mkdir()
+    identity(it.root)
+    (it.root / "evil").write_bytes(DATA)
+    tree = it.git("rev-parse", "HEAD^{tree}")
+    oid, kind = it.git("hash-object", "-w", "evil"), "100644 blob"
+    (it.root / "evil").unlink()
+    for name in reversed(path.split("/")):
+        listed = f"{kind} {oid}\t{name}\n".encode()
+        words = ["git", "-C", str(it.root), "mktree"]
+        made = subprocess.run(words, input=listed, check=True, capture_output=True)
+        oid, kind = made.stdout.decode().strip(), "040000 tree"
+    first = it.git("commit-tree", "-p", "HEAD", "-m", "x", oid)
+    turn = it.git(
+        *("commit-tree", "-p", first, tree, "-m", "Tidy up"),
+        *("-m", "Openclaw: turn\nOpenclaw-Id: deadbeef\nOpenclaw-Session: s"),
+    )
+    it.git("update-ref", "HEAD", turn)
+    assert path in it.git("diff-tree", "-r", "--name-only", first, turn).splitlines()
+    assert opened(Home(it.root)).undo().turn is not None
+    assert not [*(tmp_path / "U").iterdir()] and not (it.root / path).exists()
