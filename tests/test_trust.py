@@ -16,6 +16,7 @@ from openclaw.app.trusted import judged
 from openclaw.config.trust import address_of
 from openclaw.files.home import Home, create_home
 from openclaw.files.trust import Trust, is_trusted, trust_file
+from openclaw.history.signing import _key
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama
 
@@ -241,6 +242,28 @@ def test_on_a_terminal_it_is_asked_once(tmp_path: Path, reply: bytes, code: int)
     os.close(ours)
     assert b'mode: "full"' in said
     assert is_trusted(Home(home)) == (code == 0)
+
+
+# -------- archives
+
+
+def test_ones_own_archive_makes_a_trusted_home(tmp_path: Path) -> None:
+    create_home(tmp_path / "home")
+    openclaw("backup", str(tmp_path / "b.tar.gz"))
+    said = openclaw("restore", str(tmp_path / "b.tar.gz"), str(tmp_path / "again"))
+    assert is_trusted(Home(tmp_path / "again"))
+    assert said.stdout.endswith("doctor\n")
+
+
+def test_an_archive_of_somebody_else_waits_for_a_yes(tmp_path: Path) -> None:
+    create_home(tmp_path / "home")
+    openclaw("backup", str(tmp_path / "b.tar.gz"))
+    (tmp_path / "user/data/openclaw").rename(tmp_path / "theirs")
+    _key.cache_clear()  # another machine
+    said = openclaw("restore", str(tmp_path / "b.tar.gz"), str(tmp_path / "again"))
+    assert not judged(Home(tmp_path / "again")).trusted
+    assert said.stdout.endswith("trust\n")
+    assert openclaw("--home", str(tmp_path / "again"), "hello").returncode == 7
 
 
 # -------- keys of the environment

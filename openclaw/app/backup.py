@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw import __version__
-from openclaw.app.backup_format import BLOCK, MANIFEST, TOP, VERSION, contents, is_inside
+from openclaw.app.backup_format import BLOCK, MANIFEST, TOP, VERSION, contents, is_inside, seal
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.files.home import MARKS, Home
 from openclaw.files.text import unwritable
@@ -55,6 +55,7 @@ class Backup:
             "links": self.links,
             "folders": self.folders,
             "left_out": self.left_out,
+            "seal": seal(self.files, self.links),
         }
         return (json.dumps(shape, indent=1) + "\n").encode("ascii")
 

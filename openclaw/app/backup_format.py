@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import os
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
 from openclaw.errors import Damaged
 from openclaw.files.home import name_trouble
+from openclaw.history.signing import sign
 
 VERSION = 1
 MANIFEST = "openclaw-backup.json"
@@ -21,6 +23,11 @@ TOP = "home"
 BLOCK = 1 << 20
 BROKEN = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError)
 """What Python raises for an archive that is cut off or damaged."""
+
+
+def seal(files: Mapping[str, str], links: Mapping[str, str]) -> str:
+    """The signature of this user on this machine under what an archive holds."""
+    return sign(MANIFEST, json.dumps([files, links], sort_keys=True).encode("ascii"))
 
 
 def contents(archive: Path) -> Iterator[tuple[str, str]]:

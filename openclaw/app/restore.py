@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import secrets
@@ -24,21 +25,26 @@ from openclaw.app.backup_format import (
     is_inside,
     opened,
     path_of,
+    seal,
 )
 from openclaw.errors import Damaged, UsageError
+from openclaw.files.home import Home
 from openclaw.files.text import unwritable
+from openclaw.files.trust import trust_home
 
 LARGEST_MANIFEST = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was put in place. `notes` are lines for the user: what the archive does not have."""
+    """What was put in place. `notes` are lines for the user: what the archive does not have. It is
+    `own` when this user has made the archive on this machine; then the home is trusted."""
 
     root: Path
     files: int
     size: int
     notes: tuple[str, ...] = ()
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,9 @@ def restore(archive: Path, target: Path) -> Restored:
         missing = _links(archive, beside, found)
         _finish_folders(beside, found)
         _put(beside, target)
+        own = hmac.compare_digest(str(found.manifest.get("seal")), seal(found.files, found.links))
+        if own:
+            trust_home(Home(target), keep_id=True)
     except BROKEN as error:
         raise damaged(archive, f"it is cut off or damaged ({error})") from error
     except OSError as error:
@@ -79,7 +88,7 @@ def restore(archive: Path, target: Path) -> Restored:
         _remove(beside)
     left_out = found.manifest.get("left_out", {}).items()
     notes = [f"{path} is not in it: {why}" for path, why in left_out]
-    return Restored(target, len(found.files), found.size, (*notes, *missing))
+    return Restored(target, len(found.files), found.size, (*notes, *missing), own)
 
 
 def _check_target(target: Path) -> None:

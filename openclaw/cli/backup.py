@@ -39,7 +39,10 @@ def restore(
         Path | None, typer.Argument(metavar="[DIR]", help="A new or empty folder; else --home.")
     ] = None,
 ) -> None:
-    """Make a home of an archive, in a new or empty folder. Nothing is written over."""
+    """Make a home of an archive, in a new or empty folder. Nothing is written over.
+
+    An archive that you have not made on this machine makes a home that waits for your yes.
+    """
     from openclaw.app.restore import restore as put_back
     from openclaw.errors import UsageError
 
@@ -49,7 +52,7 @@ def restore(
     made = put_back(Path.cwd() / file.expanduser(), Path.cwd() / Path(named).expanduser())
     warn(made.notes)
     typer.echo(f"{made.root}: {made.files:,} files, {_size(made.size)}, verified")
-    typer.echo(f'next: openclaw --home "{made.root}" doctor')
+    typer.echo(f'next: openclaw --home "{made.root}" {"doctor" if made.own else "trust"}')
 
 
 def _size(count: int) -> str:

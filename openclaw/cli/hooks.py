@@ -184,8 +184,6 @@ def _matches(hook: Hook, tool: str) -> bool:
     return not hook.event.endswith("_tool") or hook.matches(tool)
 
 
-
-
 def _described(hooks: Hooks, hook: Hook, now: Asked) -> dict[str, Any]:
     return {
         **asdict(hook),

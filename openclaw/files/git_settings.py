@@ -19,6 +19,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from openclaw.files.user_folders import cache_folder
+
 SHARED = ("objects", "refs", "packed-refs", "reftable", "logs", "worktrees", "shallow")
 HARMLESS = re.compile(
     r"core\.(repositoryformatversion|filemode|ignorecase|precomposeunicode|sharedrepository|autocrlf)"
@@ -169,9 +171,7 @@ def _make(place: Path, links: Mapping[str, Path], settings: str) -> None:
 
 def _place() -> Path:
     """Where the folders are kept; a place of this process where that cannot be written."""
-    from platformdirs import user_cache_path
-
-    folder = user_cache_path("openclaw", appauthor=False) / "git"
+    folder = cache_folder() / "git"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from openclaw.files.lock import locked
 from openclaw.files.text import read_text, write_private
+from openclaw.files.user_folders import data_folder
 
 if TYPE_CHECKING:
     from openclaw.files.home import Home
@@ -38,20 +38,9 @@ ID_BYTES = 16
 State = Literal["trusted", "new", "changed"]
 
 
-def user_folder() -> Path:
-    """Where this program keeps what belongs to the user and to no home."""
-    system: str = sys.platform
-    if system == "linux":  # as platformdirs has it, whose import takes 7 ms of each command
-        named = os.environ.get("XDG_DATA_HOME", "").strip()
-        return Path(named or Path.home() / ".local" / "share") / "openclaw"
-    from platformdirs import user_data_path
-
-    return user_data_path("openclaw", appauthor=False)
-
-
 def trust_file() -> Path:
     """Where every yes of this user is kept."""
-    return user_folder() / FILE
+    return data_folder() / FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +105,19 @@ def is_trusted(home: Home) -> bool:
     return bool(known) and known in _ids(home)
 
 
-def trust_home(home: Home) -> None:
-    """Take the folder for the user's own. OpenclawError or OSError when that cannot be written."""
+def trust_home(home: Home, *, keep_id: bool = False) -> None:
+    """Take the folder for the user's own, with a new id, or with the one that it brings.
+    OpenclawError or OSError when that cannot be written."""
     if is_trusted(home):
         return
-    token = secrets.token_hex(ID_BYTES)
+    token = next(_ids(home), "") if keep_id else ""
+    if not token:
+        token = secrets.token_hex(ID_BYTES)
+        _write_id(home, token)
+    Trust(trust_file()).allow(home, token, HOME)
+
+
+def _write_id(home: Home, token: str) -> None:
     for name in ID_FILES:
         path = home.root / name
         if name.startswith(".openclaw/"):
@@ -130,7 +127,6 @@ def trust_home(home: Home) -> None:
         with suppress(FileNotFoundError):
             path.unlink()
         write_private(path, token + "\n")
-    Trust(trust_file()).allow(home, token, HOME)
 
 
 def _ids(home: Home) -> Iterator[str]:

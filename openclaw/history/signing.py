@@ -19,6 +19,7 @@ from pathlib import Path
 from openclaw.errors import OpenclawError
 from openclaw.files.lock import locked
 from openclaw.files.text import write_private
+from openclaw.files.user_folders import data_folder
 
 FILE = "openclaw-history.key"
 SIZE = 32
@@ -26,9 +27,7 @@ SIZE = 32
 
 def key_file() -> Path:
     """Where this user's key is kept. Without it the records until then do not count any more."""
-    from platformdirs import user_data_path
-
-    return user_data_path("openclaw", appauthor=False) / FILE
+    return data_folder() / FILE
 
 
 def sign(before: str, line: bytes) -> str:

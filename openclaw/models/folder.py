@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from openclaw.files.user_folders import data_folder
+
 
 def models_folder() -> Path:
     """OPENCLAW_MODELS, else the data folder of this user. It may not be there yet."""
     if named := os.environ.get("OPENCLAW_MODELS"):
         return Path(named).expanduser()
-    from platformdirs import user_data_path
-
-    return user_data_path("openclaw", appauthor=False) / "models"
+    return data_folder() / "models"
 
 
 def profiles_folder() -> Path:
