@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -174,15 +174,21 @@ def keep_nothing(path: Path, before: bytes | None, after: bytes | None) -> Calla
     return lambda: None
 
 
-Altered = Callable[[Mapping[str, bytes | None], Iterable[str], Collection[str]], None]
-"""Is told which files a command has changed: those of which it is known what they held, others, and
-which of them were programs."""
+Held = tuple[bytes | None, bool] | None
+"""What a file holds: its bytes, None where they are not kept, and whether it can be run; None for
+no file."""
+Altered = Callable[
+    [Iterable[str], Callable[[str], Held], Callable[[str], Held]], Callable[[str], None]
+]
+"""Is told which files a command changes, and how to find out what each held before and holds then;
+what it returns is called with a file of which that did not happen."""
 
 
 def keep_no_changes(
-    known: Mapping[str, bytes | None], unknown: Iterable[str], programs: Collection[str]
-) -> None:
+    names: Iterable[str], before: Callable[[str], Held], after: Callable[[str], Held]
+) -> Callable[[str], None]:
     """Keeps no record of what was changed."""
+    return lambda name: None
 
 
 def _marker() -> str:
@@ -204,7 +210,7 @@ class Ledger:
     piped in, or be those of a to-do that was offered; `exit` is the code that the program of
     the newest call ended with. `allowed` is the `allowed-tools` of the skill that is followed;
     empty when it leaves all tools. `keeper` is told of each file before it is written; `altered`
-    afterwards which files a command has changed, with what they held, and of which that is unknown.
+    which files a command changes, with what they held and hold then.
     """
 
     before: dict[str, str | None] = field(default_factory=dict)

@@ -60,7 +60,7 @@ def test_what_a_crash_left_goes_and_what_has_a_text_or_is_the_users_stays(home: 
 @confined_only
 def test_a_command_that_ends_takes_the_protection_of_no_other_away(home: Home) -> None:
     def command(line: str) -> str:
-        runner = Runner(home, Ledger(), timeout=10, limits=Limits())
+        runner = Runner(home, Ledger(), timeout=10, limits=Limits(), layered=lambda _: False)
         return runner.run(Order(("/bin/sh", "-c", line), "sh"))
 
     ended = home.workspace / "ended"

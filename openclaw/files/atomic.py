@@ -125,7 +125,7 @@ def _beside(target: Path, data: bytes, *, private: bool = False) -> Iterator[Pat
 
 
 def _put(temp: Path, target: Path, before: bytes, data: bytes) -> bool:
-    if not _exchanged(temp, target):
+    if not exchanged(temp, target):
         if _bytes(target) != before:
             return False
         _rename(temp, target)
@@ -135,16 +135,16 @@ def _put(temp: Path, target: Path, before: bytes, data: bytes) -> bool:
         try:
             _flush_folder(target.parent)
         except OSError:
-            _exchanged(temp, target)
+            exchanged(temp, target)
             raise
         if temp.read_bytes() == before:  # nor has one that saves in place written into it since
             return True
     displaced = temp.read_bytes()
-    _exchanged(temp, target)
+    exchanged(temp, target)
     if temp.read_bytes() == data:
         return False
     # Somebody has saved over ours in the meantime, so that stays, and takes in what it displaced.
-    _exchanged(temp, target)
+    exchanged(temp, target)
     for saved in dict.fromkeys((displaced, temp.read_bytes())):
         _taken_in(target, before, saved)
     return True
@@ -184,7 +184,7 @@ def _put_new(temp: Path, target: Path) -> bool:
     return True
 
 
-def _exchanged(temp: Path, target: Path) -> bool:
+def exchanged(temp: Path, target: Path) -> bool:
     """Whether the two names were exchanged in one step, which not every file system can."""
     if os.name == "nt":
         return False

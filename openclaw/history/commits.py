@@ -73,11 +73,14 @@ class Commits:
         outside: dict[str, Blob] = {}
         final: dict[str, Blob] = {}
         steps = record.turn.steps
-        mine = [path for path in paths if path not in beyond]
-        self._write([step for step in steps if step.path in mine], standing)
-        for path in mine:
-            states = [(step.before, step.after) for step in steps if step.path == path]
-            self._follow(path, states, standing, outside, final)
+        mine = [step for step in steps if step.path not in beyond]
+        self._write(mine, standing)
+        states: dict[str, list[tuple[str | None, str | None]]] = {}
+        for step in mine:
+            states.setdefault(step.path, []).append((step.before, step.after))
+        for path, found in states.items():
+            if not self._follow(path, found, standing, outside, final):
+                beyond |= {path}
         entries = outside | {p: b for p, b in final.items() if b != self._was(p, standing, outside)}
         if not entries and record.turn.kind == "turn":
             return "", beyond
@@ -110,19 +113,24 @@ class Commits:
         standing: Standing,
         outside: dict[str, Blob],
         final: dict[str, Blob],
-    ) -> None:
+    ) -> bool:
         """What the turn made of a file, upon what HEAD holds; what others had made of it before is
-        put into `outside`, unless it is a part of another turn."""
+        put into `outside`, unless it is a part of another turn. False when it is left to a commit
+        of others that is newer."""
         head = standing.blobs.get(path, NO_BLOB)
         state, mine = head, False
         for before, after in steps:
             became, was = self._blob(path, after, head), self._blob(path, before, head)
             if was.oid != state.oid:
-                theirs = path in self.others or self._has_moved(path)
+                moved = self._has_moved(path)
+                theirs = path in self.others or moved
                 replayed = self._replayed(path, was, state, became) if theirs else None
                 if replayed is not None:
                     state, mine = replayed, True
                     continue
+                if moved and not self._holds(path, became):
+                    outside.pop(path, None)
+                    return False
                 # What was edited in the middle of the turn goes before it, if that can be told.
                 base = outside.get(path, head)
                 edited = self._merged(state, base, was) if mine else was
@@ -130,6 +138,7 @@ class Commits:
                     outside[path] = edited
             state, mine = became, True
         final[path] = state
+        return True
 
     def _has_moved(self, path: str) -> bool:
         """Whether a commit has changed the file since the turn began: what HEAD has is then newer
@@ -147,8 +156,11 @@ class Commits:
         return None
 
     def _holds(self, path: str, blob: Blob) -> bool:
+        """Whether a file holds that now; with NO_BLOB whether there is none."""
         data = self._now(path)
-        return data is not None and oid_of(data, blob.oid) == blob.oid
+        if data is None or not blob.oid:
+            return not blob.oid and not os.path.lexists(self.root / path)
+        return oid_of(data, blob.oid) == blob.oid
 
     def _now(self, path: str) -> bytes | None:
         """What a plain file holds now, None for anything else."""

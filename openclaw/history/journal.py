@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from openclaw.files.home import Home
 from openclaw.files.plain import NotPlain, look
 from openclaw.history.record import LARGEST, Call, Record, begin
 from openclaw.history.turn import UNKNOWN, State, Step, Turn
+from openclaw.shapes import Held
 
 PLACE = "history/turns"
 ARCHIVE = "sessions/archive/"
@@ -89,23 +90,24 @@ class Journal:
         self.record.swap(number, Step(path, self.record.put(before), self.record.put(after)))
 
     def changed(
-        self,
-        before: Mapping[str, bytes | None],
-        unknown: Iterable[str] = (),
-        programs: Collection[str] = (),
-    ) -> None:
-        """A command has changed these files; `before` is what they held, None for new ones. Of the
-        `unknown` ones that is not known. `programs` are those that could be run."""
+        self, names: Iterable[str], before: Callable[[str], Held], after: Callable[[str], Held]
+    ) -> Callable[[str], None]:
+        """A command changes these files. What is returned is called with one that it did not."""
         steps = []
-        for name in (*before, *unknown):
-            was: str | None = UNKNOWN
-            if name in before:
-                was = self.record.put(before[name], executable=name in programs, at_once=False)
-            after = self._put(name, at_once=False)
-            if was != after or was == UNKNOWN:
-                steps.append(Step(name, was, after))
-                self.unknown += [name] if UNKNOWN in (was, after) else []
+        for name in names:
+            was, new = self._keep(before(name)), self._keep(after(name))
+            if was != new or was == UNKNOWN:
+                steps.append(Step(name, was, new))
+                self.unknown += [name] if UNKNOWN in (was, new) else []
+        first = len(self.record.steps)
         self.record.step(*steps)
+        numbers = {step.path: number for number, step in enumerate(steps, first)}
+
+        def void(name: str) -> None:
+            if name in numbers:
+                self.record.void(numbers.pop(name))
+
+        return void
 
     # -------- calls and the conversation
 
@@ -160,17 +162,21 @@ class Journal:
             if step and step.before != step.after and self._put(path) == step.before:
                 self.record.void(number)
 
-    def _put(self, name: str, *, at_once: bool = True) -> str | None:
+    def _put(self, name: str) -> str | None:
         """Keep what a file holds now; UNKNOWN when it is too large, cannot be read, or is none."""
         try:
             found = look(self.root, name, LARGEST)
         except (NotPlain, OSError):
             return UNKNOWN
-        if found is None:
+        return self._keep((found.data, found.program) if found else None, at_once=True)
+
+    def _keep(self, held: Held, *, at_once: bool = False) -> str | None:
+        if held is None:
             return None
-        if found.data is None:
+        data, program = held
+        if data is None:
             return UNKNOWN
-        return self.record.put(found.data, executable=found.program, at_once=at_once)
+        return self.record.put(data, executable=program, at_once=at_once)
 
 
 def is_executable(path: Path) -> bool:

@@ -56,9 +56,7 @@ def look(home: Home, earlier: Look | None = None, *, contents: bool = True) -> L
         name = path.relative_to(root).as_posix()
         if name in FIXED_FILES and not status.st_size:
             continue  # the placeholder of some command that runs
-        found.stamps[name] = (
-            status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino,
-        )  # fmt: skip
+        found.stamps[name] = stamp_of(status)
         if status.st_mode & 0o100:
             found.programs.add(name)
         if status.st_mode & (stat.S_ISUID | stat.S_ISGID):
@@ -66,6 +64,10 @@ def look(home: Home, earlier: Look | None = None, *, contents: bool = True) -> L
     if contents:
         _add_contents(root, found, earlier)
     return found
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def as_text(content: bytes | None) -> str | None:
@@ -83,7 +85,7 @@ def changed(before: Look, after: Look) -> dict[str, bytes | None]:
         name: before.contents.get(name, UNKNOWN) if name in before.stamps else None
         for name in names
         if before.stamps.get(name) != after.stamps.get(name)
-        and not _hidden(name)
+        and not hidden(name)
         and _surely(name, before, after)
     }
 
@@ -116,7 +118,7 @@ def _disarm_open(path: Path, mode: int) -> None:
 
 
 def _add_contents(root: Path, found: Look, earlier: Look | None) -> None:
-    names = [name for name in found.stamps if not _hidden(name)]
+    names = [name for name in found.stamps if not hidden(name)]
     if len(names) > MOST_KEPT:
         return
     room = MOST_BYTES
@@ -144,5 +146,6 @@ def _files(root: Path, skipped: Collection[str] = UNSEEN) -> Iterator[tuple[Path
                     yield path, status
 
 
-def _hidden(name: str) -> bool:
+def hidden(name: str) -> bool:
+    """Whether a file or a folder above it is hidden by its name."""
     return name.startswith(".") or "/." in name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,17 +13,27 @@ from pathlib import Path
 from openclaw.tools.proctree import threads_below
 
 MEGA = 1 << 20
+PAUSE_SECONDS = 0.5
+"""Between two looks at what was written that nothing else gave a reason for: other programs may
+have removed as much as the command wrote, and some file systems do not count their files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`memory_mb` and `file_mb` hold for each process and each file (0: none), `processes` and
-    `disk_mb` for the whole command; threads count as processes."""
+    """`memory_mb` and `file_mb` hold for each process and each file (0: none), `processes`,
+    `disk_mb` and `files` for the whole command; threads count as processes."""
 
     processes: int = 256
     memory_mb: int = 2048
     file_mb: int = 256
     disk_mb: int = 2048
+    files: int = 20_000
+
+    def exceeded(self, files: int, size: int) -> str:
+        """What a command did too much that wrote so many files and bytes, "" when it did not."""
+        if files > self.files:
+            return f"wrote more than {self.files:,} files"
+        return f"wrote more than {self.disk_mb} MB" if size > self.disk_mb * MEGA else ""
 
 
 def limited(argv: Sequence[str], limits: Limits, *, own_users: bool) -> list[str]:
@@ -67,14 +78,16 @@ class Watch:
     _threads: int = field(default_factory=lambda: _all_threads())
     _memory: int = field(default_factory=lambda: _memory()[0])
     _free: int = 0
+    _files: int = 0
+    _next: float = field(default_factory=lambda: time.monotonic() + PAUSE_SECONDS)
     _since: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
-        self._free = _disk(self.folder)
+        self._free, self._files = _disk(self.folder)
 
     def __call__(self, process: int) -> str:
         """Why to end the command of this process, "" to let it be."""
-        threads, (available, total), free = _all_threads(), _memory(), _disk(self.folder)
+        threads, (available, total), (free, files) = _all_threads(), _memory(), _disk(self.folder)
         new = threads - self._threads
         if new > self.limits.processes:
             # So many more are not others' doing, and counting would take long.
@@ -83,10 +96,13 @@ class Watch:
             self._threads = threads
         if available < total // 12 and self._memory - available > 256 * MEGA:
             return "it used up the memory"
-        if self._free - free > self.limits.disk_mb * MEGA:
-            if _written(self.folder, self._since) > self.limits.disk_mb * MEGA:
-                return f"it wrote more than {self.limits.disk_mb} MB"
-            self._free = free
+        limits, now = self.limits, time.monotonic()
+        less = self._free - free > limits.disk_mb * MEGA or self._files - files > limits.files
+        if less or now > self._next:
+            if why := limits.exceeded(*_written(self.folder, self._since)):
+                return f"it {why}"
+            self._free, self._files = free, files
+            self._next = now + max(PAUSE_SECONDS, 20 * (time.monotonic() - now))
         return ""
 
 
@@ -107,22 +123,26 @@ def _memory() -> tuple[int, int]:
         return 0, 0
 
 
-def _written(folder: Path, since: float) -> int:
-    """Bytes in files below a folder that were changed since a time (a second is granted)."""
-    count = 0
-    for top, _, names in os.walk(folder):
-        for name in names:
+def _written(folder: Path, since: float) -> tuple[int, int]:
+    """Files and folders below a folder that were changed since a time (a second is granted), and
+    their bytes."""
+    count = size = 0
+    for top, folders, names in os.walk(folder):
+        for name in (*folders, *names):
             with contextlib.suppress(OSError):
                 status = os.lstat(os.path.join(top, name))  # noqa: PTH118  many files
-                count += status.st_blocks * 512 if status.st_ctime >= since - 1 else 0
-    return count
+                if status.st_ctime >= since - 1 and not stat.S_ISCHR(status.st_mode):
+                    count += 1
+                    size += status.st_blocks * 512
+    return count, size
 
 
-def _disk(folder: Path) -> int:
+def _disk(folder: Path) -> tuple[int, int]:
+    """Bytes and files that there is room for; no files where the file system does not say."""
     if not hasattr(os, "statvfs"):
-        return 0
+        return 0, 0
     try:
         found = os.statvfs(folder)
     except OSError:
-        return 0
-    return found.f_bavail * found.f_frsize
+        return 0, 0
+    return found.f_bavail * found.f_frsize, found.f_ffree

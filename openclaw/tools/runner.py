@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from openclaw.files.home import Home
 from openclaw.safety.hidden import strip
 from openclaw.safety.learned import Learned
-from openclaw.shapes import Ledger, ToolProblem
-from openclaw.tools import sandbox
+from openclaw.shapes import Held, Ledger, ToolProblem
+from openclaw.tools import overlay, sandbox
 from openclaw.tools.cgroup import group, joined
+from openclaw.tools.change_set import Bringing, held, read
 from openclaw.tools.changes import (
     MOST_CHANGES,
     UNKNOWN,
@@ -55,8 +56,9 @@ class Order:
 class Runner:
     """Runs over one home. `timeout` in seconds; `env` names variables that are handed on;
     `network` lets commands into the network, though not once untrusted text was read.
-    `unconfined` says why there is no sandbox, None when there is one. `room` says how much of
-    what a program printed is shown."""
+    `unconfined` says why there is no sandbox, None when there is one; `layered` whether what a
+    command writes in it can land in a layer over the home. `room` says how much of what a program
+    printed is shown."""
 
     home: Home
     ledger: Ledger
@@ -64,6 +66,7 @@ class Runner:
     env: tuple[str, ...] = ()
     network: bool = False
     unconfined: Callable[[], str | None] = sandbox.available
+    layered: Callable[[Path], bool] = overlay.available
     limits: Limits = Limits()
     room: Room = USUAL
     _last: Look | None = field(default=None, init=False)
@@ -71,42 +74,54 @@ class Runner:
     def run(self, order: Order) -> str:
         """Run it and tell how it ended. Raises ToolProblem when it cannot be started."""
         confined = self.unconfined() is None
+        root = Path(os.path.realpath(self.home.root))
         before = look(self.home, self._last, contents=not order.reads)
-        room = sandbox.Room(
-            self.home,
-            read_only=order.reads,
-            keep_memory=self.ledger.tainted,
-            network=self.network and not order.reads and not self.ledger.tainted,
-            hidden=self._hidden() if confined else (),
-            shown=order.shown,
-        )
-        names: list[str] = []
-        try:
-            finished = self._finished(order, room, confined)
-            self.ledger.exit = finished.code
-        finally:
-            if not order.reads:
-                names = self._notice(before)
+        changed: list[str] = []
+        notes: list[str] = []
+        with self._layer(root, confined and not order.reads) as layer:
+            room = sandbox.Room(
+                self.home,
+                read_only=order.reads,
+                keep_memory=self.ledger.tainted,
+                network=self.network and not order.reads and not self.ledger.tainted,
+                hidden=self._hidden(root) if confined else (),
+                shown=order.shown,
+                layered=layer is not None,
+            )
+            try:
+                finished = self._finished(order, room, confined, layer)
+                self.ledger.exit = finished.code
+            finally:
+                if layer:
+                    changed, notes = self._bring(before, layer, room)
+                elif not order.reads:
+                    changed = self._notice(before)
         offline = confined and not room.network
         printed = strip(finished.text)
         # Else anybody may have written it.
         if printed.strip() and not (order.reads or order.stays or offline):
             printed = self._foreign(printed, f"command: {order.name}", finished)
-        return told(replace(finished, text=printed), self.home, offline, names)
+        return told(replace(finished, text=printed), self.home, offline, changed, notes)
 
-    def _hidden(self) -> tuple[Path, ...]:
-        root = Path(os.path.realpath(self.home.root))
+    def _layer(self, root: Path, wanted: bool) -> AbstractContextManager[overlay.Layer | None]:
+        return overlay.layer(root) if wanted and self.layered(root) else nullcontext()
+
+    def _hidden(self, root: Path) -> tuple[Path, ...]:
         found = credentials(root)
         if why := found.crowded(root):
             raise ToolProblem(f"It was not run: {why}.")
         return tuple(found.paths)
 
-    def _finished(self, order: Order, room: sandbox.Room, confined: bool) -> Finished:
+    def _finished(
+        self, order: Order, room: sandbox.Room, confined: bool, layer: overlay.Layer | None
+    ) -> Finished:
         argv: Sequence[str] = order.argv
         if os.name == "posix":
             argv = limited(argv, self.limits, own_users=confined)
         if confined:
             argv = sandbox.wrap(argv, room)
+        if layer:
+            argv = layer.over(argv)
         root = Path(os.path.realpath(self.home.root))
         env = environment(
             self.home, os.environ, named=self.env, confined=confined, reading=order.reads
@@ -123,7 +138,7 @@ class Runner:
                     timeout=self.timeout,
                     max_chars=self.room.page,
                     spill=root / SPILL,
-                    watch=Watch(self.limits, root),
+                    watch=Watch(self.limits, layer.upper if layer else root),
                     contained=confined,
                 )
         except (OSError, ValueError) as error:  # too long, or a NUL in it
@@ -145,13 +160,33 @@ class Runner:
             self.ledger.before.setdefault(name, as_text(content))
         for name in found:  # what the model has read of it is out of date
             self.ledger.read.pop(name, None)
-        known = {name: content for name, content in found.items() if content is not UNKNOWN}
-        others = [name for name in found if name not in known]
-        self.ledger.altered(known, others, before.programs)
+
+        def was(name: str) -> Held:
+            content = found[name]
+            data = None if content is UNKNOWN else content
+            return None if content is None else (data, name in before.programs)
+
+        self.ledger.altered(found, was, lambda name: held(after.root, name))
         return list(found)
 
+    def _bring(
+        self, before: Look, layer: overlay.Layer, room: sandbox.Room
+    ) -> tuple[list[str], list[str]]:
+        """Bring what the command wrote into the home; what was changed, and what to tell of it."""
+        self._last = before
+        found = read(layer.root, layer.upper, sandbox.kept(room))
+        if why := self.limits.exceeded(found.count, found.size):
+            return [], [f"nothing of what it wrote was kept, as it {why}"]
+        bringing = Bringing(found, before, self.ledger)
+        bringing.bring()
+        for name in bringing.changed:
+            self.ledger.read.pop(name, None)
+        return bringing.changed, bringing.notes
 
-def told(finished: Finished, home: Home, offline: bool, names: Sequence[str]) -> str:
+
+def told(
+    finished: Finished, home: Home, offline: bool, names: Sequence[str], notes: Sequence[str] = ()
+) -> str:
     """How a command ended, what it printed and changed, and what to do about the rest."""
     if finished.code is None:
         head = f"Stopped after {finished.seconds:.0f} s: {finished.stopped}."
@@ -169,6 +204,9 @@ def told(finished: Finished, home: Home, offline: bool, names: Sequence[str]) ->
     if names:
         more = f" and {len(names) - SHOWN_CHANGES} more" if len(names) > SHOWN_CHANGES else ""
         lines.append(f"[Changed: {', '.join(names[:SHOWN_CHANGES])}{more}]")
+    if notes:
+        more = f"; and {len(notes) - SHOWN_CHANGES} more" if len(notes) > SHOWN_CHANGES else ""
+        lines.append(f"[{'; '.join(notes[:SHOWN_CHANGES])}{more}]")
     if finished.code != 0 and offline:
         lines += _hints(finished.text)
     return "\n".join(lines)
@@ -178,6 +216,8 @@ def _hints(text: str) -> list[str]:
     folded, hints = text.casefold(), []
     if "read-only file system" in folded:
         hints.append(f"[Outside the home nothing can be written; {_FIXED}]")
+    if "cross-device link" in folded:
+        hints.append("[A folder that was there before is moved by mv or shutil.move]")
     if any(word in folded for word in _NO_NETWORK):
         hints.append("[Commands have no network; fetch_url reads a page]")
     return hints

@@ -24,7 +24,7 @@ from openclaw.tools.placeholders import standing, tidy
 PROBE_SECONDS = 10.0
 TMP_BYTES = 512 << 20
 FIXED_FOLDERS = (".git", "skills", "sessions", "hooks")
-_FOLDERS = ("workspace", "memory", *FIXED_FOLDERS)
+FOLDERS = ("workspace", "memory", *FIXED_FOLDERS)
 FIXED_FILES = (
     "openclaw.yaml",
     "workspace/SOUL.md",
@@ -50,7 +50,8 @@ UNSHARE = ("--unshare-user", "--unshare-all", "--disable-userns")
 @dataclass(frozen=True, slots=True)
 class Room:
     """What a command may do in there. `hidden` are files and folders of the home that it does not
-    see, `shown` are files elsewhere (place outside, place inside) that it may read."""
+    see, `shown` are files elsewhere (place outside, place inside) that it may read. `layered` says
+    that what it writes lands in a layer over the home."""
 
     home: Home
     read_only: bool = False
@@ -58,6 +59,7 @@ class Room:
     network: bool = False
     hidden: tuple[Path, ...] = ()
     shown: tuple[tuple[Path, str], ...] = ()
+    layered: bool = False
 
 
 def available() -> str | None:
@@ -87,17 +89,17 @@ def wrap(argv: Sequence[str], room: Room) -> list[str]:
 def placeholders(room: Room) -> Iterator[None]:
     """Empty files and folders stand where a fixed one is missing: only what exists can be fixed.
     The last command over the home takes them away again. Raises OSError."""
-    if room.read_only:
+    if room.read_only or room.layered:  # the layer has its own
         yield
     else:
         root = Path(os.path.realpath(room.home.root))
-        with standing(root, _FOLDERS, FIXED_FILES):
+        with standing(root, FOLDERS, FIXED_FILES):
             yield
 
 
 def tidy_up(home: Home) -> None:
     """Take away the placeholders that a killed command has left."""
-    tidy(Path(os.path.realpath(home.root)), (*_FOLDERS, *FIXED_FILES))
+    tidy(Path(os.path.realpath(home.root)), (*FOLDERS, *FIXED_FILES))
 
 
 # -------- the parts of a command line; what comes later lies over what came before
@@ -154,9 +156,7 @@ def _home(room: Room, root: Path) -> list[str]:
 
 def _fixed(room: Room, root: Path) -> list[str]:
     """What cannot be changed. The folders above it are mounts too: one cannot be renamed away."""
-    fixed = [root / name for name in (*FIXED_FOLDERS, *FIXED_FILES)]
-    fixed += [path for path in program_folders() if path.is_relative_to(root) and path != root]
-    fixed += [root / "memory"] if room.keep_memory else []
+    fixed = _fixed_paths(room, root)
     # What holds credentials by its place alone would be none in a folder of another name.
     placed = [path for path in room.hidden if not denied_name(path.name)]
     held = {
@@ -171,6 +171,19 @@ def _fixed(room: Room, root: Path) -> list[str]:
         if not path.is_symlink():
             words += ["--ro-bind-try", str(path), str(path)]
     return [*words, "--remount-ro", str(root)] if root in linked else words
+
+
+def _fixed_paths(room: Room, root: Path) -> list[Path]:
+    fixed = [root / name for name in (*FIXED_FOLDERS, *FIXED_FILES)]
+    fixed += [path for path in program_folders() if path.is_relative_to(root) and path != root]
+    return [*fixed, root / "memory"] if room.keep_memory else fixed
+
+
+def kept(room: Room) -> frozenset[str]:
+    """The files and folders of the home that a command cannot change, relative to it."""
+    root = Path(os.path.realpath(room.home.root))
+    paths = (*_fixed_paths(room, root), *room.hidden, root / ".openclaw")
+    return frozenset(path.relative_to(root).as_posix() for path in paths)
 
 
 def _shown(room: Room) -> list[str]:
