@@ -246,3 +246,15 @@ def test_a_repository_inside_the_workspace_is_left_alone(it: GitTalk) -> None:
     it.there_and_back()
     it.talk.app.undo()
     assert not (inner / "x.md").exists() and (inner / ".git").is_dir()
+
+
+def test_many_files_come_back_with_the_line_ends_that_git_gives_them(it: GitTalk) -> None:
+    (it.root / ".gitattributes").write_text("*.txt text eol=crlf\n")
+    names = [f"workspace/{number}.txt" for number in range(30)]
+    for name in names:
+        (it.root / name).write_bytes(f"\r\n{name} missing\r\n".encode())
+    it.shell("rm workspace/*.txt")
+    assert not any((it.root / name).exists() for name in names)
+    it.talk.app.undo(scope="files")
+    for name in names:
+        assert (it.root / name).read_bytes() == f"\r\n{name} missing\r\n".encode()

@@ -103,7 +103,7 @@ def _take_back(
 ) -> TakenBack:
     history = rooms.history
     root = Path(os.path.realpath(rooms.home.root))
-    undoing = Undo(history.read, is_program, lambda path: seen(root, path), _merge)
+    undoing = Undo(history.reader(turns), is_program, lambda path: seen(root, path), _merge)
     with ExitStack() as locks:
         for name in sorted(_sessions(turns, scope)):
             locks.enter_context(rooms.sessions.writing(name, LOCK_SECONDS))

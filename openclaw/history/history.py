@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from heapq import merge
@@ -34,6 +34,8 @@ NEVER = "-"
 """In place of the commit of a record that becomes none: there are no commits, or git is told to
 ignore all its files."""
 SHORTEST = 4
+MANY = 20
+"""Contents for which git is asked once; fewer are not worth a way of their own."""
 
 
 class History:
@@ -130,6 +132,19 @@ class History:
 
             return gitlog.content(self.root, name)
         return kept.content(self.place, name)
+
+    def reader(self, turns: Iterable[Turn]) -> Callable[[str | None], bytes | None]:
+        """`read` for what these turns name, of which git is asked once for all."""
+        names = {
+            name for turn in turns for step in turn.steps for name in (step.before, step.after)
+        }
+        held = [name for name in names if name and name.startswith(GIT)]
+        if len(held) < MANY:
+            return self.read
+        from openclaw.history import gitlog
+
+        known = dict(gitlog.contents(self.root, held))
+        return lambda name: known[name] if name in known else self.read(name)
 
     def versions(self, path: str) -> Iterator[tuple[Turn | None, bytes | None]]:
         """What a file held, newest first, with the turn that made it so; the user's own commits

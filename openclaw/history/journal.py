@@ -81,9 +81,9 @@ class Journal:
         self, path: str, before: tuple[bytes | None, bool], after: tuple[bytes | None, bool]
     ) -> int:
         """A file will go from one content to another as a part of an undo, each with whether it can
-        be run; a number by which to replace that."""
+        be run; a number by which to replace that. It is on the disk when the record is sealed."""
         was, new = (self.record.put(data, executable=program) for data, program in (before, after))
-        return self.record.step(Step(path, was, new))
+        return self.record.step(Step(path, was, new), at_once=False)
 
     def replace(self, number: int, path: str, before: bytes | None, after: bytes | None) -> None:
         """Something else will be written to that file, as it was changed meanwhile."""

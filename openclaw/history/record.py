@@ -120,7 +120,7 @@ class Record:
         written."""
         self._append([line])
 
-    def _append(self, lines: Sequence[Mapping[str, Any]]) -> None:
+    def _append(self, lines: Sequence[Mapping[str, Any]], *, at_once: bool = True) -> None:
         path = self.folder / LINES
         try:
             mac, self.mac = self.mac or _signed(self.folder)[1], ""
@@ -135,17 +135,19 @@ class Record:
                     data = b"\n" + data
                 file.write(data)
                 file.flush()
-                os.fsync(file.fileno())
+                if at_once:
+                    os.fsync(file.fileno())
         except (OSError, ValueError) as error:
             raise unwritable(path, error) from error
         self.mac = mac
 
-    def step(self, *steps: Step) -> int:
+    def step(self, *steps: Step, at_once: bool = True) -> int:
         """Note files that are about to be written; returns the number of the last, by which to void
-        it."""
+        it. When it need not be at once, it is on the disk after the next line that has to."""
         self.steps += steps
-        self._append([{"path": s.path, "before": s.before, "after": s.after} for s in steps])
-        self._tell()
+        lines = [{"path": s.path, "before": s.before, "after": s.after} for s in steps]
+        self._append(lines, at_once=at_once)
+        self.turn = replace(self.turn, steps=(*self.turn.steps, *steps))
         return len(self.steps) - 1
 
     def swap(self, number: int, step: Step) -> None:
