@@ -18,6 +18,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from openclaw.files.own_writes import announce
+
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.4)
 SETTLING_SECONDS = 0.5
 ONE_WRITE = 4096
@@ -108,6 +110,7 @@ def _beside(target: Path, data: bytes, *, private: bool = False) -> Iterator[Pat
     """A file in the same folder with this content, on the disk, in the manner of the target. It is
     gone after the block, unless renamed. A killed process leaves it: `.openclaw-*.tmp`."""
     temp = target.parent / f".openclaw-{secrets.token_hex(6)}.tmp"
+    announce(target, data)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         # Not readable by others before it has the mode of the target.

@@ -33,12 +33,13 @@ Stamp = tuple[int, int, int, int]
 class Look:
     """The files of a home at one moment, by home-relative path. `contents` are those of them that
     are small enough to be kept; hidden files have a stamp but no content. `unsafe` are files that
-    act as their owner, `programs` those that can be run; `whole` says that there are not more files
-    than are looked at."""
+    act as their owner, `special` sockets and pipes, `programs` files that can be run; `whole` says
+    that there are not more files than are looked at."""
 
     stamps: dict[str, Stamp] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
     unsafe: list[Path] = field(default_factory=list)
+    special: list[Path] = field(default_factory=list)
     programs: set[str] = field(default_factory=set)
     whole: bool = True
     root: Path = Path()
@@ -53,6 +54,9 @@ def look(home: Home, earlier: Look | None = None, *, contents: bool = True) -> L
         if len(found.stamps) >= MAX_FILES:
             found.whole = False
             break
+        if not stat.S_ISREG(status.st_mode):
+            found.special.append(path)
+            continue
         name = path.relative_to(root).as_posix()
         if name in FIXED_FILES and not status.st_size:
             continue  # the placeholder of some command that runs
@@ -135,14 +139,14 @@ def _add_contents(root: Path, found: Look, earlier: Look | None) -> None:
 
 
 def _files(root: Path, skipped: Collection[str] = UNSEEN) -> Iterator[tuple[Path, os.stat_result]]:
-    """Regular files with their status; links are neither followed nor given."""
+    """Files with their status; links are neither followed nor given."""
     for top, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in skipped)
         for name in sorted(names):
             path = Path(top, name)
             with contextlib.suppress(OSError):
                 status = path.lstat()
-                if stat.S_ISREG(status.st_mode):
+                if not stat.S_ISLNK(status.st_mode):
                     yield path, status
 
 

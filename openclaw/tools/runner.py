@@ -3,17 +3,19 @@ in few words."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from openclaw.files.home import Home
+from openclaw.files.own_writes import watching
 from openclaw.safety.hidden import strip
 from openclaw.safety.learned import Learned
 from openclaw.shapes import Held, Ledger, ToolProblem
-from openclaw.tools import overlay, sandbox
+from openclaw.tools import limits, overlay, sandbox
 from openclaw.tools.cgroup import group, joined
 from openclaw.tools.change_set import Bringing, held, read
 from openclaw.tools.changes import (
@@ -25,15 +27,17 @@ from openclaw.tools.changes import (
     disarm,
     look,
 )
-from openclaw.tools.credentials import credentials
+from openclaw.tools.credentials import MOST_HIDDEN, credentials
 from openclaw.tools.environment import environment
-from openclaw.tools.limits import Limits, Watch, limited
+from openclaw.tools.limits import Limits, limited
 from openclaw.tools.paths import SPILL
 from openclaw.tools.process import Finished, run
 from openclaw.tools.results import USUAL, Room, as_data
 
 TIMEOUT_SECONDS = 30.0
 SHOWN_CHANGES = 5
+THEIRS = ("sessions", ".git", ".openclaw")
+"""What no command has a business with, and openclaw writes all the time."""
 
 _NO_NETWORK = ("could not resolve", "name resolution", "network is unreachable", "not known")
 _FIXED = "skills, sessions, settings, git data and the agent's own files cannot be changed here"
@@ -73,18 +77,28 @@ class Runner:
 
     def run(self, order: Order) -> str:
         """Run it and tell how it ended. Raises ToolProblem when it cannot be started."""
-        confined = self.unconfined() is None
+        try:
+            return self._run(order, self.unconfined() is None)
+        except OSError as error:  # of what stands beside it: the disk is full
+            raise ToolProblem(f"It could not be run: {error}.") from error
+
+    def _run(self, order: Order, confined: bool) -> str:
         root = Path(os.path.realpath(self.home.root))
-        before = look(self.home, self._last, contents=not order.reads)
+        layered = confined and not order.reads and self.layered(root)
+        fixed = sandbox.FIXED_FILES if confined else ()
         changed: list[str] = []
         notes: list[str] = []
-        with self._layer(root, confined and not order.reads) as layer:
+        with ExitStack() as stack:
+            layer = stack.enter_context(overlay.layer(root)) if layered else None
+            alone = order.reads or layered
+            others = None if alone else stack.enter_context(watching(root, fixed))
+            before = look(self.home, self._last, contents=not order.reads)
             room = sandbox.Room(
                 self.home,
                 read_only=order.reads,
                 keep_memory=self.ledger.tainted,
                 network=self.network and not order.reads and not self.ledger.tainted,
-                hidden=self._hidden(root) if confined else (),
+                hidden=self._hidden(root, before, layer) if confined else (),
                 shown=order.shown,
                 layered=layer is not None,
             )
@@ -94,8 +108,9 @@ class Runner:
             finally:
                 if layer:
                     changed, notes = self._bring(before, layer, room)
-                elif not order.reads:
-                    changed = self._notice(before)
+                elif others:
+                    theirs = sandbox.kept(room) if confined else THEIRS
+                    changed = self._notice(before, theirs, others.written())
         offline = confined and not room.network
         printed = strip(finished.text)
         # Else anybody may have written it.
@@ -103,14 +118,12 @@ class Runner:
             printed = self._foreign(printed, f"command: {order.name}", finished)
         return told(replace(finished, text=printed), self.home, offline, changed, notes)
 
-    def _layer(self, root: Path, wanted: bool) -> AbstractContextManager[overlay.Layer | None]:
-        return overlay.layer(root) if wanted and self.layered(root) else nullcontext()
-
-    def _hidden(self, root: Path) -> tuple[Path, ...]:
+    def _hidden(self, root: Path, before: Look, layer: overlay.Layer | None) -> tuple[Path, ...]:
+        """What a command does not see; in a layer nobody listens at a socket."""
         found = credentials(root)
         if why := found.crowded(root):
             raise ToolProblem(f"It was not run: {why}.")
-        return tuple(found.paths)
+        return (*found.paths, *(() if layer else before.special[:MOST_HIDDEN]))
 
     def _finished(
         self, order: Order, room: sandbox.Room, confined: bool, layer: overlay.Layer | None
@@ -138,11 +151,17 @@ class Runner:
                     timeout=self.timeout,
                     max_chars=self.room.page,
                     spill=root / SPILL,
-                    watch=Watch(self.limits, layer.upper if layer else root),
+                    watch=self._watch(root, layer, fixed=confined and not order.reads),
                     contained=confined,
                 )
         except (OSError, ValueError) as error:  # too long, or a NUL in it
             raise ToolProblem(f"It could not be started: {error}.") from error
+
+    def _watch(
+        self, root: Path, layer: overlay.Layer | None, *, fixed: bool
+    ) -> Callable[[int], str]:
+        watch = limits.Watch(self.limits, layer.upper if layer else root)
+        return watch if layer or not fixed else _untouched(root, watch)
 
     def _foreign(self, printed: str, source: str, finished: Finished) -> str:
         """What a command printed, as data; the file with the whole of it counts as that too."""
@@ -150,12 +169,23 @@ class Runner:
             Learned(self.home).note(self.home.relative(finished.spilled), source, "")
         return as_data(printed, source, self.ledger, replace(self.room, chars=2 * self.room.page))
 
-    def _notice(self, before: Look) -> list[str]:
-        """Write the changed files into the ledger; at most 200, the receipt is for people."""
+    def _notice(
+        self, before: Look, theirs: Collection[str], written: Mapping[str, str]
+    ) -> list[str]:
+        """Write the changed files into the ledger; at most 200, the receipt is for people. `theirs`
+        are files and folders that the command did not change, `written` is what openclaw itself
+        has written meanwhile; where the command has changed such a file too, it is not known what
+        that held before."""
         after = look(self.home, before)
         disarm(after)
         self._last = after
         found = changed(before, after)
+        for name in list(found):
+            mine = written.get(name)
+            if _is_in(theirs, name) or (mine and mine == _sha256(after.root, name)):
+                del found[name]
+            elif mine:
+                found[name] = UNKNOWN
         for name, content in list(found.items())[:MOST_CHANGES]:
             self.ledger.before.setdefault(name, as_text(content))
         for name in found:  # what the model has read of it is out of date
@@ -182,6 +212,38 @@ class Runner:
         for name in bringing.changed:
             self.ledger.read.pop(name, None)
         return bringing.changed, bringing.notes
+
+
+def _is_in(places: Collection[str], name: str) -> bool:
+    """Whether it is one of these files, or lies in one of these folders."""
+    return any(
+        str(place) in places for place in (PurePosixPath(name), *PurePosixPath(name).parents)
+    )
+
+
+def _sha256(root: Path, name: str) -> str:
+    found = held(root, name)
+    return hashlib.sha256(found[0]).hexdigest() if found and found[0] is not None else ""
+
+
+def _untouched(root: Path, watch: Callable[[int], str]) -> Callable[[int], str]:
+    """Also looks whether a file that is fixed was replaced outside: then it is not fixed any
+    more."""
+    known = {name: _number(root / name) for name in sandbox.FIXED_FILES}
+
+    def why(process: int) -> str:
+        found = (name for name, number in known.items() if _number(root / name) != number)
+        name = next(found, "")
+        return f"{name}, which is fixed for it, was saved meanwhile" if name else watch(process)
+
+    return why
+
+
+def _number(path: Path) -> int:
+    try:
+        return path.lstat().st_ino
+    except OSError:
+        return 0
 
 
 def told(
