@@ -125,6 +125,25 @@ def test_the_home_becomes_what_the_command_made_of_it(
     assert layers() == []
 
 
+def test_the_command_runs_as_its_user(home: Home, runner: Runner) -> None:
+    assert sh(runner, "id -u; id -g") == f"Exit code 0.\n{os.getuid()}\n{os.getgid()}"
+    sh(runner, "touch mine")
+    assert (home.root / "mine").stat().st_uid == os.getuid()
+
+
+def test_without_the_programs_for_it_there_is_no_layer(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unshare").write_text("#!/bin/sh\necho not permitted >&2; exit 1\n")
+    (tmp_path / "unshare").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    shutil.copytree(home.root, tmp_path / "other")
+    other = Home((tmp_path / "other").resolve())
+    assert not overlay.available(other.root)
+    assert "[Changed: x]" in sh(Runner(other, Ledger(), timeout=20), "echo x > x")
+    assert (other.root / "x").read_text() == "x\n" and layers() == []
+
+
 def test_only_what_was_changed_is_told(home: Home, runner: Runner) -> None:
     before = (home.workspace / "plan.md").stat()
     text = sh(runner, "touch -d 2020-01-01 workspace/box/lid.md; cat workspace/plan.md; ls -R")
@@ -261,7 +280,7 @@ def test_nothing_is_kept_of_a_command_that_makes_too_many_files(home: Home) -> N
 
 def test_the_layer_of_a_killed_process_is_removed(home: Home, runner: Runner) -> None:
     sh(runner, "true")
-    left = Path(os.environ["XDG_CACHE_HOME"], "openclaw", "commands", "999999999-0a0a")
+    left = Path(os.environ["XDG_CACHE_HOME"], "openclaw", "commands", "0a0a")
     (left / "upper" / "shut").mkdir(parents=True)
     (left / "upper" / "shut").chmod(0)
     sh(runner, "true")

@@ -33,6 +33,7 @@ from openclaw.memory.todos import TodoFile
 from openclaw.sessions.session import INTERRUPTED
 from openclaw.sessions.store import Session, SessionStore
 from openclaw.shapes import Entry
+from openclaw.tools.overlay import available
 from openclaw.tools.placeholders import LOCK
 from openclaw.tools.sandbox import tidy_up
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
@@ -208,6 +209,55 @@ def test_a_call_that_dies_around_its_write_is_whole_and_marked(
     told = json.dumps(fake_ollama.chats[-1]["messages"])
     assert INTERRUPTED in told and last_words(fake_ollama.chats[-1])
     is_tidy(home)
+
+
+def runs(line: str) -> Answer:
+    return Answer(calls=[("run_shell", {"command": line})])
+
+
+def needs_layers(home: Path) -> Path:
+    if not available(home.resolve()):
+        pytest.skip("there is no overlay here")
+    return Path(os.environ["XDG_CACHE_HOME"], "openclaw", "commands")
+
+
+def test_a_turn_that_dies_while_what_a_command_wrote_is_brought_in_can_be_taken_back(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    layers = needs_layers(home)
+    fake_ollama.say(runs("echo 1 >> workspace/plan.md; echo 2 > workspace/two.md"), "I see.")
+    died("os.rename", "upper/workspace/two.md", *TALK, "Run it.")
+    assert plan(home) == "buy seeds\n1\n" and not (home / "workspace" / "two.md").exists()
+    well(*TALK, "Go on.")
+    is_tidy(home)
+    _, turn = [turn for turn in opened(home).history.turns() if turn.kind == "turn"]
+    assert turn.state == "interrupted"
+    assert [step.path for step in turn.steps if not step.is_talk] == ["workspace/plan.md"]
+    well("undo", "2")
+    assert plan(home) == "buy seeds\n"
+    fake_ollama.say(runs("rm workspace/plan.md"), "It ran.")
+    well(*TALK, "Run it.")
+    assert list(layers.iterdir()) == []
+
+
+def test_a_command_that_is_killed_with_the_program_has_changed_nothing(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    layers = needs_layers(home)
+    fake_ollama.say(runs("echo 1 >> workspace/plan.md; sleep 20"), "I see.")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "openclaw", *TALK, "Run it."], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    until = time.monotonic() + 20
+    while not list(layers.glob("*/upper/workspace/plan.md")) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait(30) == -DEADLY
+    assert plan(home) == "buy seeds\n"
+    well(*TALK, "Go on.")
+    is_tidy(home)
+    assert plan(home) == "buy seeds\n"
 
 
 def test_a_turn_that_dies_while_its_answer_is_saved_keeps_its_calls(

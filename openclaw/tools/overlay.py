@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 
 from openclaw.files.home import Home
-from openclaw.files.lock import is_running
 from openclaw.tools import sandbox
 
 PROBE = ".openclaw-probe"
@@ -100,17 +99,34 @@ def _layer(place: Path, root: Path) -> Iterator[Layer]:
     found = place.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise PermissionError(f"{place} is not this user's alone")
-    _remove_left(place)
-    made = Layer(root, place / f"{os.getpid()}-{secrets.token_hex(4)}")
-    try:
-        made.folder.mkdir(mode=0o700)
+    made = Layer(root, place / secrets.token_hex(6))
+    with contextlib.ExitStack() as locks:
+        with _locked(place):
+            _remove_left(place)
+            made.folder.mkdir(mode=0o700)
+            locks.enter_context(_locked(made.folder))
+        locks.callback(_remove, made.folder)
         (made.folder / "lower").symlink_to(root)
         (made.folder / "work").mkdir()
         made.upper.mkdir()
         _make_placeholders(made)
         yield made
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Whether the folder could be locked, by a lock that ends with the process."""
+    import fcntl
+
+    number = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    alone = False
+    try:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            alone = True
+        yield alone
     finally:
-        _remove(made.folder)
+        os.close(number)
 
 
 def _make_placeholders(made: Layer) -> None:
@@ -131,10 +147,10 @@ def _make_placeholders(made: Layer) -> None:
 
 def _remove_left(place: Path) -> None:
     """Remove the layers of killed processes: what their commands had written is in no home."""
-    for entry in os.scandir(place):
-        pid = entry.name.partition("-")[0]
-        if pid.isdecimal() and not is_running(int(pid)):
-            _remove(Path(entry.path))
+    for folder in place.iterdir():
+        with contextlib.suppress(OSError), _locked(folder, wait=False) as alone:
+            if alone:
+                _remove(folder)
 
 
 def _remove(folder: Path) -> None:

@@ -79,8 +79,10 @@ def wrap(argv: Sequence[str], room: Room) -> list[str]:
     """
     root = os.path.realpath(room.home.root)
     network = ("--share-net",) if room.network else ()
+    # Whoever may lay a layer over the home is root there.
+    user = ("--uid", str(os.getuid()), "--gid", str(os.getgid())) if room.layered else ()
     return [
-        *_probed()[1], *network, *_system(room.network), *_interpreter(root),
+        *_probed()[1], *network, *user, *_system(room.network), *_interpreter(root),
         *_home(room, Path(root)), *_shown(room), "--remount-ro", "/", "--chdir", root, "--", *argv,
     ]  # fmt: skip
 
