@@ -48,12 +48,10 @@ class ChangeSet:
     emptied: list[str] = field(default_factory=list)
 
     @property
-    def count(self) -> int:
-        return len(self.files) + len(self.folders) + len(self.special)
-
-    @property
-    def size(self) -> int:
-        return sum(found.st_blocks * 512 for found in self.files.values())
+    def counts(self) -> tuple[int, int]:
+        """How many files and folders there are, and their bytes."""
+        size = sum(found.st_blocks * 512 for found in self.files.values())
+        return len(self.files) + len(self.folders) + len(self.special), size
 
 
 def read(root: Path, upper: Path, fixed: frozenset[str]) -> ChangeSet:
@@ -103,6 +101,7 @@ def _note_folder(
         for entry in os.scandir(below):
             if entry.name not in there:
                 _note_gone(found, f"{name}/{entry.name}")
+    (found.upper / name).chmod(0o700)  # what is in it is to be read and taken out
     made = _read_folder(found, name, fixed)
     if made or (made is None and name not in sandbox.FOLDERS):  # these may be placeholders
         found.folders[name] = stat.S_IMODE(status.st_mode)

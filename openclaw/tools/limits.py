@@ -99,7 +99,7 @@ class Watch:
         limits, now = self.limits, time.monotonic()
         less = self._free - free > limits.disk_mb * MEGA or self._files - files > limits.files
         if less or now > self._next:
-            if why := limits.exceeded(*_written(self.folder, self._since)):
+            if why := limits.exceeded(*written(self.folder, self._since)):
                 return f"it {why}"
             self._free, self._files = free, files
             self._next = now + max(PAUSE_SECONDS, 20 * (time.monotonic() - now))
@@ -123,7 +123,7 @@ def _memory() -> tuple[int, int]:
         return 0, 0
 
 
-def _written(folder: Path, since: float) -> tuple[int, int]:
+def written(folder: Path, since: float = 0.0) -> tuple[int, int]:
     """Files and folders below a folder that were changed since a time (a second is granted), and
     their bytes."""
     count = size = 0

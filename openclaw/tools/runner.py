@@ -205,7 +205,8 @@ class Runner:
         """Bring what the command wrote into the home; what was changed, and what to tell of it."""
         self._last = before
         found = read(layer.root, layer.upper, sandbox.kept(room))
-        if why := self.limits.exceeded(found.count, found.size):
+        counts = found.counts, limits.written(layer.upper)  # as it was counted while it ran
+        if why := next(filter(None, (self.limits.exceeded(*each) for each in counts)), ""):
             return [], [f"nothing of what it wrote was kept, as it {why}"]
         bringing = Bringing(found, before, self.ledger)
         bringing.bring()
