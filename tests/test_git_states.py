@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.history.history import History
+from openclaw.history.journal import Journal
+from openclaw.history.journal import now as this_moment
+from openclaw.history.turn import Turn
 from tests.fakes.git_home import (
     GitTalk,
     git,
@@ -504,3 +508,24 @@ def test_an_answer_that_changes_nothing_twice_is_two_commits(it: GitTalk) -> Non
     it.talk.say("Hi.", answer("Hello."))
     it.talk.say("Hi.", answer("Hello."))
     assert it.log() == ["Hi.", "Hi.", "A new home"]
+
+
+@pytest.mark.parametrize("now", ["new\n", "old\n", "newest\n"])
+def test_what_others_committed_since_the_turn_began_is_not_put_back(it: GitTalk, now: str) -> None:
+    home = it.talk.app.home
+    history = History(home)
+    it.write(A, "first\n")
+    turn = Turn("0a0a0a0a", at=this_moment(), subject="Run it.", session="other")
+    journal = Journal.begin(home, turn, history.head())
+    name = "workspace/by-hand.bin"
+    journal.changed([name], lambda _: None, lambda _: (b"old\n", False))
+    (it.root / name).write_text("new\n")
+    identity(it.root)
+    it.git("add", name)
+    it.git("commit", "-qm", "by hand")
+    (it.root / name).write_text(now)
+    journal.finish("done")
+    assert history.publish() == ""
+    assert it.blob(name) == (b"old\n" if now == "old\n" else b"new\n")
+    (step,) = [step for step in history.find("0a0a0a0a").steps if step.path == name]
+    assert history.read(step.after) == b"old\n"
