@@ -96,6 +96,8 @@ def tree(home: Home) -> dict[str, str]:
         "echo four >> workspace/plan.md; echo new > workspace/new.md; mkdir -p a/b; echo 1 > a/b/c",
         "rm -r workspace/box; rm workspace/plan.md",
         "rm -r workspace/box; mkdir workspace/box; echo new > workspace/box/lid2.md",
+        "rm -r workspace/box; mkdir -p workspace/box/in/in; echo 1 > workspace/box/in/new.md",
+        "rm -r workspace/box; mkdir -p x/in; echo 1 > x/in/new; mv x workspace/box",
         "rm -r workspace/box; echo file > workspace/box",
         "rm workspace/plan.md; mkdir workspace/plan.md; echo 1 > workspace/plan.md/x",
         "mv workspace/box workspace/chest; ln -s chest workspace/box",

@@ -42,13 +42,18 @@ def watching(root: Path, fixed: Collection[str] = ()) -> Iterator[Watch]:
     folder = root / PLACE
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / secrets.token_hex(6)
-    with path.open("xb", buffering=0) as file:
+    with _removed_at_last(path), path.open("xb", buffering=0) as file:
         _lock(file.fileno())
-        try:
-            file.write(f"{json.dumps(sorted(fixed))}\n".encode())
-            yield Watch(path)
-        finally:
-            path.unlink(missing_ok=True)
+        file.write(f"{json.dumps(sorted(fixed))}\n".encode())
+        yield Watch(path)
+
+
+@contextlib.contextmanager
+def _removed_at_last(path: Path) -> Iterator[None]:
+    try:
+        yield
+    finally:  # Windows removes no file that is open
+        path.unlink(missing_ok=True)
 
 
 def announce(target: Path, data: bytes) -> None:
@@ -86,16 +91,15 @@ def _lock(number: int) -> None:
 
 def _is_running(path: Path) -> bool:
     """Whether the command still runs; the notes of a killed one are removed."""
-    if os.name == "nt":
-        return path.exists()
-    import fcntl
-
     try:
-        with path.open("rb") as file:
-            fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
+        if os.name != "nt":
+            import fcntl
+
+            with path.open("rb") as file:
+                fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        path.unlink()
+    except FileNotFoundError:
         return False
-    path.unlink(missing_ok=True)
+    except (BlockingIOError, PermissionError):  # locked, or open on Windows
+        return True
     return False

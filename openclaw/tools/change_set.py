@@ -13,7 +13,7 @@ import filecmp
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
@@ -62,7 +62,9 @@ def read(root: Path, upper: Path, fixed: frozenset[str]) -> ChangeSet:
     return found
 
 
-def _read_folder(found: ChangeSet, folder: str, fixed: frozenset[str]) -> bool | None:
+def _read_folder(
+    found: ChangeSet, folder: str, fixed: frozenset[str], *, anew: bool = False
+) -> bool | None:
     """Whether something in this folder is the command's; None for an empty one."""
     made: bool | None = None
     with os.scandir(found.upper / folder) as entries:
@@ -75,7 +77,7 @@ def _read_folder(found: ChangeSet, folder: str, fixed: frozenset[str]) -> bool |
             continue
         made = True
         if stat.S_ISDIR(status.st_mode):
-            _note_folder(found, name, status, fixed)
+            _note_folder(found, name, status, fixed, anew)
         elif stat.S_ISCHR(status.st_mode):  # a whiteout: nobody can make another device there
             _note_gone(found, name)
         elif stat.S_ISREG(status.st_mode):
@@ -91,19 +93,21 @@ def _read_folder(found: ChangeSet, folder: str, fixed: frozenset[str]) -> bool |
 
 
 def _note_folder(
-    found: ChangeSet, name: str, status: os.stat_result, fixed: frozenset[str]
+    found: ChangeSet, name: str, status: os.stat_result, fixed: frozenset[str], anew: bool
 ) -> None:
-    below = found.root / name
+    """`anew` says that a folder above was removed and made anew; only that one has a mark."""
+    below, made = found.root / name, found.upper / name
+    made.chmod(0o700)  # what is in it is to be read and taken out
+    anew = anew or _is_opaque(made)
     if below.is_symlink() or not below.is_dir():
         _note_gone(found, name)
-    elif _is_opaque(found.upper / name):  # it was removed and made anew
-        there = {entry.name for entry in os.scandir(found.upper / name)}
+    elif anew:
+        there = {entry.name for entry in os.scandir(made)}
         for entry in os.scandir(below):
             if entry.name not in there:
                 _note_gone(found, f"{name}/{entry.name}")
-    (found.upper / name).chmod(0o700)  # what is in it is to be read and taken out
-    made = _read_folder(found, name, fixed)
-    if made or (made is None and name not in sandbox.FOLDERS):  # these may be placeholders
+    has = _read_folder(found, name, fixed, anew=anew)
+    if has or (has is None and name not in sandbox.FOLDERS):  # these may be placeholders
         found.folders[name] = stat.S_IMODE(status.st_mode)
 
 
@@ -130,7 +134,7 @@ def _type(path: Path) -> int:
 
 def _is_opaque(folder: Path) -> bool:
     try:
-        return os.getxattr(folder, _OPAQUE, follow_symlinks=False) in (b"y", b"x")
+        return os.getxattr(folder, _OPAQUE, follow_symlinks=False) == b"y"
     except OSError:
         return False
 
@@ -149,6 +153,7 @@ class Bringing:
     changed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _void: Callable[[str], None] = field(default=lambda _: None, init=False)
+    _waiting: dict[str, None] = field(default_factory=dict, init=False)
 
     def bring(self) -> None:
         """Bring all in. What is recorded is noted first, so that a kill in between leaves a record
@@ -159,8 +164,18 @@ class Bringing:
             self.ledger.before.setdefault(name, self._text(name))
         clean = [name for name in self.changed if self._is_untouched(name)]
         self._void = self.ledger.altered(clean, self._held_before, self._held_after)
+        self._waiting = dict.fromkeys(clean)
+        try:
+            self._bring(names)
+        finally:  # of Ctrl-C
+            for name in self._waiting:
+                self._void(name)
+
+    def _bring(self, names: Collection[str]) -> None:
         for name in self.found.gone:
             self._remove(name)
+            if name not in self.found.files:
+                self._waiting.pop(name, None)
         for folder in self.found.emptied:
             with contextlib.suppress(OSError):  # others put something into it
                 (self.found.root / folder).rmdir()
@@ -168,6 +183,7 @@ class Bringing:
             self._make_folder(name)
         for name in self.found.files:
             (self._put if name in names else self._touch)(name)
+            self._waiting.pop(name, None)
         for name, status in self.found.special.items():
             self._make_special(name, status.st_mode)
         for name, mode in reversed(self.found.folders.items()):  # some may not be written then
@@ -188,8 +204,12 @@ class Bringing:
             there = path.lstat()
         except OSError:
             return True
-        alike = (there.st_mode, there.st_size) == (made.st_mode, made.st_size)
-        return not alike or not filecmp.cmp(path, self.found.upper / name, shallow=False)
+        if (there.st_mode, there.st_size) != (made.st_mode, made.st_size):
+            return True
+        try:
+            return not filecmp.cmp(path, self.found.upper / name, shallow=False)
+        except OSError:  # nobody may read it
+            return True
 
     def _is_untouched(self, name: str) -> bool:
         """Whether nobody else has changed a file since the command began: it could not itself."""

@@ -68,7 +68,8 @@ def _place(root: Path) -> Path | None:
     """The folder for layers, None when none works."""
     if sandbox.available() is not None:
         return None
-    return next((place for place in _places() if _works(place, root)), None)
+    places = (place for place in _places() if place.is_absolute() and _works(place, root))
+    return next(places, None)
 
 
 def _places() -> Iterator[Path]:
