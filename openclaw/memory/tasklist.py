@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -64,12 +66,18 @@ def _items(
 ) -> list[Item]:
     taken = {found["id"] for _, box in tasks if (found := _ID.search(box["text"]))}
     items, used = [], set()
+    starts = [section.start for section in sections]
+    made: Counter[tuple[str, str]] = Counter()
     for bullet, box in tasks:
-        name = shown(next(s.name for s in reversed(sections) if s.start <= bullet.at))
+        name = shown(sections[bisect_right(starts, bullet.at) - 1].name)
         found = _ID.search(box["text"])
         given = found is not None and found["id"] not in used
         text = shown(box["text"][: found.start()] if found else box["text"])
-        ident = found["id"] if found and given else new_id(name, text, taken)
+        if found and given:
+            ident = found["id"]
+        else:
+            ident = new_id(name, text, taken, made[name, text])
+            made[name, text] += 1
         used.add(ident)
         taken.add(ident)
         done = box["mark"] != " "
@@ -77,9 +85,10 @@ def _items(
     return items
 
 
-def new_id(list_name: str, text: str, taken: set[str]) -> str:
-    """Eight hex digits that follow from list and text, and are not among `taken`."""
-    for count in range(len(taken) + 1):
+def new_id(list_name: str, text: str, taken: set[str], had: int = 0) -> str:
+    """Eight hex digits that follow from list and text, and are not among `taken`. `had` is how many
+    of the same text are in there, so that the first of them need not be tried again."""
+    for count in range(had, had + len(taken) + 1):
         seed = f"{list_name}\n{text}\n{count}".encode("utf-8", "surrogatepass")
         ident = hashlib.md5(seed, usedforsecurity=False).hexdigest()[:8]
         if ident not in taken:
