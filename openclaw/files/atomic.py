@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from openclaw.files.beneath import LARGEST, Folder, folder_of, read_bytes
 from openclaw.files.own_writes import announce
 
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.4)
@@ -27,16 +28,16 @@ ONE_WRITE = 4096
 LOOK_SECONDS = 0.005
 ATTEMPTS = 20
 _NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK)
-_AT_FDCWD, _EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h; RENAME_SWAP of macOS is 2 as well
+_EXCHANGE = 2  # linux/fs.h; RENAME_SWAP of macOS is 2 as well
 
 
 def replace(target: Path, data: bytes, *, private: bool = False) -> None:
     """Put `data` into the file, whatever it holds. OSError when it cannot be done, and then nothing
     is changed (only an I/O error of the folder may come too late to tell)."""
-    make_folder(target.parent)
-    with _beside(target, data, private=private) as temp:
-        _rename(temp, target)
-    _flush_folder(target.parent)
+    with folder_of(target, make=True) as folder:
+        with _beside(folder, target.name, data, private=private) as temp:
+            _rename(folder, temp, target.name)
+        folder.sync()
 
 
 def swap(target: Path, before: bytes | None, data: bytes) -> bool:
@@ -46,28 +47,41 @@ def swap(target: Path, before: bytes | None, data: bytes) -> bool:
     close it comes: what was displaced is looked at, and put back if it is not `before`. Elsewhere
     the last look is some microseconds before the rename. OSError as `replace`.
     """
-    if current(target) != before:
-        return False
-    make_folder(target.parent)
-    with _beside(target, data) as temp:
-        return _put_new(temp, target) if before is None else _put(temp, target, before, data)
+    try:
+        with folder_of(target, make=before is None) as folder:
+            if _current(folder, target.name) != before:
+                return False
+            with _beside(folder, target.name, data) as temp:
+                if before is None:
+                    return _put_new(folder, temp, target.name)
+                return _put(folder, temp, target, before, data)
+    except FileNotFoundError:
+        if before is None:
+            raise
+        return False  # with its folder
 
 
 def current(target: Path) -> bytes | None:
     """The bytes of a file that may be replaced, None when there is none. Raises ValueError for what
     is no file, PermissionError for one that is read-only."""
     try:
-        mode = target.stat().st_mode
+        with folder_of(target) as folder:
+            return _current(folder, target.name)
     except FileNotFoundError:
         return None
-    if not stat.S_ISREG(mode):
-        raise ValueError("it is not a regular file")
-    if not os.access(target, os.W_OK):
+
+
+def _current(folder: Folder, name: str) -> bytes | None:
+    try:
+        data = folder.read(name)
+    except IsADirectoryError as error:
+        raise ValueError("it is not a regular file") from error
+    if data is not None and not os.access(folder.at(name), os.W_OK, dir_fd=folder.number):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    return _bytes(target)
+    return data
 
 
-def settled(target: Path) -> bytes | None:
+def settled(target: Path, largest: int = LARGEST) -> bytes | None:
     """The bytes of a text file, None for a missing one; not those of a save that is under way.
 
     Some editors empty a file and then write it, a large one piece by piece. One that was changed
@@ -76,7 +90,7 @@ def settled(target: Path) -> bytes | None:
     """
     start = time.monotonic()
     while True:
-        data = _bytes(target)
+        data = _bytes(target, largest)
         whole = data is None or data.endswith(b"\n") or 0 < len(data) < ONE_WRITE
         if whole or time.monotonic() - start > SETTLING_SECONDS:
             return data
@@ -89,66 +103,59 @@ def settled(target: Path) -> bytes | None:
         time.sleep(LOOK_SECONDS)
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, so that they outlast a power cut."""
-    if folder.is_dir():
-        return
-    make_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
-    _flush_folder(folder.parent)
-
-
-def _bytes(target: Path) -> bytes | None:
+def _bytes(target: Path, largest: int) -> bytes | None:
     try:
-        return target.read_bytes()
+        return read_bytes(target, largest)
     except FileNotFoundError:
         return None
 
 
 @contextlib.contextmanager
-def _beside(target: Path, data: bytes, *, private: bool = False) -> Iterator[Path]:
-    """A file in the same folder with this content, on the disk, in the manner of the target. It is
-    gone after the block, unless renamed. A killed process leaves it: `.openclaw-*.tmp`."""
-    temp = target.parent / f".openclaw-{secrets.token_hex(6)}.tmp"
-    announce(target, data)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+def _beside(folder: Folder, name: str, data: bytes, *, private: bool = False) -> Iterator[str]:
+    """A file in the folder with this content, on the disk, in the manner of the one called `name`.
+    It is gone after the block, unless renamed. A killed process leaves it: `.openclaw-*.tmp`."""
+    temp = f".openclaw-{secrets.token_hex(6)}.tmp"
+    announce(Path(folder.path, name), data)
     try:
         # Not readable by others before it has the mode of the target.
-        mode = 0o600 if private or target.exists() else 0o666
-        with os.fdopen(os.open(temp, flags, mode), "wb") as file:
+        old = None if private else folder.status(name)
+        mode = 0o600 if private or old else 0o666
+        number = folder.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(number, "wb") as file:
             file.write(data)
             file.flush()
-            _flush(file.fileno())
-        if not private:
-            _dress(temp, target)
+            _flush(number)
+            if old:
+                _dress(folder, temp, number, name, old)
         yield temp
     finally:
         with contextlib.suppress(OSError):
-            temp.unlink()
+            folder.remove(temp)
 
 
-def _put(temp: Path, target: Path, before: bytes, data: bytes) -> bool:
-    if not exchanged(temp, target):
-        if _bytes(target) != before:
+def _put(folder: Folder, temp: str, target: Path, before: bytes, data: bytes) -> bool:
+    name = target.name
+    if not exchanged(folder, temp, name):
+        if folder.read(name) != before:
             return False
-        _rename(temp, target)
-        _flush_folder(target.parent)
+        _rename(folder, temp, name)
+        folder.sync()
         return True
-    if temp.read_bytes() == before:
+    if folder.read(temp) == before:
         try:
-            _flush_folder(target.parent)
+            folder.sync()
         except OSError:
-            exchanged(temp, target)
+            exchanged(folder, temp, name)
             raise
-        if temp.read_bytes() == before:  # nor has one that saves in place written into it since
+        if folder.read(temp) == before:  # nor has one that saves in place written into it since
             return True
-    displaced = temp.read_bytes()
-    exchanged(temp, target)
-    if temp.read_bytes() == data:
+    displaced = folder.read(temp) or b""
+    exchanged(folder, temp, name)
+    if folder.read(temp) == data:
         return False
     # Somebody has saved over ours in the meantime, so that stays, and takes in what it displaced.
-    exchanged(temp, target)
-    for saved in dict.fromkeys((displaced, temp.read_bytes())):
+    exchanged(folder, temp, name)
+    for saved in dict.fromkeys((displaced, folder.read(temp) or b"")):
         _taken_in(target, before, saved)
     return True
 
@@ -168,72 +175,71 @@ def _taken_in(target: Path, before: bytes, displaced: bytes) -> None:
             return
 
 
-def _put_new(temp: Path, target: Path) -> bool:
+def _put_new(folder: Folder, temp: str, name: str) -> bool:
     """Only if there is still no such file: rename would replace one on POSIX, link does not."""
+    number = folder.number
     try:
         if os.name == "nt":
-            temp.rename(target)
+            os.rename(folder.at(temp), folder.at(name))  # noqa: PTH104 - as all in a folder
         else:
-            os.link(temp, target)
+            os.link(temp, name, src_dir_fd=number, dst_dir_fd=number, follow_symlinks=False)
     except FileExistsError:
         return False
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        if target.exists():
+        if folder.status(name):
             return False
-        _rename(temp, target)
-    _flush_folder(target.parent)
+        _rename(folder, temp, name)
+    folder.sync()
     return True
 
 
-def exchanged(temp: Path, target: Path) -> bool:
+def exchanged(folder: Folder, temp: str, name: str) -> bool:
     """Whether the two names were exchanged in one step, which not every file system can."""
     if os.name == "nt":
         return False
     import ctypes
 
-    one, other = os.fsencode(temp), os.fsencode(target)
+    number, one, other = folder.number, os.fsencode(temp), os.fsencode(name)
     libc = ctypes.CDLL(None)
     with contextlib.suppress(AttributeError):  # an older system has no such call
-        if sys.platform == "darwin":
-            return bool(libc.renamex_np(one, other, _EXCHANGE) == 0)
-        return bool(libc.renameat2(_AT_FDCWD, one, _AT_FDCWD, other, _EXCHANGE) == 0)
+        exchange = libc.renameatx_np if sys.platform == "darwin" else libc.renameat2
+        return bool(exchange(number, one, number, other, _EXCHANGE) == 0)
     return False
 
 
-def _dress(temp: Path, target: Path) -> None:
+def _dress(folder: Folder, temp: str, number: int, name: str, old: os.stat_result) -> None:
     """Give a new file owner, attributes and mode of the one whose place it takes."""
-    try:
-        old = target.stat()
-    except FileNotFoundError:
+    if sys.platform == "win32":
+        os.chmod(folder.at(temp), stat.S_IMODE(old.st_mode))  # noqa: PTH101 - as all in a folder
         return
-    new = temp.stat()
-    if sys.platform != "win32":
-        if new.st_gid != old.st_gid:
-            with contextlib.suppress(OSError):
-                os.chown(temp, -1, old.st_gid)
-        if new.st_uid != old.st_uid:
-            with contextlib.suppress(OSError):
-                os.chown(temp, old.st_uid, -1)
-    if sys.platform == "linux":
+    new = os.fstat(number)
+    if new.st_gid != old.st_gid:
         with contextlib.suppress(OSError):
-            for name in os.listxattr(target):
+            os.fchown(number, -1, old.st_gid)
+    if new.st_uid != old.st_uid:
+        with contextlib.suppress(OSError):
+            os.fchown(number, old.st_uid, -1)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError), os.fdopen(folder.open(name), "rb") as file:
+            for attribute in os.listxattr(file.fileno()):
                 with contextlib.suppress(OSError):
-                    os.setxattr(temp, name, os.getxattr(target, name))
-    temp.chmod(stat.S_IMODE(old.st_mode))
+                    value = os.getxattr(file.fileno(), attribute)
+                    os.setxattr(number, attribute, value)
+    os.fchmod(number, stat.S_IMODE(old.st_mode))
 
 
-def _rename(temp: Path, target: Path) -> None:
+def _rename(folder: Folder, temp: str, name: str) -> None:
     """On Windows a virus scanner or an editor may hold the target for a moment: try again."""
     for seconds in RETRY_SECONDS if os.name == "nt" else ():
         try:
-            temp.replace(target)
+            folder.rename(temp, name)
         except PermissionError:
             time.sleep(seconds)
         else:
             return
-    temp.replace(target)
+    folder.rename(temp, name)
 
 
 def _flush(number: int) -> None:
@@ -247,20 +253,3 @@ def _flush(number: int) -> None:
             os.fsync(number)
     else:
         os.fsync(number)
-
-
-def _flush_folder(folder: Path) -> None:
-    """So that the new name outlasts a power cut. Some file systems cannot, or may not open it."""
-    if os.name == "nt":
-        return
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno in (errno.EIO, errno.ENOSPC, getattr(errno, "EDQUOT", None)):
-            raise
-    finally:
-        os.close(handle)

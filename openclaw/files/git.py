@@ -14,6 +14,7 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.files.git_settings import surroundings, trouble
+from openclaw.files.text import read_text
 
 # Nothing that the user's settings name takes part in what the program does: hook, signing key,
 # monitor, driver, another machine. Where a repository's own settings are read, that goes for them.
@@ -214,7 +215,7 @@ def folder_of(root: Path) -> Path | None:
     if not found.is_file():  # it may be a pipe
         return None
     try:
-        words = found.read_text(encoding="utf-8", errors="replace").strip()
+        words = read_text(found).strip()
     except OSError:
         return None
     named = words.removeprefix("gitdir:").strip()

@@ -8,11 +8,13 @@ then those of his git.
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from openclaw.files.beneath import appending, checked, make_folder, remove
 from openclaw.files.git import GitDied, folder_of
 from openclaw.files.git_settings import common_of
 
@@ -27,8 +29,9 @@ def noted(root: Path, note: Path) -> Iterator[None]:
     """Keep the note while git writes in the repository of `root`, and longer where git was killed
     or, on a broken disk, could not remove its locks. When it cannot be made, none is removed."""
     with contextlib.suppress(OSError):
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.touch()
+        make_folder(note.parent)
+        appending(note).close()
+        os.utime(note)
     died = False
     try:
         yield
@@ -38,14 +41,14 @@ def noted(root: Path, note: Path) -> Iterator[None]:
     finally:
         with contextlib.suppress(OSError):
             if not died and not any(path.name != "index.lock" for path in _locks(root)):
-                note.unlink(missing_ok=True)
+                remove(note)
 
 
 def take_away_left(root: Path, note: Path) -> None:
     """Remove the locks that a killed git has left in the repository of `root`. The caller is the
     only one who lets git write with this note."""
     try:
-        began = note.stat().st_mtime
+        began = checked(note).stat().st_mtime
     except OSError:
         return
     for path in _locks(root):
@@ -55,7 +58,7 @@ def take_away_left(root: Path, note: Path) -> None:
                 time.sleep(min(max(0.0, SETTLED_SECONDS - time.time() + began + age), 1.0))
                 path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
-        note.unlink(missing_ok=True)
+        remove(note)
 
 
 def _locks(root: Path) -> list[Path]:

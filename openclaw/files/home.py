@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from openclaw.errors import Damaged
+from openclaw.files.beneath import guard
 from openclaw.files.git import first_commit
 from openclaw.files.starter import starter_files
 from openclaw.files.text import unwritable, write_if_same
@@ -47,6 +48,9 @@ class Home:
 
     root: Path
     trusted: bool = True
+
+    def __post_init__(self) -> None:
+        guard(self.root)
 
     @property
     def workspace(self) -> Path:
@@ -163,7 +167,7 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     the home-relative paths that were created, folders with a slash at the end. Raises OpenclawError
     when it cannot be written.
     """
-    root = Path(os.path.realpath(target))
+    root = Home(Path(os.path.realpath(target))).root
     is_new = not any(os.path.lexists(root / name) for name in BROUGHT)
     files = dict(starter_files())
     files[".gitignore"] = IGNORE.encode()

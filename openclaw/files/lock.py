@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import checked, make_folder, read_bytes, remove, writing
 from openclaw.files.text import unwritable
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Owner:
 def owner(path: Path) -> Owner | None:
     """Who holds the lock file `path`, as far as he has written it and still lives."""
     try:
-        said = json.loads(_owner_file(path).read_bytes())
+        said = json.loads(read_bytes(_owner_file(path)))
         found = Owner(int(said["pid"]), str(said["host"]), float(said["since"]), said["command"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -81,8 +82,8 @@ def locked(path: Path, timeout: float = 10.0, what: str = "") -> Iterator[None]:
     from filelock import FileLock
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
+        make_folder(path.parent)
+        lock = FileLock(checked(path))
         held = _acquired(lock, path, timeout)
     except (OSError, NotImplementedError) as error:
         raise unwritable(path, error) from error
@@ -90,12 +91,12 @@ def locked(path: Path, timeout: float = 10.0, what: str = "") -> Iterator[None]:
         raise _held(what or path.stem, path, timeout)
     try:
         # Beside the lock, not in it: whoever tries to lock may empty the lock file.
-        with contextlib.suppress(OSError):
-            _owner_file(path).write_text(json.dumps(asdict(Owner.this())), encoding="utf-8")
+        with contextlib.suppress(OSError), writing(_owner_file(path)) as file:
+            file.write(json.dumps(asdict(Owner.this())).encode())
         yield
     finally:
         with contextlib.suppress(OSError):
-            _owner_file(path).unlink()
+            remove(_owner_file(path))
         lock.release()
 
 
@@ -136,7 +137,7 @@ def _owner_file(path: Path) -> Path:
 
 def _said(path: Path) -> bytes:
     try:
-        return _owner_file(path).read_bytes()
+        return read_bytes(_owner_file(path))
     except OSError:
         return b""
 

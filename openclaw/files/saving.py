@@ -6,12 +6,12 @@ now and what was to be written.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.files import atomic
+from openclaw.files.beneath import target_of
 from openclaw.files.merge import Merged, merge_bytes
 from openclaw.files.text import keeping, unwritable
 from openclaw.shapes import Keep, keep_nothing
@@ -48,7 +48,7 @@ def save_over(path: Path, base: bytes | None, new: bytes, keep: Keep = keep_noth
     Raises Changed when the file was changed since so that the two cannot be merged, OpenclawError
     when it cannot be written.
     """
-    target = Path(os.path.realpath(path))
+    target = target_of(path)
     try:
         for _ in range(ATTEMPTS):
             now = atomic.current(target)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.files import atomic
+from openclaw.files.beneath import NotOrdinary, read_bytes, reading, target_of
 from openclaw.shapes import Keep, keep_nothing
 
 BOM = b"\xef\xbb\xbf"
@@ -24,7 +24,9 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
 def read_text(path: Path, most: int = -1) -> str:
     """The file as text: a BOM is dropped, undecodable bytes become U+FFFD, newlines stay. With
     `most` only so many bytes from its beginning."""
-    with path.open("rb") as file:
+    if most < 0:
+        return decode(read_bytes(path))
+    with reading(path) as file:
         return decode(file.read(most))
 
 
@@ -37,7 +39,7 @@ def md5(content: Path | bytes) -> str:
     """Hex MD5 of a file's or the given bytes; a fingerprint, not a protection."""
     if isinstance(content, bytes):
         return hashlib.md5(content, usedforsecurity=False).hexdigest()
-    with content.open("rb") as file:
+    with reading(content) as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
@@ -45,11 +47,12 @@ def write_text(path: Path, text: str) -> bool:
     """Put `text` into the file in one step; False when it already held exactly that.
 
     A reader sees the old or the new file, never half of one, whenever the process dies. A symlink
-    is followed; mode, BOM and a uniform newline style of an existing file are kept; missing
-    folders are made. Raises OpenclawError when it cannot be written, and then nothing is changed.
+    is followed outside of homes only; mode, BOM and a uniform newline style of an existing file are
+    kept; missing folders are made. Raises OpenclawError when it cannot be written, and then nothing
+    is changed.
     """
     try:
-        target = Path(os.path.realpath(path))
+        target = target_of(path)
         before = atomic.current(target)
         data = in_the_manner_of(before, text, path)
         if data == before:
@@ -66,7 +69,7 @@ def write_if_same(path: Path, before: bytes | None, data: bytes, keep: Keep = ke
     False when another program changed it since, and then nothing is written. Bytes go as they are;
     otherwise as `write_text`. `keep` is told before.
     """
-    target = Path(os.path.realpath(path))
+    target = target_of(path)
     with keeping(keep, target, before, data) as done:
         try:
             done += [True] if atomic.swap(target, before, data) else []
@@ -105,6 +108,10 @@ def write_private(path: Path, text: str) -> None:
 
 def unwritable(path: Path, error: Exception) -> OpenclawError:
     """The error of the operating system in the user's words."""
+    if isinstance(error, NotOrdinary):
+        return OpenclawError(
+            f"cannot write {path}: {error.strerror}", "put an ordinary file or folder in its place"
+        )
     code = error.errno if isinstance(error, OSError) else None
     if code in (errno.ENOSPC, getattr(errno, "EDQUOT", None)):
         return OpenclawError(

@@ -20,6 +20,7 @@ from secrets import token_hex
 
 from openclaw.errors import OpenclawError
 from openclaw.files import atomic
+from openclaw.files.beneath import folder_of
 from openclaw.files.merge import merge_bytes
 from openclaw.files.plain import NotPlain, look
 from openclaw.files.saving import save_over
@@ -388,12 +389,13 @@ def _swap(temp: Path, target: Path) -> bool:
         return False
     with temp.open("rb") as file:
         os.fsync(file.fileno())  # the old content is lost with the exchange
-    if not atomic.exchanged(temp, target):
-        temp.replace(target)
-        return True
-    if _stamp(temp.lstat()) == _stamp(known):
-        return True
-    atomic.exchanged(temp, target)
+    with folder_of(target) as folder:
+        if not atomic.exchanged(folder, temp.name, target.name):
+            temp.replace(target)
+            return True
+        if _stamp(temp.lstat()) == _stamp(known):
+            return True
+        atomic.exchanged(folder, temp.name, target.name)
     return False
 
 

@@ -1,0 +1,378 @@
+"""Opens files of a home: ordinary ones only, and through no link.
+
+A home may come from anybody, and a command in it may exchange what lies there at any time. So each
+folder on the way is opened by the descriptor of the one above it, none of them as a link, and what
+is opened in the last one is used by its descriptor: nothing is looked up twice. Paths outside of
+all homes are opened as the operating system does.
+
+A file with further names (hard links) is read, and replaced like any other. It is not written in
+place, as its other name may lie anywhere.
+"""
+
+# Asked for each file of a home; Path objects would take more time than the system calls.
+# ruff: noqa: PTH100, PTH111, PTH112, PTH117, PTH118, PTH119, PTH120, PTH206
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedRandom, BufferedReader, BufferedWriter
+from pathlib import Path
+from typing import BinaryIO
+
+LARGEST = 64_000_000
+"""Bytes of the largest file of a home that is read as a whole, where no other limit is named."""
+BY_DESCRIPTOR = os.open in os.supports_dir_fd
+_FILE = getattr(os, "O_BINARY", 0)
+_ORDINARY = _FILE
+for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY"):
+    _ORDINARY |= getattr(os, _name, 0)
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
+_ONE_STEP = _FOLDER | getattr(os, "O_NOFOLLOW", 0)
+_WRITES = os.O_WRONLY | os.O_RDWR
+_LINK = "is a link, and nothing in a home is opened through links"
+_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+_roots: set[str] = set()
+_targets: dict[str, Callable[[], Iterable[str]]] = {}
+
+
+class NotOrdinary(OSError):
+    """A link, pipe, socket or device stands where a file or a folder of a home should be."""
+
+
+def guard(root: Path) -> None:
+    """From now on what lies beneath this folder is opened as described above."""
+    for place in (os.path.abspath(root), os.path.realpath(root)):
+        _roots.add(os.path.normcase(place))
+
+
+def follow(root: Path, targets: Callable[[], Iterable[str]]) -> None:
+    """Links of this home that lead to exactly one of these folders are followed. They are asked for
+    when there is a link."""
+    _targets[os.path.normcase(os.path.abspath(root))] = targets
+
+
+@dataclass(slots=True)
+class Folder:
+    """An open folder. What is done by it is done in this very folder, whatever has taken its name
+    since. `number` is its descriptor, None on Windows, where folders have none."""
+
+    path: str
+    number: int | None
+
+    def open(self, name: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+        """A descriptor of an ordinary file; NotOrdinary for anything else but a folder, which is
+        an IsADirectoryError as elsewhere."""
+        path = os.path.join(self.path, name)
+        if not hasattr(os, "O_NOFOLLOW") and (found := self.status(name)):
+            _check(found, path)
+        try:
+            number = os.open(self.at(name), flags | _ORDINARY, mode, dir_fd=self.number)
+        except OSError as error:  # what a link, a pipe or a socket gives differs between systems
+            if found := self.status(name):
+                _check(found, path)
+            error.filename = path
+            raise
+        try:
+            found = os.fstat(number)
+            _check(found, path)
+            if flags & _WRITES and found.st_nlink > 1:
+                raise _refused("it has another name (a hard link), which may lie anywhere", path)
+        except BaseException:
+            os.close(number)
+            raise
+        return number
+
+    def read(self, name: str) -> bytes | None:
+        """What an ordinary file holds, None for a missing one."""
+        try:
+            with os.fdopen(self.open(name), "rb") as file:
+                _check_size(file, LARGEST, os.path.join(self.path, name))
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def status(self, name: str) -> os.stat_result | None:
+        """The status of what has this name, be it a link; None without one."""
+        try:
+            return os.stat(self.at(name), dir_fd=self.number, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def rename(self, old: str, new: str) -> None:
+        number = self.number
+        os.replace(self.at(old), self.at(new), src_dir_fd=number, dst_dir_fd=number)
+
+    def remove(self, name: str) -> None:
+        os.unlink(self.at(name), dir_fd=self.number)
+
+    def make(self, name: str, mode: int = 0o777) -> None:
+        """Make a folder in this one; FileExistsError where there is something."""
+        os.mkdir(self.at(name), mode, dir_fd=self.number)
+
+    def sync(self) -> None:
+        """So that a new name outlasts a power cut. Some file systems cannot, or may not open it."""
+        if self.number is None:
+            return
+        try:
+            number = os.open(".", os.O_RDONLY, dir_fd=self.number)
+        except OSError:
+            return
+        try:
+            os.fsync(number)
+        except OSError as error:
+            if error.errno in (errno.EIO, errno.ENOSPC, getattr(errno, "EDQUOT", None)):
+                raise
+        finally:
+            os.close(number)
+
+    def at(self, name: str) -> str:
+        """How a file in here is named to the operating system."""
+        if name in ("", ".", "..") or "/" in name or os.sep in name:
+            raise _refused("no name of a file in a folder", name)
+        return os.path.join(self.path, name) if self.number is None else name
+
+    def close(self) -> None:
+        if self.number is not None:
+            os.close(self.number)
+
+
+def descend(root: str, parts: Sequence[str], *, make: bool = False, mode: int = 0o777) -> Folder:
+    """The folder that these names lead to from `root`, step by step; with `make` it is made where
+    it is missing. Raises NotOrdinary for what is no folder, NotADirectoryError for a file."""
+    folder = Folder(root, os.open(root, _FOLDER) if BY_DESCRIPTOR else None)
+    for part in parts:
+        try:
+            inner = _step(folder, part, make=make, mode=mode)
+        finally:
+            folder.close()
+        folder = inner
+    return folder
+
+
+@contextmanager
+def folder_of(path: Path, *, make: bool = False) -> Iterator[Folder]:
+    """The folder that a file lies in or is to lie in, open; with `make` it is made."""
+    folder = _opened(os.path.dirname(os.path.abspath(path)), make=make)
+    try:
+        yield folder
+    finally:
+        folder.close()
+
+
+def make_folder(path: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it, so that they outlast a power cut."""
+    _opened(os.path.abspath(path), make=True, mode=mode).close()
+
+
+def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+    """A descriptor of a file. Raises NotOrdinary for what is none or lies behind a link, where it
+    is one of a home."""
+    found = _split(os.path.abspath(path))
+    if not found or not found[1]:
+        return os.open(path, flags | _FILE, mode)
+    root, (*folders, name) = found
+    folder = descend(root, folders)
+    try:
+        return folder.open(name, flags, mode)
+    finally:
+        folder.close()
+
+
+def reading(path: Path | str) -> BufferedReader:
+    """A file, open to be read."""
+    return os.fdopen(open_file(path), "rb")
+
+
+def appending(path: Path, mode: int = 0o666) -> BufferedRandom:
+    """A file, open to be added to and to be read; made when it is missing."""
+    number = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
+    return os.fdopen(number, "a+b")
+
+
+def writing(path: Path, mode: int = 0o666) -> BufferedWriter:
+    """A file, open to be written anew in its place; made when it is missing."""
+    number = open_file(path, os.O_WRONLY | os.O_CREAT, mode)
+    os.ftruncate(number, 0)
+    return os.fdopen(number, "wb")
+
+
+def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
+    """What a file holds. One of a home that is larger than `largest` is an OSError."""
+    with reading(path) as file:
+        if in_home(path):
+            _check_size(file, largest, str(path))
+        return file.read()
+
+
+def in_home(path: Path | str) -> bool:
+    return _split(os.path.abspath(path)) is not None
+
+
+def checked(path: Path) -> Path:
+    """The path, for what takes no descriptor, as a database or the removal of a folder. Raises
+    NotOrdinary when it, or a folder of its home above it, is a link or is neither file nor folder.
+    Who can exchange files at that very moment could still trick it; commands cannot in .openclaw,
+    sessions and skills."""
+    root, parts = _split(os.path.abspath(path)) or ("", [])
+    place = root
+    for number, part in enumerate(parts, 1):
+        place = os.path.join(place, part)
+        try:
+            found = os.lstat(place)
+        except (FileNotFoundError, NotADirectoryError):
+            break
+        if _is_link(found) and (target := _followed(place)):
+            place = target
+        elif not stat.S_ISDIR(found.st_mode) or _is_link(found):
+            _check(found, str(path), "" if number == len(parts) else part)
+    return path
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder that can be entered as above."""
+    try:
+        return checked(path).is_dir()
+    except OSError:
+        return False
+
+
+def is_ordinary(path: Path) -> bool:
+    """Whether there is a file that can be opened as above."""
+    try:
+        return checked(path).is_file()
+    except OSError:
+        return False
+
+
+def checked_database(path: Path) -> Path:
+    """As `checked`, of an SQLite file and of what SQLite opens beside it."""
+    for suffix in ("-wal", "-shm", "-journal"):
+        checked(path.with_name(path.name + suffix))
+    return checked(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if there is one; of a link only the link."""
+    try:
+        with folder_of(path) as folder:
+            folder.remove(path.name)
+    except FileNotFoundError:
+        pass
+
+
+def target_of(path: Path) -> Path:
+    """Where a write to this path goes: outside of homes a link is followed."""
+    return Path(os.path.abspath(path) if in_home(path) else os.path.realpath(path))
+
+
+def _split(path: str) -> tuple[str, list[str]] | None:
+    """The home's root and the names below it, None for a path of no home."""
+    at = len(path)
+    while at > 0:
+        if os.path.normcase(path[:at]) in _roots:
+            return path[:at], path[at + 1 :].split(os.sep) if at < len(path) else []
+        at = path.rfind(os.sep, 0, at)
+    return None
+
+
+def _opened(path: str, *, make: bool, mode: int = 0o777) -> Folder:
+    found = _split(path)
+    if found:
+        return descend(*found, make=make, mode=mode)
+    if make and not os.path.isdir(path):
+        above = _opened(os.path.dirname(path), make=True)
+        try:
+            return _step(above, os.path.basename(path), make=True, mode=mode)
+        finally:
+            above.close()
+    return Folder(path, os.open(path, _FOLDER) if BY_DESCRIPTOR else None)
+
+
+def _step(folder: Folder, name: str, *, make: bool, mode: int) -> Folder:
+    """One folder further down."""
+    path = os.path.join(folder.path, name)
+    try:
+        return _entered(folder, name, path)
+    except FileNotFoundError:
+        if not make:
+            raise
+    try:
+        folder.make(name, mode)
+    except FileExistsError:
+        pass  # another process was quicker
+    else:
+        folder.sync()
+    return _entered(folder, name, path)
+
+
+def _entered(folder: Folder, name: str, path: str) -> Folder:
+    if BY_DESCRIPTOR:
+        try:
+            return Folder(path, os.open(folder.at(name), _ONE_STEP, dir_fd=folder.number))
+        except OSError as error:
+            if found := folder.status(name):
+                if _is_link(found) and (target := _followed(path)):
+                    return Folder(target, os.open(target, _FOLDER))
+                _check_folder(found, path, name)
+            error.filename = path
+            raise
+    if not (found := folder.status(name)):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    if _is_link(found) and (target := _followed(path)):
+        return Folder(target, None)
+    _check_folder(found, path, name)
+    return Folder(path, None)
+
+
+def _followed(link: str) -> str:
+    """The folder that a link leads to, where the user has named it, else ""."""
+    root, parts = _split(link) or ("", [])
+    targets = _targets.get(os.path.normcase(root))
+    if not parts or not targets:
+        return ""
+    real = os.path.realpath(link)
+    # One within the home could be a link itself, which others exchange.
+    named = (os.path.expanduser(each) for each in targets())
+    outside = (
+        os.path.realpath(each) for each in named if os.path.isabs(each) and not in_home(each)
+    )
+    return real if os.path.isdir(real) and real in outside else ""
+
+
+def _check_folder(found: os.stat_result, path: str, name: str) -> None:
+    if stat.S_ISREG(found.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    if not stat.S_ISDIR(found.st_mode) or _is_link(found):
+        _check(found, path, name)
+
+
+def _check(found: os.stat_result, path: str, folder: str = "") -> None:
+    """Raise for all but an ordinary file. `folder` is the one on the way that is none."""
+    what = f"its folder {folder}" if folder else "it"
+    if _is_link(found):
+        raise _refused(f"{what} {_LINK}", path)
+    kind = stat.S_IFMT(found.st_mode)
+    if kind == stat.S_IFDIR:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if kind != stat.S_IFREG:
+        raise _refused(f"{what} is {_KINDS.get(kind, 'a device')}, not a regular file", path)
+
+
+def _check_size(file: BinaryIO, largest: int, path: str) -> None:
+    if os.fstat(file.fileno()).st_size > largest:
+        raise OSError(errno.EFBIG, f"it is larger than {largest // 1_000_000} MB", path)
+
+
+def _is_link(found: os.stat_result) -> bool:
+    """Whether it is a link, or on Windows a junction."""
+    is_mount = getattr(found, "st_reparse_tag", 0) == getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", 1)
+    return stat.S_ISLNK(found.st_mode) or is_mount
+
+
+def _refused(reason: str, path: str) -> NotOrdinary:
+    return NotOrdinary(errno.ELOOP, reason, path)
