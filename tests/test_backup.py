@@ -20,6 +20,7 @@ from openclaw.app.backup_format import MANIFEST
 from openclaw.app.restore import restore
 from openclaw.cli.main import run
 from openclaw.errors import Damaged, OpenclawError, UsageError
+from openclaw.files.beneath import follow
 from openclaw.files.git import Git
 from openclaw.files.home import Home, create_home
 from openclaw.safety.vault import Vault
@@ -160,9 +161,14 @@ def test_links_inside_come_along_and_links_out_are_named(home: Home, tmp_path: P
 
 
 @POSIX
-def test_a_place_that_is_a_link_is_kept_as_a_folder(home: Home, tmp_path: Path) -> None:
+def test_a_place_that_is_a_link_is_kept_as_a_folder_when_the_settings_name_it(
+    home: Home, tmp_path: Path
+) -> None:
     home.memory.rename(tmp_path / "cloud")
     home.memory.symlink_to(tmp_path / "cloud")
+    made = back_up(home, tmp_path / "a.tar.gz")
+    assert made.left_out["memory"].startswith("it is a link out of the home")
+    follow(home.root, lambda: [str(tmp_path / "cloud")])
     back_up(home, tmp_path / "b.tar.gz")
     restore(tmp_path / "b.tar.gz", tmp_path / "new")
     assert not (tmp_path / "new/memory").is_symlink()

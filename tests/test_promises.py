@@ -203,7 +203,7 @@ def test_nothing_is_noted_through_a_link_out_of_the_home(it: Talk, tmp_path: Pat
     path.symlink_to(outside)
     told = notices(it.say("Remind me on Friday to call Maria.", KEEPS))
     assert outside.read_text("utf-8") == "mine\n"
-    assert "a promise was not noted: memory/TODO.md is a link that leads out of the home" in told
+    assert "a promise was not noted: memory/TODO.md is left alone: it is a link" in told
 
 
 def test_a_poor_promise_keeps_the_words_of_the_request(it: Talk) -> None:

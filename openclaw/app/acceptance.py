@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import read_bytes
 from openclaw.files.home import PROPOSED, Home
 from openclaw.files.starter import starter_files
 from openclaw.skills.provenance import sources
@@ -22,5 +23,5 @@ def accepted(home: Home, path: str) -> bool:
     with suppress(OpenclawError, OSError):
         if name in sources(home.skills):
             return True
-        return starter_files().get(path) == (home.root / path).read_bytes()
+        return starter_files().get(path) == read_bytes(home.root / path)
     return False

@@ -24,6 +24,7 @@ from typing import Any
 from openclaw import __version__
 from openclaw.app.backup_format import BLOCK, MANIFEST, TOP, VERSION, contents, is_inside, seal
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.files.beneath import is_folder, reading
 from openclaw.files.home import MARKS, Home
 from openclaw.files.text import unwritable
 
@@ -155,8 +156,7 @@ def _below(home: Home, path: Path) -> Iterator[Path]:
     if path == home.root / ".git" and path.is_dir():
         yield from _repository(home, path)
         return
-    linked_place = path.parent == home.root and path.name in MARKS
-    if not path.is_dir() or (path.is_symlink() and not linked_place):
+    if not path.is_dir() or (path.is_symlink() and not _is_place(home, path)):
         yield path
         return
     yield path
@@ -222,7 +222,8 @@ def _unreadable(path: Path, error: OSError) -> OpenclawError:
 
 
 def _is_place(home: Home, path: Path) -> bool:
-    return path.parent == home.root and path.name in MARKS
+    """Whether it is a folder that makes a home, be it through a link that the user has allowed."""
+    return path.parent == home.root and path.name in MARKS and is_folder(path)
 
 
 def _add_link(tar: tarfile.TarFile, home: Home, path: Path, made: Backup) -> None:
@@ -239,7 +240,7 @@ def _add_link(tar: tarfile.TarFile, home: Home, path: Path, made: Backup) -> Non
 
 def _add_file(tar: tarfile.TarFile, path: Path, relative: str, made: Backup) -> None:
     """A file as it is at the moment when it is opened: writers put a new one in its place."""
-    with path.open("rb") as file:
+    with reading(path) as file:
         status = os.fstat(file.fileno())
         info = _info(relative, status, tarfile.REGTYPE)
         source = _Hashing(file)

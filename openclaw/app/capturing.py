@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw.agent import events
+from openclaw.files.beneath import NotOrdinary, checked, is_ordinary
 from openclaw.shapes import ToolProblem
 
 if TYPE_CHECKING:
@@ -63,14 +64,13 @@ def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Eve
 
 
 def no_place(home: Home, path: Path) -> str:
-    """Why nothing is to be written to a file of the home, "" when it may be: through a link that
-    leads out of it, nothing could be taken back."""
+    """Why nothing is to be written to a file of the home, "" when it may be."""
     name = home.relative(path)
     try:
-        real = home.inside(name)
-    except ToolProblem:
-        return f"{name} is a link that leads out of the home"
-    return f"{name} is a folder" if real.is_dir() else ""
+        checked(path)
+    except NotOrdinary as error:
+        return f"{name} is left alone: {error.strerror}"
+    return f"{name} is a folder" if path.is_dir() else ""
 
 
 class _Keeping:
@@ -173,7 +173,7 @@ def _files(rooms: Rooms, notes: Notes) -> Iterator[Path]:
     inbox = notes.inbox().parent
     paths += sorted(inbox.glob("*.md")) if inbox.is_dir() else []
     paths += (workspace / name for name in HEAD_FILES)
-    yield from (path for path in paths if path.is_file())
+    yield from (path for path in paths if is_ordinary(path))
 
 
 def _new_lines(rooms: Rooms, ledger: Ledger) -> Sequence[str]:

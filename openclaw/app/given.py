@@ -14,6 +14,7 @@ from openclaw.app.recall import has_more, long_files, worth_looking_up
 from openclaw.app.rooms import Rooms
 from openclaw.app.shelf import Shelf
 from openclaw.app.toolset import page_of
+from openclaw.files.beneath import reading
 from openclaw.files.text import read_text
 from openclaw.sessions.store import Session
 from openclaw.tools.toolbox import Toolbox
@@ -27,6 +28,9 @@ SOURCES = {
     "memory": "memory/MEMORY.md",
 }
 REQUIRED = ("soul", "agents", "user")
+TODOS = "memory/TODO.md"
+MOST_BYTES = 1_000_000
+"""Of a file of the head; what a window can hold is far less."""
 
 
 def read_sources(rooms: Rooms) -> dict[str, prompt.Source]:
@@ -35,7 +39,22 @@ def read_sources(rooms: Rooms) -> dict[str, prompt.Source]:
         if name == "memory" and not rooms.use_memory:
             continue
         with suppress(OSError):
-            found[name] = prompt.Source(path, rooms.vault.mask(read_text(rooms.home.root / path)))
+            text = read_text(rooms.home.root / path, MOST_BYTES)
+            found[name] = prompt.Source(path, rooms.vault.mask(text))
+    return found
+
+
+def unread(rooms: Rooms) -> dict[str, str]:
+    """The files of the head and the to-dos that are there and cannot be read, each with why."""
+    found = {}
+    for path in (*SOURCES.values(), TODOS):
+        if rooms.use_memory or not path.startswith("memory/"):
+            try:
+                reading(rooms.home.root / path).close()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                found[path] = error.strerror or str(error)
     return found
 
 

@@ -19,6 +19,7 @@ from openclaw.app.heads import Heads
 from openclaw.app.rooms import Rooms
 from openclaw.app.toolset import toolbox
 from openclaw.errors import UsageError
+from openclaw.files.beneath import read_bytes
 from openclaw.files.text import decode, md5
 from openclaw.history.turn import Turn
 from openclaw.sessions.store import Session
@@ -157,7 +158,7 @@ def _writers_of(rooms: Rooms, name: str, path: str, sent: str) -> Iterator[Turn 
     """Who made the versions of a file that are younger than the one whose text was sent."""
     file = rooms.home.root / path
     shown = _Shown(rooms, name, path)
-    text = shown.text(file.read_bytes() if file.is_file() else None)
+    text = shown.text(read_bytes(file) if file.is_file() else None)
     versions = islice(rooms.history.versions(path), MOST_VERSIONS)
     writer: Turn | None = None
     for turn, content in versions:
@@ -195,7 +196,7 @@ def _writers_of_skills(rooms: Rooms, texts: tuple[str, str]) -> Iterator[Turn | 
     for name in dict.fromkeys(SKILL_LINE.findall(diff)):
         path = f"skills/{name}/SKILL.md"
         file = rooms.home.root / path
-        now = file.read_bytes() if file.is_file() else None
+        now = read_bytes(file) if file.is_file() else None
         turn, content = next(iter(rooms.history.versions(path)), (None, None))
         writer = turn if content == now else None
         key = (writer.id or writer.commit) if writer else ""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from openclaw.agent import prompt
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import read_bytes
 from openclaw.files.text import md5, write_text
 from openclaw.sessions.store import Session
 
@@ -59,7 +60,6 @@ class Heads:
         path = self.folder / f"{key}.json"
         if not path.exists():
             with suppress(OSError, OpenclawError):  # without the copy the head is built anew
-                path.parent.mkdir(parents=True, exist_ok=True)
                 write_text(path, data)
         return key
 
@@ -67,7 +67,7 @@ class Heads:
         """The head of this SHA-256, None when no copy is left."""
         path = self.folder / f"{key}.json"
         try:
-            return tuple(prompt.Part(*part) for part in json.loads(path.read_text("utf-8")))
+            return tuple(prompt.Part(*part) for part in json.loads(read_bytes(path)))
         except (OSError, ValueError, TypeError):
             return None
 

@@ -18,6 +18,7 @@ from datetime import time
 from typing import TYPE_CHECKING
 
 from openclaw.errors import UsageError
+from openclaw.files.beneath import checked, make_folder
 from openclaw.files.text import read_text, unwritable
 
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ def alone(home: Home) -> Iterator[bool]:
 
     path = home.private / "locks" / "heartbeat.lock"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
+        make_folder(path.parent)
+        lock = FileLock(checked(path))
         try:
             lock.acquire(timeout=0)
         except Timeout:

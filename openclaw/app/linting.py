@@ -12,10 +12,11 @@ from pathlib import Path
 from openclaw.app.linting_offers import never_offered
 from openclaw.app.rooms import Rooms
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.files.beneath import checked, is_folder, is_ordinary, read_bytes
 from openclaw.files.home import Home
 from openclaw.files.lock import locked
 from openclaw.files.saving import Changed, save_over
-from openclaw.files.text import BOM
+from openclaw.files.text import BOM, decode
 from openclaw.history.journal import Journal, new_id, now, subject_of
 from openclaw.history.turn import Turn
 from openclaw.memory.lint import LEVELS, Document, Finding, Surroundings, lint, sorted_findings
@@ -62,14 +63,14 @@ def look_over(home: Home, today: date, documents: Sequence[Document] | None = No
 
 
 def read(home: Home) -> list[Document]:
-    """The files of a memory. Links that lead out of the home are not followed."""
-    root = os.path.realpath(home.root) + os.sep
+    """The files of a memory, without links."""
     paths = []
-    for folder, folders, names in os.walk(home.memory):
+    for folder, folders, names in os.walk(checked(home.memory)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         paths += [Path(folder, name) for name in names if name.endswith(".md")]
-    inside = (path for path in sorted(paths) if os.path.realpath(path).startswith(root))
-    documents = (Document(home.relative(path), text_of(path)) for path in inside if path.is_file())
+    documents = (
+        Document(home.relative(path), text_of(path)) for path in sorted(paths) if is_ordinary(path)
+    )
     return [document for document in documents if document.path not in SKIPPED]
 
 
@@ -101,7 +102,7 @@ def _around(home: Home, today: date) -> Surroundings:
         return (home.root / path).exists()
 
     def text(path: str) -> str:
-        return text_of(home.root / path)
+        return text_of(home.root / path) if is_ordinary(home.root / path) else ""
 
     return Surroundings(today.isoformat(), _kept_secrets(home), exists, files, text)
 
@@ -109,7 +110,7 @@ def _around(home: Home, today: date) -> Surroundings:
 def _names(home: Home) -> Iterator[str]:
     """The files that a link may name without their folder."""
     for top in (home.memory, home.workspace, home.skills):
-        for folder, folders, names in os.walk(top):
+        for folder, folders, names in os.walk(top) if is_folder(top) else ():
             folders[:] = [name for name in folders if not name.startswith(".")]
             yield from (home.relative(Path(folder, name)) for name in names)
 
@@ -117,7 +118,7 @@ def _names(home: Home) -> Iterator[str]:
 def _kept_secrets(home: Home) -> Collection[str] | None:
     """The names of the home's secrets; None where that cannot be told, as in a fresh clone."""
     try:
-        return [*entries_in((home.private / "secrets.json").read_text("utf-8"))]
+        return [*entries_in(decode(read_bytes(home.private / "secrets.json")))]
     except (OSError, ValueError, OpenclawError):
         return None
 
@@ -241,6 +242,6 @@ def _write(
 def _mark(file: Path) -> bytes:
     """The byte order mark that a file begins with, if it does and can be read."""
     try:
-        return BOM if file.read_bytes().startswith(BOM) else b""
+        return BOM if read_bytes(file).startswith(BOM) else b""
     except OSError:
         return b""

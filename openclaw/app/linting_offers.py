@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from openclaw.files.beneath import read_bytes
 from openclaw.files.home import Home
 from openclaw.memory.lint import LEVELS, Document, Finding
 
@@ -84,7 +85,7 @@ def _messages(home: Home) -> Iterator[Mapping[str, Any]]:
     paths = [*home.sessions.glob("*.json"), *home.sessions.glob("archive/*/*.json")]
     for path in sorted(paths, key=_changed, reverse=True)[:MOST_FILES]:
         try:
-            data = path.read_bytes()
+            data = read_bytes(path)
             left -= len(data)
             if left < 0:
                 return

@@ -25,6 +25,7 @@ from typing import IO, Any
 from openclaw.app.opening import open_search
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import follow, is_folder
 from openclaw.files.home import Home
 from openclaw.retrieval.door import load_llama
 from openclaw.retrieval.passages import LeftOut, Passage
@@ -44,11 +45,13 @@ def main() -> None:
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
     sys.stdout = sys.stderr  # what a library prints is no answer
     home = Home(Path(sys.argv[1]))
-    search = open_search(home, load_settings(home))
+    settings = load_settings(home)
+    follow(home.root, lambda: settings.links)
+    search = open_search(home, settings)
     search.tell_news_only()
     lines = lines_of(sys.stdin)
     load_llama()
-    folders = (home.memory, home.workspace)
+    folders = [f for f in (home.memory, home.workspace) if is_folder(f) or not f.is_dir()]
     with closing(search), closing(Watch(folders, lambda: lines.put(CHANGED))):
         serve(search, lines, out)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from openclaw.agent.meter import LEAST, MOST, Meter
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import read_bytes
 from openclaw.files.text import write_text
 
 VERSION = 1
@@ -43,13 +44,12 @@ class Meters:
             return
         found.setdefault(name, {})[key] = value
         with suppress(OSError, OpenclawError):  # without the file it is measured again
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             shape = {"version": VERSION, **found}
             write_text(self.path, json.dumps(shape, indent=2, sort_keys=True) + "\n")
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
-            found = json.loads(self.path.read_text("utf-8"))
+            found = json.loads(read_bytes(self.path))
         except (OSError, ValueError):
             return {}
         if not isinstance(found, dict) or found.get("version") != VERSION:

@@ -13,6 +13,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openclaw.files.beneath import appending, make_folder, read_bytes
+from openclaw.files.text import decode, read_text
+
 if TYPE_CHECKING:
     from openclaw.agent import events
     from openclaw.agent.receipt import Receipt
@@ -50,7 +53,7 @@ class Offered:
     def read(self) -> tuple[Collection[str], Collection[str]]:
         """The ids of to-dos, and the conversations."""
         try:
-            text = self._path.read_text("utf-8", errors="replace")
+            text = decode(read_bytes(self._path))
         except OSError:
             return frozenset(), frozenset()
         rows = [line.split("\t") for line in text.splitlines()]
@@ -61,9 +64,9 @@ class Offered:
         """Note an offer; False when it cannot be noted, and so would be made again and again."""
         row = "\t".join((day.isoformat(), todo, session, " ".join(words.split())))
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="utf-8", errors="replace", newline="\n") as file:
-                file.write(f"{row}\n")
+            make_folder(self._path.parent)
+            with appending(self._path) as file:
+                file.write(f"{row}\n".encode("utf-8", "replace"))
         except OSError:
             return False
         return True
@@ -170,8 +173,6 @@ def _is_known(rooms: Rooms, name: str) -> bool:
 
 
 def _texts(rooms: Rooms, names: Iterable[str]) -> Iterator[str]:
-    from openclaw.files.text import read_text
-
     for name in names:
         try:
             yield read_text(rooms.home.root / name, MOST_BYTES)

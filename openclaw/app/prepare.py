@@ -16,7 +16,7 @@ from openclaw.agent.receipt import Receipt, make_receipt
 from openclaw.app import apart
 from openclaw.app.bounds import bounds
 from openclaw.app.fitting import Fitting, fitting_of
-from openclaw.app.given import REQUIRED, SOURCES, cues_of, looks_up, tail
+from openclaw.app.given import REQUIRED, SOURCES, cues_of, looks_up, tail, unread
 from openclaw.app.noting import request_record, said_of, share
 from openclaw.app.provenance import Provenance
 from openclaw.app.recall import long_files
@@ -88,7 +88,7 @@ def prepare(
         yield from map(events.Trouble, hooks.news())
     protocol = choose_protocol(rooms.settings.protocol, rooms.model.card)
     fitting = fitting_of(rooms, session, protocol, shelf, watch.ledger, watch)
-    yield from _of_the_head(fitting)
+    yield from _of_the_head(rooms, fitting)
     watch.room = material_room(rooms, fitting.meter, len(material) + len(added))
     for each in material:
         if not watch.room.holds(each.text):
@@ -170,10 +170,13 @@ def _opened(rooms: Rooms, session: Session, told: str) -> Iterator[events.Event]
     yield from map(events.Notice, rooms.served.begin())
 
 
-def _of_the_head(fitting: Fitting) -> Iterator[events.Event]:
-    """What is missing in the head, and what had to be cut."""
+def _of_the_head(rooms: Rooms, fitting: Fitting) -> Iterator[events.Event]:
+    """What is missing in the head, what cannot be read, and what had to be cut."""
+    left = unread(rooms)
+    for path, reason in left.items():
+        yield events.Notice(f"{path} is not read: {reason}; put the file itself in its place")
     for name in REQUIRED:
-        if name not in fitting.sources:
+        if name not in fitting.sources and SOURCES[name] not in left:
             yield events.Notice(f"{SOURCES[name]} is missing; `openclaw init` puts it back")
     for part in fitting.parts:
         if part.cut:

@@ -60,6 +60,7 @@ def promised(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Ev
         if promise.day and day is None:
             continue
         what = _what(promise, ledger.request)
+        _check(rooms, rooms.todos.path)
         if _is_noted(rooms, ledger, what, day):
             continue
         theirs = ledger.tainted or watch.tainted(_ADD, {"items": [what]})
@@ -130,7 +131,6 @@ def _as_todo(
     rooms: Rooms, session: Session, ledger: Ledger, what: str, day: date | None
 ) -> Iterator[events.Event]:
     todos = rooms.todos
-    _check(rooms, todos.path)
     todos.keep = ledger.keep
     due = f" due:{day.isoformat()}" if day else ""
     _before(rooms, ledger, todos.path)

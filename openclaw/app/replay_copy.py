@@ -11,16 +11,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from openclaw.app.trials import not_copied
+from openclaw.files.beneath import is_folder
 from openclaw.files.home import Home
-from openclaw.safety.denied import denied
 
 PREFIX = "openclaw-replay-"
 LEFT = 3600.0
 """Seconds without a turn after which a copy was left by a process that was killed."""
-MOST_LINKED = 1_000_000
-"""Bytes of a file elsewhere that is copied into the memory in the place of a link to it."""
-SKILLS = Path(".agents", "skills")
-"""A folder of skills that may itself be a link; further links to folders are not followed."""
 
 
 @contextmanager
@@ -50,7 +46,7 @@ def copy_folders(home: Home, copy: Home, names: Sequence[str]) -> None:
     """Copy these folders of a home. No link of the copy leads out of it: what a tool writes there
     must not end in a file of the user's."""
     for name in names:
-        if (home.root / name).is_dir():
+        if is_folder(home.root / name):
             shutil.copytree(home.root / name, copy.root / name, symlinks=True, ignore=not_copied)
             _keep_inside(copy.root / name, home, copy)
 
@@ -80,8 +76,8 @@ def _keep_inside(top: Path, home: Home, copy: Home) -> None:
 
 
 def _settle(link: Path, home: Home, copy: Home) -> None:
-    """Let a link lead to the same place of the copy; put what it leads to in its place where the
-    program follows links out of the home: in the memory, and to a folder of skills."""
+    """Let a link lead to the same place of the copy; put a folder in its place that the user has
+    named in the settings."""
     if Path(os.path.realpath(link)).is_relative_to(copy.root):
         return
     name, root = link.relative_to(copy.root), Path(os.path.realpath(home.root))
@@ -89,10 +85,6 @@ def _settle(link: Path, home: Home, copy: Home) -> None:
     link.unlink()
     if real.is_relative_to(root) and (copy.root / real.relative_to(root)).exists():
         link.symlink_to(copy.root / real.relative_to(root), target_is_directory=real.is_dir())
-    elif real.is_relative_to(Path(os.path.realpath(home.private))) or denied(real):
-        return
-    elif name == SKILLS and real.is_dir():
+    elif is_folder(home.root / name):
         shutil.copytree(real, link, symlinks=True, ignore=not_copied)
         _keep_inside(link, home, copy)
-    elif name.parts[0] == "memory" and real.is_file() and real.stat().st_size <= MOST_LINKED:
-        shutil.copyfile(real, link)

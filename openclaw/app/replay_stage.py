@@ -22,6 +22,7 @@ from openclaw.app.rooms import Rooms
 from openclaw.app.trials import COPIED
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing
+from openclaw.files.beneath import read_bytes, reading
 from openclaw.files.home import Home
 from openclaw.history.history import History
 from openclaw.models.base import Model, ModelCard
@@ -87,7 +88,7 @@ class Stage:
         found = {}
         with suppress(OSError):
             for path in self.home.sessions.glob("*.json"):
-                with suppress(OSError), path.open("rb") as file:
+                with suppress(OSError), reading(path) as file:
                     at = CREATED.search(file.read(4096))
                     found[path.stem] = _instant(at[1].decode("ascii", "replace") if at else "")
         return {name: at for name, at in found.items() if "." not in name}
@@ -106,9 +107,7 @@ class Stage:
         with suppress(OSError):
             for path in sorted((self.home.private / "cache" / "heads").glob("*.json")):
                 with suppress(OSError, ValueError, TypeError):
-                    parts = tuple(
-                        prompt.Part(*part) for part in json.loads(path.read_text("utf-8"))
-                    )
+                    parts = tuple(prompt.Part(*part) for part in json.loads(read_bytes(path)))
                     found[sum_of(self.rooms.vault.mask(prompt.render(parts)))] = parts
         return found
 
@@ -168,7 +167,7 @@ def _lend_states(source: Path, target: Path) -> None:
 
 def _bytes(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError:
         return None
 

@@ -13,7 +13,8 @@ from openclaw.app.replay_compare import Replayed
 from openclaw.app.replay_stage import Stage
 from openclaw.app.replay_turns import Recorded, recorded_turns
 from openclaw.errors import UsageError
-from openclaw.files.text import BOM, write_text
+from openclaw.files.beneath import read_bytes
+from openclaw.files.text import BOM, decode, write_text
 from openclaw.sessions.archive import FOLDER
 from openclaw.sessions.expectations import (
     DEFAULT,
@@ -69,7 +70,7 @@ def read_case(path: Path) -> Case:
     """A conversation of a suite from its file; one that is none has no turns, and a problem.
     Nothing in the folder is changed."""
     try:
-        session = from_json(path.read_bytes().removeprefix(BOM).decode("utf-8"), path.stem)
+        session = from_json(read_bytes(path).removeprefix(BOM).decode("utf-8"), path.stem)
     except (OSError, ValueError) as error:
         told = f"{path.name} is no session: {error}; take it out of the folder"
         return Case(Session(path.stem), (), (), (told,))
@@ -79,7 +80,7 @@ def read_case(path: Path) -> Case:
     if not os.path.lexists(notes):
         return Case(session, tuple(turns), (DEFAULT,), tuple(store.problems))
     try:
-        expected, problems = read_expectations(notes.read_text("utf-8", errors="replace"))
+        expected, problems = read_expectations(decode(read_bytes(notes)))
     except OSError as error:
         expected, problems = [], [f"cannot be read: {error.strerror}"]
     if not (expected or problems):

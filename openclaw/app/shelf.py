@@ -9,6 +9,7 @@ from pathlib import Path
 
 from openclaw.agent.shortlist import SHORTLIST, Blurb, found, listed, nearest
 from openclaw.errors import UsageError
+from openclaw.files.beneath import read_bytes
 from openclaw.files.text import decode
 from openclaw.shapes import ToolProblem
 from openclaw.skills.load import Skill
@@ -67,7 +68,7 @@ class Shelf:
         path = (folder / file).resolve()
         if not path.is_relative_to(folder) or not path.is_file():
             raise ToolProblem(f"Skill {name} has no file {file}.")
-        data = path.read_bytes()[: MOST_BYTES + 1]
+        data = read_bytes(path, MOST_BYTES)
         if b"\0" in data or len(data) > MOST_BYTES:
             raise ToolProblem(f"{file} is no text, or too long to be read.")
         return decode(data)

@@ -15,6 +15,7 @@ from openclaw.agent.events import Done, ToolEnd
 from openclaw.agent.shortlist import Blurb
 from openclaw.app.hall import App
 from openclaw.config import Settings
+from openclaw.files.beneath import is_folder, is_ordinary
 from openclaw.files.home import Home
 from openclaw.models.base import Model
 from openclaw.skills.load import Skill
@@ -112,9 +113,9 @@ def _copy(home: Home, skill: Skill) -> Iterator[Home]:
     with tempfile.TemporaryDirectory(prefix="openclaw-try-", ignore_cleanup_errors=True) as top:
         root = Path(top).resolve() / "home"
         for name in COPIED:
-            if (home.root / name).is_dir():
+            if is_folder(home.root / name):
                 shutil.copytree(home.root / name, root / name, symlinks=True, ignore=not_copied)
-        if home.settings.is_file():
+        if is_ordinary(home.settings):
             shutil.copyfile(home.settings, root / home.settings.name)
         if skill.folder.is_relative_to(home.root):
             (root / skill.folder.relative_to(home.root) / TESTS).unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from openclaw.cli.past_lines import Past, minute, place_of, show_lines
 from openclaw.cli.said import said
 from openclaw.cli.visible import first_line, harmless, one_line
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.files.beneath import read_bytes
 from openclaw.shapes import ToolProblem
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _file(home: Home, name: str) -> Path | None:
 
 def _content(file: Path, path: str) -> bytes:
     try:
-        data = file.read_bytes()
+        data = read_bytes(file)
     except OSError as error:
         raise OpenclawError(f"{path} cannot be read: {error.strerror}") from error
     if b"\0" in data:

@@ -35,14 +35,16 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
     One that came from elsewhere is asked about, but for a command that is only `reading`: that one
     gets it as it is, untrusted. Raises Damaged when there is no home, Refused without the yes.
     """
+    from openclaw.files.beneath import follow
     from openclaw.files.trust import is_trusted
 
     home = found_home(ctx, notes=notes)
-    if is_trusted(home):
-        return home
-    from openclaw.cli.trust import settle
+    if not is_trusted(home):
+        from openclaw.cli.trust import settle
 
-    return settle(home, reading=reading)
+        home = settle(home, reading=reading)
+    follow(home.root, lambda: _links_of(home))
+    return home
 
 
 def found_home(ctx: typer.Context, *, notes: bool = False) -> Home:
@@ -50,6 +52,17 @@ def found_home(ctx: typer.Context, *, notes: bool = False) -> Home:
     from openclaw.files.home import find_home
 
     return find_home(options(ctx).home, Path.cwd(), os.environ, notes=notes)
+
+
+def _links_of(home: Home) -> Sequence[str]:
+    """The folders that links of the home may lead to; none while its settings cannot be read."""
+    from openclaw.config import load_settings
+    from openclaw.errors import OpenclawError
+
+    try:
+        return load_settings(home).links
+    except OpenclawError:
+        return ()
 
 
 def print_json(value: Any) -> None:

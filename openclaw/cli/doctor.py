@@ -18,6 +18,7 @@ import typer
 from openclaw.cli.checks import Check, check_health, check_reach
 from openclaw.cli.visible import one_line
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
+from openclaw.files.beneath import read_bytes
 
 if TYPE_CHECKING:
     from openclaw.config import Settings
@@ -109,7 +110,7 @@ def check_files(home: Home) -> Iterator[Check]:
             yield Check(name, "warning", f"{where} is missing", advice)
             continue
         try:
-            size = len(path.read_bytes())
+            size = len(read_bytes(path))
         except OSError as error:
             found = f"{where} cannot be read: {error.strerror}"
             yield Check(name, "fault", found, "give this user access to it", Damaged.exit_code)

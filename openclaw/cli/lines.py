@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from openclaw.cli.chat import COMMANDS
 from openclaw.cli.chat_inside import is_yes
+from openclaw.files.beneath import appending, make_folder
 from openclaw.shapes import Mode
 
 if TYPE_CHECKING:
@@ -167,8 +168,8 @@ def _history(path: Path | None) -> History:
     if path is None:
         return InMemoryHistory()
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(mode=0o600)
+        make_folder(path.parent, 0o700)
+        appending(path, 0o600).close()
     except OSError as error:
         sys.stderr.write(f"no history is kept: {error}\n")
         return InMemoryHistory()

@@ -91,7 +91,6 @@ def add_case(home: Home, question: str, expected: str) -> int:
     for case in cases_of(text_of(path)):
         if case.question.casefold() == question.casefold():
             raise UsageError(f"{PATH}:{case.line} has this question", "change it there")
-    path.parent.mkdir(parents=True, exist_ok=True)
     text = rewrite(path, lambda text: with_case(text, question, expected))
     return next((case.line for case in reversed(cases_of(text)) if case.question == question), 0)
 

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_o
 from openclaw.config.settings import Key, Settings, build, find_key, keys, sections
 from openclaw.config.trust import UNTRUSTED, check_targets
 from openclaw.errors import Damaged, UsageError
+from openclaw.files.beneath import read_bytes
 from openclaw.files.home import Home
-from openclaw.files.text import read_text
+from openclaw.files.text import decode
 from openclaw.files.yaml_bounds import yaml_trouble
 
 if TYPE_CHECKING:
     import yaml
 
 FILE = "openclaw.yaml"
+LARGEST = 1_000_000
 DURATION = re.compile(r"0|(-?\d+(\.\d+)?(ms|s|m|h))+")
 ALSO = {"mcpServers": "mcp"}
 """Keys as other programs spell them."""
@@ -63,7 +65,7 @@ def origins(home: Home) -> list[tuple[str, Any, str]]:
 def settings_text(home: Home) -> str:
     """What stands in openclaw.yaml, "" when there is none."""
     try:
-        return read_text(home.settings)
+        return decode(read_bytes(home.settings, LARGEST))
     except FileNotFoundError:
         return ""
     except OSError as error:

@@ -138,6 +138,9 @@ class Settings:
     proactive: Literal["auto", "off"] = _key(
         "auto", "start line of a talk, offers, promises as to-dos (docs/ahead.md); off: none"
     )
+    links: tuple[str, ...] = _key(
+        (), "folders elsewhere that links of the home may lead to", asks=True
+    )
     grants: tuple[str, ...] = _key(
         (), "what needs no question (openclaw policy)", form="grants", asks=True
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.files import git
+from openclaw.files.beneath import checked, make_folder
 from openclaw.files.git_locks import noted, take_away_left
 from openclaw.files.home import Home
 from openclaw.files.lock import locked
@@ -236,7 +237,7 @@ class History:
             folders = sorted(path for path in self.place.iterdir() if path.is_dir())
             for folder in folders[: max(0, len(folders) - MOST_KEPT)]:
                 if not any((folder / mark).exists() for mark in (RUNNING, READY)):
-                    shutil.rmtree(folder, ignore_errors=True)
+                    shutil.rmtree(checked(folder), ignore_errors=True)
 
     def has_waiting(self) -> bool:
         """Whether there are finished records that are not committed."""
@@ -266,8 +267,8 @@ class History:
         moved = 0
         for folder in foreign(self.place, RUNNING, READY):
             with contextlib.suppress(OSError):
-                aside.mkdir(mode=0o700, exist_ok=True)
-                folder.rename(aside / f"{folder.name}-{time.time_ns()}")
+                make_folder(aside, 0o700)
+                checked(folder).rename(checked(aside) / f"{folder.name}-{time.time_ns()}")
                 moved += 1
         if not moved:
             return ""

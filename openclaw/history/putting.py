@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import checked, reading, remove
 from openclaw.files.home import is_inside
 from openclaw.files.plain import NotPlain, Plain, look
 from openclaw.files.text import unwritable, write_if_same
@@ -51,7 +52,7 @@ def put(
         _remove(root, path)
         return True
     with contextlib.suppress(OSError):
-        path.rmdir()  # what had files in it and has none any more
+        checked(path).rmdir()  # what had files in it and has none any more
     if wanted != now and not write_if_same(path, now, wanted):
         return False
     if program is not None and os.name != "nt":
@@ -60,22 +61,24 @@ def put(
 
 
 def _set_program(path: Path, program: bool) -> None:
-    mode = path.lstat().st_mode & 0o777
-    wanted = mode | (mode & 0o444) >> 2 if program else mode & ~0o111
-    if wanted != mode:
-        try:
-            path.chmod(wanted)
-        except OSError as error:
-            raise unwritable(path, error) from error
+    try:
+        with reading(path) as file:
+            mode = os.fstat(file.fileno()).st_mode & 0o777
+            wanted = mode | (mode & 0o444) >> 2 if program else mode & ~0o111
+            if wanted != mode:
+                os.fchmod(file.fileno(), wanted)
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
 def _remove(root: Path, path: Path) -> None:
     """Remove a file, and the folders that are empty then."""
     try:
-        path.unlink(missing_ok=True)
+        remove(path)
     except OSError as error:
         raise unwritable(path, error) from error
     with contextlib.suppress(OSError):
+        checked(path.parent)
         for folder in path.parents:
             if folder == root or folder.name in KEPT_FOLDERS:
                 break

@@ -23,6 +23,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from openclaw.errors import Damaged
+from openclaw.files.beneath import (
+    appending,
+    checked,
+    folder_of,
+    make_folder,
+    read_bytes,
+    remove,
+    writing,
+)
 from openclaw.files.home import is_inside
 from openclaw.files.text import unwritable, write_if_same
 from openclaw.history.signing import is_signed, sign
@@ -109,7 +118,8 @@ class Record:
             write_if_same(path, None, data)
             return
         try:
-            path.write_bytes(data)
+            with writing(path) as file:
+                file.write(data)
         except OSError as error:
             raise unwritable(path, error) from error
 
@@ -130,7 +140,7 @@ class Record:
                 text = json.dumps(line, separators=(",", ":")).encode("ascii")
                 mac = sign(mac, text)
                 data += b'%s,"mac":"%s"}\n' % (text[:-1], mac.encode())
-            with path.open("a+b") as file:
+            with appending(path) as file:
                 if _is_cut(file):  # a line that did not fit on the disk, or was cut off by a kill
                     data = b"\n" + data
                 file.write(data)
@@ -184,27 +194,27 @@ class Record:
     def make_ready(self) -> None:
         """Let it be found as one that is finished and not committed."""
         with contextlib.suppress(OSError):
-            (self.folder / READY).touch()
-            (self.folder / RUNNING).unlink(missing_ok=True)
+            appending(self.folder / READY).close()
+            remove(self.folder / RUNNING)
 
     def committed(self, commit: str, left: Sequence[str]) -> None:
         """It is in git but for the files `left`."""
         self.add(commit=commit, left=list(left))
         with contextlib.suppress(OSError):
-            (self.folder / READY).unlink(missing_ok=True)
+            remove(self.folder / READY)
 
     def drop(self) -> None:
         """Remove it, with what a kill has left of others. Of one that cannot be removed the lines
         go first, so that it is none."""
         aside = self.folder.parent.parent / DROPPED
-        try:
-            aside.mkdir(mode=0o700, exist_ok=True)
-            self.folder.rename(aside / self.folder.name)
-        except OSError:
-            with contextlib.suppress(OSError):
-                (self.folder / LINES).unlink(missing_ok=True)
-            shutil.rmtree(self.folder, ignore_errors=True)
-        shutil.rmtree(aside, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            make_folder(aside, 0o700)
+            self.folder = checked(self.folder).rename(checked(aside) / self.folder.name)
+        with contextlib.suppress(OSError):
+            remove(self.folder / LINES)
+            shutil.rmtree(checked(self.folder), ignore_errors=True)
+        with contextlib.suppress(OSError):
+            shutil.rmtree(checked(aside), ignore_errors=True)
 
 
 def begin(place: Path, turn: Turn, head: str = "") -> Record:
@@ -212,9 +222,10 @@ def begin(place: Path, turn: Turn, head: str = "") -> Record:
     folder = place / f"{_number(place):0{DIGITS}d}-{turn.id}"
     record = Record(folder, replace(turn, state="running"), head=head, mac=folder.name)
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700)
-        (folder / RUNNING).touch()
+        make_folder(place, 0o700)
+        with folder_of(folder) as above:
+            above.make(folder.name, 0o700)
+        appending(folder / RUNNING).close()
     except OSError as error:
         raise unwritable(folder, error) from error
     record.add(version=VERSION, head=head, **{name: getattr(turn, name) for name in HEADER})
@@ -311,7 +322,7 @@ def _signed(folder: Path) -> tuple[list[dict[str, Any]], str]:
     into before its signature, but for the version."""
     found: list[dict[str, Any]] = []
     mac = folder.name
-    for text in (folder / LINES).read_bytes().split(b"\n"):
+    for text in read_bytes(folder / LINES).split(b"\n"):
         line = _line(text)
         if not line:  # cut off
             continue
@@ -395,7 +406,7 @@ def content(place: Path, name: str) -> bytes | None:
     if not CONTENT.fullmatch(name):
         return None
     try:
-        data = zlib.decompressobj().decompress((place / name).read_bytes(), LARGEST + 1)
+        data = zlib.decompressobj().decompress(read_bytes(place / name), LARGEST + 1)
     except (OSError, zlib.error):
         return None
     return data if hashlib.sha256(data).hexdigest() == name.rpartition("/")[2] else None

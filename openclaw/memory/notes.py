@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
+from openclaw.files.beneath import is_ordinary, read_bytes, remove
 from openclaw.files.lock import locked
 from openclaw.files.text import keeping
 from openclaw.memory.entries import Meta, entries_of, harmless, unmarked, written
@@ -102,7 +103,7 @@ class Notes:
         """All remembered lines: lasting facts first, then the days, newest first. Superseded ones
         only with `everything`."""
         days = self.folder.glob("*.md") if self.folder.is_dir() else ()
-        named = (path for path in days if DAILY.fullmatch(path.name) and path.is_file())
+        named = (path for path in days if DAILY.fullmatch(path.name) and is_ordinary(path))
         daily = sorted(named, reverse=True)
         notes = [note for path in (self.folder / LASTING, *daily) for note in notes_in(path)]
         return [note for note in notes if everything or not note.superseded]
@@ -145,7 +146,7 @@ class Notes:
         """What waits in the inbox, the oldest first."""
         folder = self.folder / INBOX
         paths = sorted(folder.glob("*.md")) if folder.is_dir() else []
-        files = (path for path in paths if path.is_file())
+        files = (path for path in paths if is_ordinary(path))
         return [note for path in files for note in notes_in(path) if not note.superseded]
 
     def accept(self, candidate: Note, where: Where = "lasting") -> Remembered:
@@ -163,8 +164,8 @@ class Notes:
         self.forget(candidate)
         with locked(self._lock, LOCK_SECONDS):
             if _EMPTY_INBOX.fullmatch(text_of(candidate.path)) and candidate.path.exists():
-                with keeping(self.keep, candidate.path, candidate.path.read_bytes(), None) as done:
-                    candidate.path.unlink(missing_ok=True)
+                with keeping(self.keep, candidate.path, read_bytes(candidate.path), None) as done:
+                    remove(candidate.path)
                     done.append(True)
 
     # ----

@@ -15,11 +15,13 @@ from openclaw.files.text import BOM, check_not_utf_16, write_if_same
 from openclaw.shapes import Keep, keep_nothing
 
 ATTEMPTS = 50
+LARGEST = 5_000_000
+"""Bytes of the largest file that is taken apart line by line."""
 
 
 def text_of(path: Path) -> str:
     """The file's text, "" for a missing one. A save in place that is under way is waited for."""
-    return _decoded(settled(path))
+    return _decoded(settled(path, LARGEST))
 
 
 def rewrite(path: Path, change: Callable[[str], str], keep: Keep = keep_nothing) -> str:
@@ -31,7 +33,7 @@ def rewrite(path: Path, change: Callable[[str], str], keep: Keep = keep_nothing)
     OpenclawError when the file cannot be written.
     """
     for _ in range(ATTEMPTS):
-        before = settled(path)
+        before = settled(path, LARGEST)
         check_not_utf_16(before, path)
         text = change(_decoded(before))
         data = text.encode("utf-8", "surrogateescape")

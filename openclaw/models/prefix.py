@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from openclaw.files.beneath import checked, make_folder, open_file, reading, remove
+
 _SEAL = struct.Struct("<16sQ32s")
 _MAGIC = b"openclaw-kv-2\0\0\0"
 _SUFFIX = ".kv"
@@ -58,7 +60,7 @@ class PrefixStates:
         """Make the folder, for this user only, and remove what killed processes left in it. False
         when it cannot be used."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(self.folder, 0o700)
         except OSError:
             return False
         with contextlib.suppress(OSError):
@@ -89,7 +91,7 @@ class PrefixStates:
     def touch(self, key: str) -> None:
         """Count a state as used, where there is one."""
         with contextlib.suppress(OSError):
-            os.utime(self.folder / f"{key}{_SUFFIX}")
+            os.utime(checked(self.folder / f"{key}{_SUFFIX}"))
 
     def new_name(self) -> str:
         """A file name that no other process uses, for the engine to write to."""
@@ -98,7 +100,7 @@ class PrefixStates:
     def drop(self, name: str) -> None:
         """Remove what the engine began to write to `name`."""
         with contextlib.suppress(OSError):
-            (self.folder / name).unlink(missing_ok=True)
+            remove(self.folder / name)
 
     def accept(self, key: str, name: str) -> None:
         """Seal what the engine wrote to `name` and give it its place; make room for it. Of a
@@ -113,7 +115,7 @@ class PrefixStates:
 
     def discard(self, key: str) -> None:
         with contextlib.suppress(OSError):
-            (self.folder / f"{key}{_SUFFIX}").unlink(missing_ok=True)
+            remove(self.folder / f"{key}{_SUFFIX}")
 
     def _make_room(self, keep: str) -> None:
         used, session = 0, _session_of(keep)
@@ -122,12 +124,12 @@ class PrefixStates:
             used += 0 if older else size
             if older or used > self.limit:
                 with contextlib.suppress(OSError):
-                    path.unlink(missing_ok=True)
+                    remove(path)
 
     def _newest_first(self, keep: str) -> Iterator[tuple[int, Path]]:
         found = []
         with contextlib.suppress(OSError):
-            for path in self.folder.iterdir():
+            for path in checked(self.folder).iterdir():
                 with contextlib.suppress(OSError):
                     state = path.stat()
                     if path.suffix == _SUFFIX:
@@ -148,7 +150,7 @@ def _remove_leaving(part: Path) -> None:
     not touched it for an hour. Where it lives after all, in another container, it loses a state."""
     with contextlib.suppress(OSError):
         if _is_gone(part.name) or time.time() - part.stat().st_mtime > _STALE_SECONDS:
-            part.unlink(missing_ok=True)
+            remove(part)
 
 
 def _is_gone(name: str) -> bool:
@@ -168,7 +170,7 @@ def _is_gone(name: str) -> bool:
 
 def _seal(path: Path) -> None:
     """Without a flush to the disk: what a crash of the machine cuts is found by its seal."""
-    with path.open("r+b") as file:
+    with os.fdopen(open_file(path, os.O_RDWR), "r+b") as file:
         length = os.fstat(file.fileno()).st_size
         digest = _digest(file, length)
         file.seek(length)
@@ -176,7 +178,7 @@ def _seal(path: Path) -> None:
 
 
 def _is_whole(path: Path) -> bool:
-    with path.open("rb") as file:
+    with reading(path) as file:
         length = os.fstat(file.fileno()).st_size - _SEAL.size
         if length < 0:
             return False

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openclaw.files.beneath import read_bytes
 from openclaw.files.text import decode, md5
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 NAME = ".gitignore"
+MOST_BYTES = 1_000_000
 
 
 @dataclass(slots=True)
@@ -82,7 +84,7 @@ def enter(chain: Chain, folder: str, prefix: str, has_file: bool, old: Memo, new
 
 def _read(folder: str) -> bytes | None:
     try:
-        return Path(folder, NAME).read_bytes()
+        return read_bytes(Path(folder, NAME), MOST_BYTES)
     except OSError:
         return None
 

@@ -21,6 +21,7 @@ from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import checked, make_folder
 from openclaw.retrieval.llama_vectors import Source
 from openclaw.retrieval.ranking import POOL
 from openclaw.retrieval.sent import Sent
@@ -194,7 +195,7 @@ def _connected(target: str, collection: str, width: int) -> MilvusVectorStore:
     is_file = "://" not in target
     with _told(target):
         if is_file:
-            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            make_folder(checked(Path(target)).parent)
         else:
             _greet(target)
         store = MilvusVectorStore(

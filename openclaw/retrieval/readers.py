@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from openclaw.files.beneath import reading
 from openclaw.files.text import BOM, decode
 
 Kind = Literal["markdown", "text", "code", "html", "pdf", "session"]
@@ -59,7 +60,7 @@ def kind_of(path: str) -> Kind:
 def read_document(path: Path, kind: Kind, max_bytes: int = 10 * 1024 * 1024) -> Document:
     """The document of a file. Raises Unreadable (binary, larger than `max_bytes`, damaged,
     encrypted) or OSError."""
-    with path.open("rb") as file:
+    with reading(path) as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise too_large(max_bytes)

@@ -6,6 +6,7 @@ import os
 import stat
 from dataclasses import dataclass
 
+from openclaw.files.beneath import open_file
 from openclaw.files.text import md5
 from openclaw.retrieval.readers import too_large
 from openclaw.retrieval.records import Known, Stamp
@@ -37,7 +38,7 @@ def is_young(known: Known, now_ns: int) -> bool:
 def read_file(name: str, max_bytes: int, now_ns: int) -> Content:
     """The whole file. Raises Unreadable (too large, no regular file any more) or OSError."""
     for _ in range(ATTEMPTS):
-        with os.fdopen(os.open(name, _FLAGS), "rb", buffering=0) as file:
+        with os.fdopen(open_file(name, _FLAGS), "rb", buffering=0) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise FileNotFoundError(name)

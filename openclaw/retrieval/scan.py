@@ -7,7 +7,7 @@ name. The home's own stores (daily notes, MEMORY.md, TODO.md, sessions) are read
 """
 
 # A walk over thousands of files takes three times as long with Path objects.
-# ruff: noqa: PTH111, PTH112, PTH113, PTH116, PTH117, PTH118, PTH206
+# ruff: noqa: PTH100, PTH111, PTH112, PTH113, PTH116, PTH117, PTH118, PTH206
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from openclaw.files.beneath import NotOrdinary, checked
 from openclaw.files.home import Home
 from openclaw.retrieval.ignore import NAME, Chain, Memo, enter
 from openclaw.safety.denied import denied_name
@@ -85,13 +86,23 @@ class Scan:
         """Walk. Symlinks come last, so that a file is found under its own name where it has one."""
         top = enter(Chain(), self._root, "", self._has_rules(self._root), self._old, self.memo)
         for name in BUILT_IN:
-            yield from self._walk(os.path.join(self._root, name), f"{name}/", top, self._root)
-        if self.options.sessions:
+            if self._is_own(name):
+                yield from self._walk(os.path.join(self._root, name), f"{name}/", top, self._root)
+        if self.options.sessions and self._is_own("sessions") and self._is_own("sessions/archive"):
             yield from self._sessions()
         for entry in self.options.paths:
             yield from self._named(entry)
         while self._links:
             yield from self._follow(*self._links.pop(0))
+
+    def _is_own(self, name: str) -> bool:
+        """Whether a folder of the home is none that lies elsewhere, behind a link."""
+        try:
+            checked(Path(self._root, name))
+        except NotOrdinary as error:
+            self._problem(name, f"is not read: {error.strerror}")
+            return False
+        return True
 
     def _walk(self, folder: str, prefix: str, chain: Chain, bound: str) -> Iterator[Found]:
         """A folder and those below it. `bound` is the folder that symlinks may not leave."""
@@ -191,6 +202,8 @@ class Scan:
         real = os.path.realpath(os.path.join(self._root, os.path.expanduser(entry)))
         path = self._path_of(real)
         trouble = _closed(path, self._root) or denied_name(path)
+        if os.path.isabs(path) and self._lies_within(entry):
+            trouble = f"is a link out of the home; name what it leads to, {real}"
         if trouble:
             self._problem(entry, f"{trouble} (index.paths)")
         elif os.path.isfile(real):
@@ -203,6 +216,11 @@ class Scan:
             yield from self._walk(real, prefix, chain, self._root if inside else real)
         else:
             self._problem(entry, "there is no such file or folder (index.paths)")
+
+    def _lies_within(self, entry: str) -> bool:
+        """Whether an entry names something of the home, wherever a link there leads."""
+        named = os.path.abspath(os.path.join(self._root, os.path.expanduser(entry)))
+        return named.startswith(self._root + os.sep)
 
     def _chain_to(self, path: str) -> Chain:
         """The rules of the folders between the home and a folder of it, without the folder's own.

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import checked_database, make_folder, remove
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -25,13 +26,13 @@ class Sent:
 
     def __init__(self, path: Path) -> None:
         with _told():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             try:
                 self._db = _open(path)
             except sqlite3.DatabaseError as error:
                 if isinstance(error, sqlite3.OperationalError):
                     raise
-                path.unlink(missing_ok=True)
+                remove(path)
                 self._db = _open(path)
 
     def state(self, key: str) -> str:
@@ -73,7 +74,7 @@ class Sent:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
+    db = sqlite3.connect(checked_database(path), timeout=5.0, check_same_thread=False)
     try:
         db.executescript(TABLES)
     except BaseException:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openclaw.files.beneath import NotOrdinary, checked_database, make_folder, remove
 from openclaw.retrieval import schema
 from openclaw.retrieval.records import IndexedFile, Known, StoredChunk
 from openclaw.retrieval.writing import Writer
@@ -181,8 +182,8 @@ class Store:
 
     def _open_file(self) -> None:
         self._identity = _identity(self.path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        writer = schema.connect(self.path, self._busy, self._max_pages)
+        make_folder(self.path.parent)
+        writer = schema.connect(checked_database(self.path), self._busy, self._max_pages)
         try:
             self._identity = _identity(self.path)
             reader = schema.connect_reader(self.path, self._busy)
@@ -204,7 +205,7 @@ class Store:
             if self._identity in (None, _identity(self.path)):
                 # The log before the file: an empty file beside an old log drops the log.
                 for suffix in ("-wal", "-shm", ""):
-                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+                    remove(self.path.with_name(self.path.name + suffix))
             self._open_file()
         except (OSError, sqlite3.Error) as error:
             self._to_memory(_hindrance(error) or "its file stays damaged", seed=False)
@@ -217,7 +218,7 @@ class Store:
                 if hasattr(self, "_reader"):
                     self._reader.backup(memory)
                 else:
-                    schema.copy_unwritable(self.path, memory)
+                    schema.copy_unwritable(checked_database(self.path), memory)
             except (OSError, sqlite3.Error):
                 memory.close()
                 memory = schema.connect(":memory:", 0)
@@ -271,6 +272,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _hindrance(error: Exception) -> str:
     """Why the index cannot be written, in the user's words; "" when it is damaged."""
+    if isinstance(error, NotOrdinary):
+        return str(error.strerror)
     if isinstance(error, OSError):
         return "its folder cannot be written"
     name = getattr(error, "sqlite_errorname", "")

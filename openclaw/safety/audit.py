@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -12,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import appending, folder_of, make_folder
 from openclaw.files.lock import locked
+from openclaw.files.text import read_text
 from openclaw.safety.secrets import find
 from openclaw.shapes import Deed
 
@@ -59,24 +60,28 @@ class Audit:
             self.trouble = f"the record of actions could not be written: {error}"
 
     def _append(self, data: bytes) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         with suppress(FileNotFoundError):
-            if self.path.stat().st_size >= MOST_BYTES:
+            if _is_full(self.path):
                 self._rotate()
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        handle = os.open(self.path, flags, 0o600)
-        try:
-            os.write(handle, data)
-        finally:
-            os.close(handle)
+        with appending(self.path, 0o600) as file:
+            file.write(data)
 
     def _rotate(self) -> None:
         """Only one process does, and only while the file is still the large one. On Windows it
         waits until no other has it open."""
         lock = self.path.with_name(f"{self.path.name}.lock")
         with suppress(OSError, OpenclawError), locked(lock, LOCK_SECONDS):
-            if self.path.stat().st_size >= MOST_BYTES:
-                self.path.replace(older(self.path))
+            if _is_full(self.path):
+                with folder_of(self.path) as folder:
+                    folder.rename(self.path.name, older(self.path).name)
+
+
+def _is_full(path: Path) -> bool:
+    """Whether the file has grown enough, or has another name (a hard link) in a backup or anywhere
+    else, which keeps what it holds."""
+    found = path.lstat()
+    return found.st_size >= MOST_BYTES or found.st_nlink > 1
 
 
 def older(path: Path) -> Path:
@@ -95,7 +100,7 @@ def read_actions(path: Path, most: int) -> list[dict[str, Any]]:
 
 def _actions(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_text(path)
     except FileNotFoundError:
         return
     for line in text.splitlines():

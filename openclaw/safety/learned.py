@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError
+from openclaw.files.beneath import read_bytes
 from openclaw.files.home import PROPOSED, Home
 from openclaw.files.lock import locked
 from openclaw.files.text import decode, md5, read_text, write_if_same, write_text
@@ -40,6 +41,7 @@ MOST_GONE = 1_000
 """Paths that are kept though no file is there: an undo may have taken it away, and be undone."""
 MOST_PRINTS, MOST_OF_A_FILE = 40_000, 2_000
 """Fingerprints that are kept; of a longer file the lowest, which are from anywhere in it."""
+LARGEST = 10_000_000
 _PLACE = re.compile(r"^([^\n:]{1,300}?)(?::\d+(?:-\d+)?:|, lines \d+-\d+ of \d+)", re.MULTILINE)
 
 
@@ -125,7 +127,7 @@ class Learned:
         """Raises Damaged for a file of a newer version: nobody knows then whose words files hold,
         and nothing may be written over it."""
         try:
-            data = (self.home.private / FILE).read_bytes()
+            data = read_bytes(self.home.private / FILE, LARGEST)
         except OSError:
             return {}
         try:
@@ -148,7 +150,7 @@ class Learned:
         """Keep a copy of a file that can only be read in part, before it is written anew."""
         path = self.home.private / FILE
         try:
-            data = path.read_bytes()
+            data = read_bytes(path)
             entries_in(data)
         except FileNotFoundError:
             return

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import read_bytes
 from openclaw.files.text import write_private
 
 SIZE = 32
@@ -32,14 +33,13 @@ class Nonces:
         key = self._kept()
         if not key:
             with suppress(OSError, OpenclawError):
-                self.path.parent.mkdir(parents=True, exist_ok=True)
                 write_private(self.path, os.urandom(SIZE).hex() + "\n")
             key = self._kept()  # another process may have been quicker
         return key or _here
 
     def _kept(self) -> bytes:
         try:
-            key = bytes.fromhex(self.path.read_text("ascii"))
+            key = bytes.fromhex(read_bytes(self.path).decode("ascii"))
         except (OSError, ValueError):
             return b""
         return key if len(key) == SIZE else b""

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from openclaw.errors import Damaged, OpenclawError
+from openclaw.files.beneath import checked, read_bytes
 from openclaw.files.lock import locked
-from openclaw.files.text import unwritable, write_private
+from openclaw.files.text import decode, unwritable, write_private
 from openclaw.safety.disguise import disguised
 from openclaw.safety.entropy import is_mixed
 from openclaw.safety.secrets import find
@@ -26,6 +27,7 @@ from openclaw.shapes import ToolProblem
 
 MASK = re.compile(r"\{\{\s{0,3}secret:\s{0,3}([A-Za-z0-9-]{1,60})\s{0,3}\}\}")
 VERSION = 1
+LARGEST = 10_000_000
 SHORTEST = 8
 MOST_CLEAN = 20_000
 """Texts that are remembered as having no secret: a conversation is masked anew with each turn."""
@@ -95,7 +97,7 @@ class Vault:
         secret is known to this vault only. OpenclawError when it cannot be read."""
         vault = cls(path, _lent=True)
         try:
-            vault._kept = dict(entries_in(path.read_text("utf-8")))
+            vault._kept = dict(entries_in(read_bytes(path, LARGEST).decode("utf-8")))
         except FileNotFoundError:
             pass
         except OSError as error:
@@ -260,7 +262,7 @@ class Vault:
             if stamp is None:  # somebody deleted it: what this process knows stays masked
                 self._stamp = None
                 return
-            kept = entries_in(self.path.read_text("utf-8"))
+            kept = entries_in(read_bytes(self.path, LARGEST).decode("utf-8"))
         except OSError as error:
             raise _unreadable(self.path, error) from error
         except ValueError:
@@ -276,12 +278,13 @@ class Vault:
         found: list[str] = []
         for path in self.path.parent.glob(f"{self.path.stem}.damaged-*.json"):
             with suppress(OSError):
-                found += _NAME.findall(path.read_text("utf-8", errors="replace"))
+                found += _NAME.findall(decode(read_bytes(path)))
         return found
 
     def _set_aside(self) -> None:
         aside = self.path.with_name(f"{self.path.stem}.damaged-{self.now():%Y%m%d-%H%M%S}.json")
         try:
+            checked(self.path.parent)
             self.path.replace(aside)
         except OSError as error:
             raise unwritable(aside, error) from error

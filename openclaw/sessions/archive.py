@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import Damaged
+from openclaw.files.beneath import checked, read_bytes
+from openclaw.files.beneath import remove as gone
 from openclaw.files.text import BOM, unwritable, write_if_same, write_text
 from openclaw.sessions.session import PART_FILE, SHORTENED, Part, Session, from_json, to_json
 from openclaw.shapes import Entry
@@ -31,7 +33,7 @@ UNFINISHED = re.compile(r"\.openclaw-[0-9a-f]+\.tmp")
 def _read(path: Path, stamp: tuple[int, ...]) -> Session:
     """A part as it was with this stamp; kept, as a talk looks into its archive again and again and
     nobody changes what comes of it."""
-    return from_json(path.read_bytes().removeprefix(BOM).decode("utf-8"), path.stem)
+    return from_json(read_bytes(path).removeprefix(BOM).decode("utf-8"), path.stem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Archive:
         """Remove a part that the session's file no longer lists. One that cannot be removed does
         no harm."""
         with contextlib.suppress(OSError):
-            (self.folder / part.file).unlink(missing_ok=True)
+            gone(self.folder / part.file)
             self.folder.rmdir()
 
     def missing(self, parts: Iterable[Part]) -> list[Part]:
@@ -98,12 +100,14 @@ class Archive:
         """Remove the whole archive; says what was left since it is not ours, "" for nothing. A link
         in its place is removed and not followed. OpenclawError when that cannot be done."""
         if _is_link(self.folder):
+            checked(self.folder.parent)
             behind = os.path.realpath(self.folder)
             remove(self.folder)
             return f"{self.folder} was a link; what it led to was left: {behind}"
         if is_missing(self.folder):
             return ""
         try:
+            checked(self.folder)
             if not self.folder.is_dir():
                 return f"{self.folder} was left: it is no folder"
             for path in filter(_is_ours, list(self.folder.iterdir())):
@@ -146,7 +150,7 @@ def is_missing(path: Path) -> bool:
 def copy(source: Path, target: Path) -> bool:
     """A file's bytes in another place, in one step; False when there is no such file."""
     try:
-        data = source.read_bytes()
+        data = read_bytes(source)
     except FileNotFoundError:
         return False
     except OSError as error:
@@ -158,7 +162,7 @@ def copy(source: Path, target: Path) -> bool:
 def remove(path: Path) -> None:
     """A file is gone afterwards. OpenclawError when that cannot be done."""
     try:
-        path.unlink(missing_ok=True)
+        gone(path)
     except OSError as error:
         raise unwritable(path, error) from error
 

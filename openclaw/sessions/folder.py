@@ -12,9 +12,10 @@ from itertools import count
 from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
+from openclaw.files.beneath import checked, read_bytes, reading
 from openclaw.files.home import name_trouble
 from openclaw.files.markers import SIGN, conflicts
-from openclaw.files.text import BOM, md5, write_text
+from openclaw.files.text import BOM, md5, unwritable, write_text
 from openclaw.sessions.archive import FOLDER, Archive, copy, is_missing
 from openclaw.sessions.notes import notes_path
 from openclaw.sessions.session import (
@@ -32,6 +33,8 @@ from openclaw.sessions.session import (
 )
 
 LATEST = "latest"
+LARGEST = 20_000_000
+"""Bytes of the largest session that is read."""
 SAFE_NAME = re.compile(r"[^\W_][\w-]{0,63}")
 
 
@@ -114,7 +117,7 @@ class SessionFolder:
 
     def _read(self, path: Path) -> Session:
         try:
-            data = path.read_bytes()
+            data = read_bytes(path, LARGEST)
             session = from_json(data.removeprefix(BOM).decode("utf-8"), path.stem)
         except TooNew as error:
             raise Damaged(f"{path} cannot be used: {error}", "install a newer openclaw") from error
@@ -183,7 +186,12 @@ class SessionFolder:
     def _is_strange(self, session: Session) -> bool:
         """Whether another program changed the file since this process last saw it."""
         path = self._path(session.id)
-        return path.exists() and md5(path) != session.stamp
+        try:
+            return md5(path) != session.stamp
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise unwritable(path, error) from error
 
     def _is_gone(self, session: Session) -> bool:
         """Whether the file was deleted or moved since this process last saw it."""
@@ -203,7 +211,7 @@ class SessionFolder:
     def _keep_original(self, path: Path) -> None:
         """Keep a file of version 1 beside the session that takes its place, once."""
         try:
-            with path.open("rb") as file:
+            with reading(path) as file:
                 if not is_version_1(file.read(64)):
                     return
         except (FileNotFoundError, NotADirectoryError):
@@ -253,7 +261,7 @@ def _moved(moves: Iterable[tuple[Path, Path]]) -> bool:
     done: list[tuple[Path, Path]] = []
     try:
         for old, new in moves:
-            old.rename(new)
+            checked(old).rename(checked(new))
             done.append((old, new))
     except OSError:
         for old, new in reversed(done):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from openclaw.files.beneath import reading
 from openclaw.sessions.session import Session
 
 UPDATED = re.compile(rb'"updated_at": "([^"\\]+)"')
@@ -70,7 +71,7 @@ def seconds(text: str) -> float:
 def last_updated(path: Path) -> tuple[float, str]:
     """When a session was last updated, from the head of its file; the file's own time else."""
     try:
-        with path.open("rb") as file:
+        with reading(path) as file:
             found = UPDATED.search(file.read(HEAD_BYTES))
         at = seconds(found[1].decode("ascii", "replace")) if found else 0.0
         return at or path.stat().st_mtime, path.name

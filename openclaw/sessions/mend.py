@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from openclaw.files.beneath import checked, read_bytes, remove
 from openclaw.files.markers import conflicts, sides
 from openclaw.files.text import BOM, write_if_same
 from openclaw.sessions.folder import SessionFolder, in_words
@@ -149,10 +150,10 @@ class Mending(SessionFolder):
         archive, notes, path = self._places(session.id)
         for old, new in ((f"archive/{stem}", archive), (f"{stem}.notes.md", notes)):
             if (self.folder / old).exists():
-                (self.folder / old).rename(new)
+                checked(self.folder / old).rename(checked(new))
         relist(session, self._archive(session.id))
         write_if_same(path, None, to_json(session).encode("utf-8"))
-        (self.folder / f"{stem}.json").unlink()
+        remove(self.folder / f"{stem}.json")
         return session.id
 
 
@@ -175,6 +176,6 @@ def _text(data: bytes) -> str:
 
 def _bytes(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError:
         return None

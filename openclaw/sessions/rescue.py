@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from openclaw.files.beneath import read_bytes
 from openclaw.files.encoding import pieces
 from openclaw.files.text import BOM
 from openclaw.sessions.archive import Archive
@@ -102,7 +103,7 @@ def relist(session: Session, archive: Archive) -> None:
     first = 1
     for path in files:
         try:
-            part = from_json(path.read_bytes().decode("utf-8"), session.id)
+            part = from_json(read_bytes(path).decode("utf-8"), session.id)
         except (OSError, ValueError):
             break
         if part.extra.get("first", first) != first or _begins_with(session, part):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw import __version__
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import read_bytes
 from openclaw.files.text import write_text
 from openclaw.skills.gates import OPEN, Gate, Hint
 from openclaw.skills.problems import Problem
@@ -77,7 +78,7 @@ def _entries(file: Path) -> dict[str, Any]:
     import json
 
     try:
-        found = json.loads(file.read_bytes())
+        found = json.loads(read_bytes(file))
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict) or found.get("version") != VERSION:

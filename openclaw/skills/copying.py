@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import open_file, reading
 from openclaw.skills.intake import Intake, put_file, refused, take_bytes
 
 # Histories, and what programs make again when they need it.
@@ -52,7 +53,7 @@ def fingerprints(folder: Path) -> dict[str, str]:
         name = path.relative_to(folder).as_posix()
         if stat.S_ISREG(info.st_mode):
             try:
-                with path.open("rb") as file:
+                with reading(path) as file:
                     found[name] = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:
                 raise _unreadable(path, error) from error
@@ -105,7 +106,7 @@ def _files(
 def _bytes(path: Path, intake: Intake) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
-        with os.fdopen(os.open(path, flags), "rb") as file:
+        with os.fdopen(open_file(path, flags), "rb") as file:
             return take_bytes(file, intake)
     except OSError as error:
         raise _unreadable(path, error) from error

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
+from openclaw.files.beneath import read_bytes, reading
 from openclaw.safety.hidden import hidden
 from openclaw.skills.inspect_rules import (
     CODE,
@@ -72,7 +73,7 @@ def looks(folder: Path, names: Sequence[str]) -> list[Look]:
             found.append(Look(name, 0, "not looked into", f"{size:,} bytes"))
             continue
         left -= size
-        found += _looks_at(name, path.read_bytes())
+        found += _looks_at(name, read_bytes(path))
     return found
 
 
@@ -80,7 +81,7 @@ def is_script(path: Path) -> bool:
     """Whether a file can be run: by its suffix, its first bytes or its mode."""
     if path.suffix.lower() in SCRIPTS:
         return True
-    with path.open("rb") as file:
+    with reading(path) as file:
         head = file.read(4)
     return head.startswith((b"#!", *PROGRAMS)) or _may_run(path)
 

@@ -17,6 +17,7 @@ from datetime import date
 from pathlib import Path
 
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.files.beneath import reading
 from openclaw.files.home import Home, name_trouble
 from openclaw.files.text import unwritable
 from openclaw.skills.archive import SUFFIXES, unpack
@@ -164,7 +165,7 @@ def _fetched(origin: Origin, temporary: Path) -> tuple[Path, dict[str, str]]:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with reading(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise OpenclawError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import UsageError
+from openclaw.files.beneath import checked
 from openclaw.files.home import PROPOSED, Home
 from openclaw.files.text import read_text, unwritable
 from openclaw.skills.inspect import Look, looks
@@ -36,7 +37,9 @@ def proposals(home: Home) -> list[Proposal]:
     folder = home.root / PROPOSED
     if not folder.is_dir():
         return []
-    found = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    found = sorted(
+        path for path in checked(folder).iterdir() if path.is_dir() and not path.is_symlink()
+    )
     return [_proposal(home, path) for path in found]
 
 
@@ -64,8 +67,8 @@ def hold(home: Home, staged: Staged) -> Path:
     target = home.root / PROPOSED / staged.name
     if os.path.lexists(target):
         raise UsageError(f"a skill {staged.name} waits already", "openclaw skills review")
-    make_folder(target.parent)
     try:
+        make_folder(checked(target.parent))
         staged.folder.rename(target)
     except OSError as error:
         raise unwritable(target, error) from error
@@ -74,7 +77,7 @@ def hold(home: Home, staged: Staged) -> Path:
 
 def reject(home: Home, name: str) -> None:
     """Delete a proposal."""
-    shutil.rmtree(find(home, name).folder)
+    shutil.rmtree(checked(find(home, name).folder))
 
 
 def _proposal(home: Home, folder: Path) -> Proposal:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import Damaged
+from openclaw.files.beneath import read_bytes
 from openclaw.files.text import decode, write_if_same
 from openclaw.files.yaml_bounds import yaml_trouble
 
@@ -92,7 +93,7 @@ def _same(text: str, wanted: Mapping[str, Any]) -> bool:
 
 def _bytes(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except FileNotFoundError:
         return None
 

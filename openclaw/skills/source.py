@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+from openclaw.files.beneath import checked, open_file
 from openclaw.files.text import BOM, decode
 from openclaw.skills.problems import Note, SkillError, warning
 
@@ -39,10 +40,11 @@ def _bytes(path: Path) -> bytes:
         info = path.lstat()
         target = path
         if stat.S_ISLNK(info.st_mode):
+            checked(path.parent)
             target = _inside(path)
             info = target.lstat()
         _check(info)
-        with open(os.open(target, _FLAGS), "rb") as file:  # noqa: PTH123 - of a descriptor
+        with os.fdopen(open_file(target, _FLAGS), "rb") as file:
             _check(os.fstat(file.fileno()))
             data = file.read(MAX_BYTES + 1)
     except OSError as error:

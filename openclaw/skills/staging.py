@@ -9,8 +9,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from openclaw.files.beneath import checked
 from openclaw.files.home import Home
 from openclaw.files.lock import locked
+from openclaw.files.text import unwritable
 from openclaw.skills.intake import make_folder
 
 PREFIX = ".staging-"
@@ -24,6 +26,10 @@ def staging(home: Home) -> Iterator[Path]:
     """
     made = not home.skills.exists()
     with locked(home.private / "locks" / "skills.lock", what="the skills folder"):
+        try:
+            checked(home.skills)
+        except OSError as error:
+            raise unwritable(home.skills, error) from error
         _clear(home.skills)
         folder = home.skills / f"{PREFIX}{secrets.token_hex(6)}"
         try:

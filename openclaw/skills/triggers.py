@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import UsageError
+from openclaw.files.beneath import reading
 
 FILE = "evals/triggers.yaml"
 MAX_BYTES = 64 * 1024
@@ -105,7 +106,7 @@ def _text(path: Path) -> str:
     if not path.is_file():
         raise _damaged("it is not a file")
     try:
-        with path.open("rb") as file:
+        with reading(path) as file:
             data = file.read(MAX_BYTES + 1)
         text = data.decode("utf-8-sig")
     except OSError as error:

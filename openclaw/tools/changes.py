@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from openclaw.files.beneath import read_bytes
 from openclaw.files.home import Home
 from openclaw.files.text import decode
 from openclaw.tools.paths import MAX_FILES, SKIPPED
@@ -134,7 +135,7 @@ def _add_contents(root: Path, found: Look, earlier: Look | None) -> None:
             found.contents[name] = earlier.contents[name]
         else:
             with contextlib.suppress(OSError):
-                found.contents[name] = (root / name).read_bytes()
+                found.contents[name] = read_bytes(root / name)
         room -= size
 
 

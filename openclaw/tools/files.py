@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from openclaw.files.beneath import read_bytes
 from openclaw.files.home import PROPOSED, Home
 from openclaw.files.saving import Changed, Saved, save_over
 from openclaw.files.text import decode, in_the_manner_of, md5
@@ -191,7 +192,7 @@ class FileTools:
     def _bytes(self, target: Path, name: str) -> bytes:
         if target.stat().st_size > MAX_BYTES:
             raise ToolProblem(f"{name} is larger than {MAX_BYTES // 1_000_000} MB; too large.")
-        data = target.read_bytes()
+        data = read_bytes(target)
         if b"\0" in data[:8192]:
             raise ToolProblem(f"{name} is not a text file ({len(data):,} bytes).")
         return data

@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from openclaw.files.beneath import read_bytes
+
 _HARMLESS = re.compile(
     r"""core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode
         |symlinks|autocrlf|safecrlf|eol|quotepath|abbrev|longpaths|protectntfs|protecthfs
@@ -74,14 +76,14 @@ def _repository(git: Path) -> str:
 def _text(path: Path) -> str:
     if path.stat().st_size > 1_000_000:
         raise ValueError(path)
-    return path.read_bytes().decode("utf-8")
+    return read_bytes(path).decode("utf-8")
 
 
 def _nested(git: Path) -> bool:
     indexes = [git / "index", *git.glob("sharedindex.*")]
     if any(index.stat().st_size > _LARGEST for index in indexes):
         return True
-    return any(_GITLINK in index.read_bytes() for index in indexes)
+    return any(_GITLINK in read_bytes(index) for index in indexes)
 
 
 def settings(text: str) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.config.servers import Server, short
+from openclaw.files.beneath import read_bytes
 from openclaw.files.text import write_text
 from openclaw.shapes import Effect
 from openclaw.tools.mcp_schema import Flat, Slot, flatten, plain_about, plain_name
@@ -121,7 +122,7 @@ def read_cache(path: Path) -> Cache:
     """The cache in a file; an empty one when there is none or it cannot be read."""
     cache = Cache(path)
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_bytes(path))
         if value["version"] == VERSION:
             cache.pins = {str(name): str(digest) for name, digest in value["pins"].items()}
             cache.away = {str(name): float(at) for name, at in value["away"].items()}

@@ -26,6 +26,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
 
+from openclaw.files.beneath import make_folder, writing
 from openclaw.files.replies import mend_json
 
 LONGEST_MESSAGE = 8_000_000
@@ -174,7 +175,7 @@ async def _keep_log(pipe: Pipe, log: Path) -> None:
     """What the server writes to stderr, the first part of it."""
     left = LARGEST_LOG
     with suppress(OSError):
-        log.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(log.parent)
         with _open_log(log) as file:
             while chunk := await pipe.stderr.read(65_536):
                 if left <= 0:
@@ -188,10 +189,10 @@ async def _keep_log(pipe: Pipe, log: Path) -> None:
 
 def _open_log(log: Path) -> BinaryIO:
     """Begun anew, for the user's eyes only: a server may log what it was given."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
-    handle = os.open(log, flags, 0o600)
-    log.chmod(0o600)  # one of an older version
-    return os.fdopen(handle, "wb")
+    file = writing(log, 0o600)
+    if os.name != "nt":
+        os.fchmod(file.fileno(), 0o600)  # one of an older version
+    return file
 
 
 async def _end(pipe: Pipe) -> None:

@@ -7,8 +7,10 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
-from io import RawIOBase
 from pathlib import Path
+from typing import BinaryIO
+
+from openclaw.files.beneath import appending, checked, folder_of, make_folder, open_file, remove
 
 LOCK = ".openclaw/locks/sandbox.lock"
 LONGEST_WAIT = 5.0
@@ -25,12 +27,13 @@ def standing(root: Path, folders: Sequence[str], files: Sequence[str]) -> Iterat
     Raises OSError when the lock cannot be had.
     """
     path = root / LOCK
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b", buffering=0) as lock:
+    make_folder(path.parent)
+    with appending(path) as lock:
         _share(lock.fileno())
         try:
             missing = [name for name in (*folders, *files) if not os.path.lexists(root / name)]
-            lock.write("".join(f"{name}\n" for name in missing).encode())  # before it is killed
+            lock.write("".join(f"{name}\n" for name in missing).encode())
+            lock.flush()  # before it is killed
             for name in missing:
                 (_make_folder if name in folders else _make_file)(root / name)
             yield
@@ -43,13 +46,13 @@ def tidy(root: Path, names: Sequence[str]) -> None:
     """Take away what of these files and folders a killed command has left, unless one runs."""
     path = root / LOCK
     with contextlib.suppress(OSError):
-        if path.stat().st_size:
-            with path.open("r+b", buffering=0) as lock:
+        if path.lstat().st_size:
+            with appending(path) as lock:
                 if _alone(lock.fileno()):
                     _take_away(lock, root, names)
 
 
-def _take_away(lock: RawIOBase, root: Path, names: Sequence[str]) -> None:
+def _take_away(lock: BinaryIO, root: Path, names: Sequence[str]) -> None:
     lock.seek(0)
     for name in reversed((lock.read() or b"").decode("utf-8", "replace").split("\n")):
         if name in names:
@@ -81,18 +84,18 @@ def _alone(number: int) -> bool:
 
 
 def _make_folder(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.mkdir()
+    with contextlib.suppress(OSError), folder_of(path) as folder:
+        folder.make(path.name)
 
 
 def _make_file(path: Path) -> None:
     with contextlib.suppress(OSError):
-        path.open("xb").close()
+        os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
 
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
-        if path.is_dir() and not path.is_symlink():
+        if checked(path).is_dir():
             path.rmdir()
         elif path.lstat().st_size == 0:
-            path.unlink()
+            remove(path)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from openclaw.files.beneath import read_bytes
 from openclaw.files.home import Home
 from openclaw.files.text import decode
 from openclaw.safety.secrets import key_begin
@@ -89,7 +90,7 @@ def _files(home: Home, folder: Path) -> Iterator[Path]:
 def _hits(home: Home, files: list[Path], matches: Matches) -> Iterator[tuple[str, int, str]]:
     for file in files:
         count = 0
-        for number, line in enumerate(_lines(file), 1):
+        for number, line in enumerate(_lines(home, file), 1):
             if matches(line.casefold()):
                 yield home.relative(file), number, line.strip()
                 count += 1
@@ -97,11 +98,12 @@ def _hits(home: Home, files: list[Path], matches: Matches) -> Iterator[tuple[str
                     break
 
 
-def _lines(file: Path) -> list[str]:
+def _lines(home: Home, file: Path) -> list[str]:
     """The lines of a text file; none of one that is not text, too large or unreadable."""
     try:
-        data = file.read_bytes() if file.stat().st_size <= MAX_BYTES else b""
-    except OSError:
+        real = home.inside(home.relative(file)) if file.is_symlink() else file
+        data = read_bytes(real, MAX_BYTES)
+    except (OSError, ToolProblem):
         return []
     lines = [] if b"\0" in data[:8192] else re.split(r"\r\n|\n|\r", decode(data))
     if b"PRIVATE KEY" not in data:

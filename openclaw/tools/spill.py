@@ -7,6 +7,7 @@ import hashlib
 import os
 from pathlib import Path
 
+from openclaw.files.beneath import checked, remove
 from openclaw.files.text import write_text
 
 MOST_SPILLED = 20
@@ -19,12 +20,12 @@ def spill(folder: Path, text: str) -> Path:
     path = folder / f"{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:16]}.txt"
     if not write_text(path, text):
         with contextlib.suppress(OSError):
-            os.utime(path)
+            os.utime(checked(path))
     if os.name != "nt":
-        path.chmod(0o600)
+        checked(path).chmod(0o600)
     for old in sorted(folder.glob("*.txt"), key=_age)[:-MOST_SPILLED]:
         with contextlib.suppress(OSError):
-            old.unlink()
+            remove(old)
     return path
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from openclaw.app.health.finding import Finding, Kept
 from openclaw.app.health.view import Seen, View
+from openclaw.files.beneath import checked
 from openclaw.files.git import Git, is_own
 from openclaw.files.text import unwritable
 from openclaw.sessions.listing import last_updated
@@ -63,7 +64,7 @@ def _is_ours(seen: Seen) -> bool:
 def _give_access(path: Path, is_folder: bool, kept: Kept) -> str:
     """Only the mode is changed, so there is nothing to keep a copy of."""
     try:
-        mode = stat.S_IMODE(path.stat().st_mode)
+        mode = stat.S_IMODE(checked(path).stat().st_mode)
         path.chmod(mode | (0o700 if is_folder else 0o600))
     except OSError as error:
         raise unwritable(path, error) from error

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from openclaw.app.health import access, derived, hooks, leftovers, private, repository, talks, texts
+from openclaw.app.health import (
+    access,
+    derived,
+    hooks,
+    leftovers,
+    ordinary,
+    private,
+    repository,
+    talks,
+    texts,
+)
 from openclaw.app.health.finding import Finding, Kept, State
 from openclaw.app.health.view import View
 from openclaw.errors import OpenclawError
@@ -14,6 +24,7 @@ from openclaw.files.home import Home
 Check = Callable[[View], Iterable[Finding]]
 
 CHECKS: Mapping[str, Check] = {
+    "links": ordinary.links,
     "access": access.rights,
     "disk": access.disk,
     "network": access.network,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from openclaw.app.health.finding import Finding, Kept
 from openclaw.app.health.view import View
+from openclaw.files.beneath import NotOrdinary, checked_database, remove
 from openclaw.files.text import unwritable
 from openclaw.retrieval.schema import VERSION
 from openclaw.retrieval.store import HINDRANCES
@@ -56,6 +57,8 @@ def _trouble(path: Path, deep: bool) -> str:
             for statement, values in ((MISMATCH, (ROW_BYTES,)), (NO_TEXT, ())):
                 if db.execute(statement, values).fetchone()[0]:
                     return "it lists passages that it does not hold"
+    except NotOrdinary as error:
+        return str(error.strerror)
     except sqlite3.Error as error:
         name = str(getattr(error, "sqlite_errorname", ""))
         passing = any(name.startswith(prefix) for prefix in HINDRANCES)
@@ -67,6 +70,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     """The index to read. Without a write-ahead log nothing is made beside it, as it is to be left
     as it is."""
     rest = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
+    checked_database(path)
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{rest}", uri=True, timeout=1.0)
 
 
@@ -75,7 +79,7 @@ def _drop(path: Path, kept: Kept) -> str:
     of what is derived."""
     try:
         for suffix in ("-wal", "-shm", ""):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+            remove(path.with_name(path.name + suffix))
     except OSError as error:
         raise unwritable(path, error) from error
     return f"{kept.home.relative(path)} was dropped; the next search builds it anew"

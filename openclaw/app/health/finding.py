@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import checked, make_folder
 from openclaw.files.home import Home
 from openclaw.files.text import unwritable
 
@@ -38,7 +39,8 @@ class Kept:
         that cannot be done: then nothing may be repaired."""
         try:
             target = self._free(Path(place_in(self.home, path)))
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
+            checked(path.parent)
             if path.is_dir() and not path.is_symlink():
                 shutil.copytree(path, target, symlinks=True)
             else:
@@ -51,6 +53,7 @@ class Kept:
         """Keep a file or folder and take it out of its place."""
         self.copy(path)
         try:
+            checked(path.parent)
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
@@ -64,7 +67,7 @@ class Kept:
             names = (f"{name}-{number}" if number else name for number in count())
             place = self.home.private / PLACE
             self._folder = next(place / name for name in names if not (place / name).exists())
-            self._folder.mkdir(parents=True, mode=0o700)
+            make_folder(self._folder, 0o700)
         target = self._folder / relative
         numbered = (target.with_name(f"{target.name}-{n}") if n else target for n in count())
         return next(path for path in numbered if not os.path.lexists(path))

@@ -10,6 +10,7 @@ from pathlib import Path
 from openclaw.app.health.finding import Finding, Kept, NotRepaired
 from openclaw.app.health.view import View
 from openclaw.errors import OpenclawError
+from openclaw.files.beneath import checked, remove
 from openclaw.files.home import Home
 from openclaw.history import journal, record
 
@@ -63,8 +64,8 @@ def _is_held(lock: Path) -> bool:
 
     if not lock.exists():
         return False
-    free = FileLock(lock)
     try:
+        free = FileLock(checked(lock))
         free.acquire(timeout=0)
     except (Timeout, OSError, NotImplementedError, RuntimeError):
         return True
@@ -75,7 +76,7 @@ def _is_held(lock: Path) -> bool:
 def _drop(notes: list[Path], kept: Kept) -> str:
     for note in notes:
         if _is_free(note):
-            note.unlink(missing_ok=True)
+            remove(note)
     return f"{len(notes)} taken away"
 
 

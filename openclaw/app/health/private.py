@@ -15,6 +15,7 @@ from typing import Any
 from openclaw.app.health.finding import Finding, Kept, NotRepaired
 from openclaw.app.health.view import View, bytes_of
 from openclaw.errors import Damaged
+from openclaw.files.beneath import checked
 from openclaw.files.lock import locked
 from openclaw.files.text import write_if_same, write_private
 from openclaw.safety import learned, vault
@@ -112,7 +113,7 @@ def _entries(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _close(path: Path, kept: Kept) -> str:
-    path.chmod(0o600)
+    checked(path).chmod(0o600)
     return f"only this user may read {kept.home.relative(path)} now"
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from openclaw.app.health.finding import Finding, Kept, NotRepaired, place_in
 from openclaw.app.health.view import View, written
+from openclaw.files.beneath import read_bytes
 from openclaw.files.git import BUSY, Git, GitError, folder_of, is_source
 from openclaw.files.git_settings import common_of, trouble
 from openclaw.files.home import IGNORE, Home
-from openclaw.files.text import unwritable, write_if_same
+from openclaw.files.text import decode, unwritable, write_if_same
 
 OLD = 600
 """Seconds after which a lock of git's is stale, when no git is running."""
@@ -182,7 +183,7 @@ def _untrack(home: Home, kept: Kept) -> str:
 
 def _ignore(kept: Kept) -> str:
     path = kept.home.root / ".gitignore"
-    before = path.read_bytes() if path.is_file() else None
+    before = read_bytes(path) if path.is_file() else None
     if before is not None:
         kept.copy(path)
     start = before or b""
@@ -281,7 +282,7 @@ def _is_there(home: Home, common: Path, name: str) -> bool:
 
 
 def _mend_ref(path: Path, value: str, kept: Kept) -> str:
-    before = path.read_bytes() if path.exists() else None
+    before = read_bytes(path) if path.exists() else None
     if before is not None:
         kept.copy(path)
     if path.with_name(f"{path.name}.lock").exists():
@@ -297,6 +298,6 @@ def _mend_ref(path: Path, value: str, kept: Kept) -> str:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text("utf-8", errors="replace").strip("\r\n ")
+        return decode(read_bytes(path)).strip("\r\n ")
     except OSError:
         return None

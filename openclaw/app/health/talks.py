@@ -10,6 +10,7 @@ from pathlib import Path
 from openclaw.app.health.finding import Finding, Kept, NotRepaired
 from openclaw.app.health.view import View
 from openclaw.errors import Damaged
+from openclaw.files.beneath import read_bytes
 from openclaw.files.encoding import encoding_of
 from openclaw.files.git import Git, GitError, is_own
 from openclaw.files.home import Home
@@ -36,7 +37,7 @@ def sessions(view: View) -> Iterator[Finding]:
 def _is_another_encoding(path: Path) -> bool:
     """Whether that, which is a check of its own, is what is wrong with the file."""
     try:
-        return encoding_of(path.read_bytes()) in ("UTF-16", "UTF-32")
+        return encoding_of(read_bytes(path)) in ("UTF-16", "UTF-32")
     except OSError:
         return False
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from openclaw.app.health.finding import Finding, Kept, NotRepaired
 from openclaw.app.health.view import View
+from openclaw.files.beneath import is_ordinary
 from openclaw.files.encoding import CUT, as_utf8, encoding_of
 from openclaw.files.home import Home
 from openclaw.files.lock import locked
@@ -75,7 +76,7 @@ def todo_ids(view: View) -> Iterator[Finding]:
     from openclaw.memory.rewrite import text_of
 
     path = view.home.memory / "TODO.md"
-    lines = _doubled(text_of(path)) if path.is_file() else []
+    lines = _doubled(text_of(path)) if is_ordinary(path) else []
     if lines:
         where = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
         found = f"memory/TODO.md: the id of another to-do in line {where}"

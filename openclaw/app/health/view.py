@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from openclaw.files.beneath import is_folder, is_ordinary, read_bytes
 from openclaw.files.home import MARKS, Home
 
 TEXTS = (".md", ".json", ".yaml", ".yml")
@@ -77,9 +78,9 @@ class View:
     def _walk(self) -> Iterator[Seen]:
         for name in PLACES:
             path = self.home.root / name
-            if path.is_dir():
+            if is_folder(path):
                 yield from self._folder(str(path), name)
-            elif path.is_file():
+            elif is_ordinary(path):
                 with suppress(OSError):
                     yield Seen(name, path.stat())
         yield from self._loose()
@@ -94,7 +95,7 @@ class View:
                     if entry.is_file(follow_symlinks=False):
                         yield Seen(self.home.relative(Path(entry.path)), entry.stat())
         for name in ("history", "index", "cache", "logs"):
-            if (self.home.private / name).is_dir():
+            if is_folder(self.home.private / name):
                 for seen in self._folder(str(self.home.private / name), f".openclaw/{name}"):
                     if seen.path.endswith(".tmp"):
                         yield seen
@@ -119,7 +120,7 @@ class View:
 def bytes_of(path: Path) -> bytes | None:
     """What a file holds, None when it cannot be read."""
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError:
         return None
 
