@@ -191,7 +191,7 @@ def nothing(it: Hostile) -> None:
 
 
 def name(it: Hostile) -> None:
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, UnicodeError):  # not every system has every name
         it.put(it.root / it.chance.choice(NAMES), b"- a note\n")
 
 

@@ -1,14 +1,15 @@
-"""Open hostile homes by eight commands, each in a process of its own under limits.
+"""Open hostile homes by eight commands under limits.
 
     python -m tests.hostile.run [--first N] [--count N] [--keep]
 
 Prints a JSON line for each thing that went wrong; leaves with 1 when there was one. What is
 watched is the file system and a listener, not the program: no file outside of the home is made,
-changed or moved, nobody connects, no command takes more than 10 s or 500 MB or ends by a trace.
+changed or moved, nobody connects, nothing from outside is shown, no command takes more than 10 s or
+500 MB or ends by a trace.
 
-Half of the homes are trusted beforehand, with the private folder that they bring: what trust keeps
-out must hold there as well. Their settings then count, so that those of `homes.settings` are not
-trusted. All modules are imported once, and each command is a fork: most of its time would be
+Half of the homes are trusted beforehand, with the private folder that they bring: the rest must
+hold there as well. Their settings would count, so that those of `homes.settings` are only in the
+others. All modules are imported once, and each home is opened in a fork: most of its time would be
 the import.
 """
 
@@ -26,7 +27,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -40,6 +40,8 @@ from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.hostile.homes import Hostile, make
 
 SECONDS, MEGABYTES = 10, 500
+CANARY = "canary8f2c"
+"""Stands in the files outside, and in a variable of the environment."""
 COMMANDS = (
     ("doctor",),
     ("context", "--no-memory"),
@@ -60,9 +62,8 @@ class Fault:
 
     seed: int
     trusted: bool
-    command: str
     what: str
-    told: str = ""
+    told: str
 
 
 def hostile_home(seed: int, place: Path, pristine: Path, url: str) -> tuple[Path, bool]:
@@ -72,8 +73,8 @@ def hostile_home(seed: int, place: Path, pristine: Path, url: str) -> tuple[Path
     (outside / ".aws").mkdir(parents=True)
     (outside / "diary").mkdir()
     (outside / ".bashrc").write_text("export A=1\n")
-    (outside / ".aws/credentials").write_text("[default]\naws_secret_access_key = CANARY\n")
-    (outside / "diary/today.md").write_text("CANARY garden\n")
+    (outside / ".aws/credentials").write_text(f"[default]\naws_secret_access_key = {CANARY}\n")
+    (outside / "diary/today.md").write_text(f"{CANARY} garden\n")
     shutil.copytree(pristine, home, symlinks=True)
     it = Hostile(home, outside, url, chance, date.today().isoformat())
     make(it)
@@ -87,14 +88,16 @@ def hostile_home(seed: int, place: Path, pristine: Path, url: str) -> tuple[Path
     return home, trusted
 
 
-def snapshot(folder: Path) -> dict[str, tuple[int, ...]]:
-    """All that lies there, by path: what kind, how large, when it was changed."""
+def snapshot(place: Path) -> dict[str, tuple[int, ...]]:
+    """All that lies there but the home, by path: what kind, how large, when it was changed."""
     found = {}
-    for inner, folders, files in os.walk(folder):
+    for inner, folders, files in os.walk(place):
+        if inner == str(place):
+            folders.remove("home")
         for name in (*folders, *files):
             path = Path(inner, name)
             stat = path.lstat()
-            times = (stat.st_mtime_ns, stat.st_ctime_ns) if name in files else ()
+            times = (stat.st_mtime_ns, stat.st_ino) if name in files else ()
             found[str(path)] = (stat.st_mode, stat.st_size if name in files else 0, *times)
     return found
 
@@ -107,77 +110,68 @@ def faults_of(seed: int, top: Path, pristine: Path, server: FakeOllama) -> Itera
         stranger.setblocking(False)
         url = f"http://127.0.0.1:{stranger.getsockname()[1]}"
         home, trusted = hostile_home(seed, place, pristine, url)
-        before = snapshot(place / "outside")
-        for words in COMMANDS:
-            command = " ".join(words)
-            server.script.clear()
-            server.say(*["Hello."] * 20)
-            what, told = opened(home, words, place / "said")
-            now = snapshot(place / "outside")
-            if now != before:
-                changed = sorted({name for name, _ in now.items() ^ before.items()})
-                what, before = f"touched {', '.join(Path(n).name for n in changed)}", now
-            with contextlib.suppress(BlockingIOError):
-                stranger.accept()[0].close()
-                what = "connected to a stranger"
-            if "CANARY" in told or any(b"CANARY" in asked.raw for asked in server.requests):
-                what = what or "gave away what lies outside"
-            server.requests.clear()
-            if what:
-                yield Fault(seed, trusted, command, what, told[-1500:])
-        beside = sorted(p.name for p in place.iterdir() if p.name not in BESIDE)
-        if beside:
-            yield Fault(seed, trusted, "", f"left {', '.join(beside)} beside the home")
+        before = snapshot(place)
+        server.script.clear()
+        server.say(*["Hello."] * 20)
+        wrong, told = opened(home, place.with_suffix(".said"))
+        if (now := snapshot(place)) != before:
+            names = sorted({name for name, _ in now.items() ^ before.items()})
+            wrong.append(f"touched {', '.join(os.path.relpath(n, place) for n in names)}")
+        with contextlib.suppress(BlockingIOError):
+            stranger.accept()[0].close()
+            wrong.append("connected to a stranger")
+        if CANARY in told or any(CANARY.encode() in asked.raw for asked in server.requests):
+            wrong.append("gave away what lies outside")
+        server.requests.clear()
+        yield from (Fault(seed, trusted, what, told[-1500:]) for what in wrong)
 
 
-BESIDE = ("home", "outside", "said")
-
-
-def opened(home: Path, words: tuple[str, ...], said: Path) -> tuple[str, str]:
-    """What a command did wrong in this home, "" for nothing; and what it said."""
-    began = time.monotonic()
+def opened(home: Path, said: Path) -> tuple[list[str], str]:
+    """What the commands did wrong in this home, and all that they said."""
+    said.mkdir()
     child = os.fork()
     if not child:
-        _run(home, words, said)
-    while True:
-        ended, status, used = os.wait4(child, os.WNOHANG)
-        if ended:
-            break
-        if time.monotonic() - began > SECONDS:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child, signal.SIGKILL)
-            os.wait4(child, 0)
-            return f"took more than {SECONDS} s", said.read_text("utf-8", "replace")
-        time.sleep(0.002)
-    told = said.read_text("utf-8", "replace")
-    megabytes = used.ru_maxrss >> 10
+        _run(home, said)
+    _, status, used = os.wait4(child, 0)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # what a command has started and left
+    texts = {path.name: path.read_text("utf-8", "replace") for path in sorted(said.iterdir())}
+    wrong = [
+        f"{name} ended by an error that nobody foresaw"
+        for name, text in texts.items()
+        if "Traceback" in text or "run again with --debug" in text
+    ]
     if os.WIFSIGNALED(status):
-        return f"ended by signal {os.WTERMSIG(status)}", told
-    if megabytes > MEGABYTES:
-        return f"took {megabytes} MB", told
-    if "Traceback" in told or "run again with --debug" in told:
-        return "ended by an error that nobody foresaw", told
-    return "", told
+        is_late = os.WTERMSIG(status) == signal.SIGALRM
+        how = f"took more than {SECONDS} s" if is_late else f"ended by {os.WTERMSIG(status)}"
+        wrong.append(f"{list(texts)[-1]} {how}")
+    if (megabytes := used.ru_maxrss >> 10) > MEGABYTES:
+        wrong.append(f"the commands took {megabytes} MB")
+    shutil.rmtree(said)
+    return wrong, "".join(f"$ {name}\n{text}" for name, text in texts.items())
 
 
-def _run(home: Path, words: tuple[str, ...], said: Path) -> None:
-    """In the child: run the command and end."""
-    code = 99
+def _run(home: Path, said: Path) -> None:
+    """In the child: run the commands and end."""
     try:
         os.setpgid(0, 0)
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
-        out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
         os.chdir(home.parent)
-        code = run(["--home", str(home), *words])
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for number, words in enumerate(COMMANDS):
+            out = os.open(said / f"{number} {' '.join(words)}", os.O_WRONLY | os.O_CREAT)
+            os.dup2(out, 1)
+            os.dup2(out, 2)
+            os.close(out)
+            signal.alarm(SECONDS)
+            run(["--home", str(home), *words])
+            sys.stdout.flush()
+            sys.stderr.flush()
     except BaseException:  # noqa: BLE001  (whatever it is, it is told)
         os.write(2, traceback.format_exc().encode("utf-8", "replace"))
     finally:
-        os._exit(code)
+        os._exit(0)
 
 
 def prepare(top: Path, server: FakeOllama) -> Path:
@@ -195,7 +189,7 @@ def prepare(top: Path, server: FakeOllama) -> Path:
         "GIT_CONFIG_NOSYSTEM": "1",
         "NO_COLOR": "1",
         "TERM": "dumb",
-        "SECRET": "CANARY",
+        "SECRET": CANARY,
     }
     (top / "tmp").mkdir()
     tempfile.tempdir = None
