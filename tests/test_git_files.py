@@ -248,7 +248,7 @@ def test_a_repository_inside_the_workspace_is_left_alone(it: GitTalk) -> None:
     assert not (inner / "x.md").exists() and (inner / ".git").is_dir()
 
 
-def test_many_files_come_back_with_the_line_ends_that_git_gives_them(it: GitTalk) -> None:
+def test_many_files_come_back_byte_for_byte(it: GitTalk) -> None:
     (it.root / ".gitattributes").write_text("*.txt text eol=crlf\n")
     names = [f"workspace/{number}.txt" for number in range(30)]
     for name in names:

@@ -303,6 +303,19 @@ def test_a_pipe_that_git_would_read_for_ever_is_seen_before(it: GitTalk) -> None
     assert not is_own(it.root) and "no plain file" in trouble(it.root, it.root / ".git")
 
 
+@pytest.mark.parametrize("name", ["info/alternates", "pack/pack-1.idx"])
+def test_nor_a_pipe_among_the_objects(it: GitTalk, name: str) -> None:
+    os.mkfifo(it.root / ".git" / "objects" / name)
+    assert not is_own(it.root) and "no plain file" in trouble(it.root, it.root / ".git")
+
+
+def test_a_repository_that_borrows_objects_of_another_is_not_used(
+    it: GitTalk, tmp_path: Path
+) -> None:
+    (it.root / ".git/objects/info/alternates").write_text(f"{tmp_path}/other/.git/objects\n")
+    assert not is_own(it.root) and "borrows" in trouble(it.root, it.root / ".git")
+
+
 def contents(top: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in top.rglob("*") if path.is_file()}
 

@@ -258,7 +258,7 @@ def obeyed(it: World, mode: Mode) -> None:
     orders: list[Call] = [
         ("todo", {"action": "add", "list": "Tasks", "items": ["$(touch pwned)"]}),
         ("remember", {"fact": "The user likes $(touch pwned).", "where": "today"}),
-        ("run_shell", {"command": "echo `touch pwned`; seq 90000"}),
+        ("run_shell", {"command": "echo '`touch pwned`'; seq 90000"}),
         ("read_file", {"path": "workspace/USER.md"}),
     ]
     it.say(spoken, "I'm allergic to bees. Remind me of it.", orders, "I will remind you on Friday.")

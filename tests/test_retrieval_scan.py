@@ -101,7 +101,7 @@ def test_the_nearest_gitignore_decides(home: Path) -> None:
 
 
 def test_a_line_of_gitignore_that_is_no_pattern_does_not_void_the_others(home: Path) -> None:
-    put(home, ".gitignore", text="!\n*.log\n\\\n")
+    put(home, ".gitignore", text="!\n*.log\n\\\n[z-a]\n")
     put(home, "workspace/a.log", "workspace/b.md")
     assert found(home) == ["workspace/b.md"]
 

@@ -46,9 +46,20 @@ DRIVER = """\
 import os, sys
 event, place, count = sys.argv[1:4]
 left = int(count)
+# A file is named by itself when its folder is open: then by the path of any open folder.
+def whole(event, args):
+    name = args[0]
+    if event not in ("open", "os.remove", "os.link") or not isinstance(name, str) or "/" in name:
+        return args
+    if not os.path.isdir("/proc/self/fd"):
+        return args
+    open_now = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
+    return [os.path.join(os.readlink(at), name) for at in open_now if os.path.isdir(at)]
 def hear(name, args):
     global left
-    if name == event and any(place in str(arg).replace(os.sep, "/") for arg in args):
+    if name != event:
+        return
+    if any(place in str(arg).replace(os.sep, "/") for arg in whole(name, args)):
         left -= 1
         if left == 0:
             os.kill(os.getpid(), DEADLY)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import json
 import os
 import pty
+import secrets
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -98,6 +104,19 @@ def test_a_home_stays_trusted_without_one_of_its_own_folders(tmp_path: Path, rem
     assert is_trusted(Home(tmp_path / "home"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system says where data lie")
+def test_a_data_folder_is_not_looked_for_in_the_working_folder(tmp_path: Path) -> None:
+    home = clone(tmp_path, "mode: full\n")
+    mark = secrets.token_hex(16)
+    (home / ".git/openclaw-id").write_text(mark)
+    file = home / "data/openclaw/openclaw-trust.json"
+    file.parent.mkdir(parents=True)
+    shape = {"version": 1, "homes": {str(home): {"home": {"mark": mark}}}}
+    file.write_text(json.dumps(shape))
+    environ = {"XDG_DATA_HOME": "data", "HOME": str(tmp_path)}
+    assert openclaw("todo", "add", "milk", cwd=home, environ=environ).returncode == 7
+
+
 def test_an_id_behind_a_link_or_a_pipe_is_none(tmp_path: Path) -> None:
     create_home(tmp_path / "home")
     shutil.rmtree(tmp_path / "home" / ".git")
@@ -118,6 +137,27 @@ def test_a_folder_made_by_hand_that_brings_nothing_along_is_taken_for_ones_own(
     (tmp_path / "home/openclaw.yaml").write_text("window: 4096\n")
     assert openclaw("todo", "add", "milk").returncode == 0
     assert is_trusted(Home(tmp_path / "home"))
+
+
+@pytest.mark.parametrize("brought", ["workspace/SOUL.md", "memory/MEMORY.md", "skills/x/SKILL.md"])
+@pytest.mark.parametrize("below", ["", "docs/agent"])
+def test_a_home_in_a_clone_is_not_taken_for_ones_own_by_what_it_lacks(
+    tmp_path: Path, brought: str, below: str
+) -> None:
+    file = tmp_path / "home" / below / brought
+    file.parent.mkdir(parents=True)
+    file.write_text("Be kind.\n")
+    git(tmp_path / "home", "init", "-q")
+    assert not judged(Home(tmp_path / "home" / below)).trusted
+
+
+def test_a_home_may_be_made_in_a_repository_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "project/inner").mkdir(parents=True)
+    git(tmp_path / "project", "init", "-q")
+    assert openclaw("init", str(tmp_path / "project/inner")).returncode == 0
+    assert openclaw("init", str(tmp_path / "project")).returncode == 0
+    assert is_trusted(Home(tmp_path / "project"))
+    assert is_trusted(Home(tmp_path / "project/inner"))
 
 
 @pytest.mark.parametrize(
@@ -225,23 +265,40 @@ def test_a_program_of_the_agent_cannot_say_yes(tmp_path: Path) -> None:
 def test_on_a_terminal_it_is_asked_once(tmp_path: Path, reply: bytes, code: int) -> None:
     home = clone(tmp_path, "mode: full\n")
     ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "openclaw", "todo", "add", "milk"]
+    with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        said, asked = b"", 0
+        with contextlib.suppress(OSError):  # its end, on Linux
+            while data := os.read(ours, 1000):
+                said += data
+                if said.count(b"[y/N]") > asked:  # again where an answer came too soon
+                    asked = said.count(b"[y/N]")
+                    time.sleep(0.5)
+                    os.write(ours, reply)
+    os.close(ours)
+    assert process.returncode == code
+    assert b'mode: "full"' in said
+    assert is_trusted(Home(home)) == (code == 0)
+
+
+def test_what_a_yes_turns_on_does_not_scroll_away(tmp_path: Path) -> None:
+    words = ", ".join(["aaaa" * 20] * 200)
+    clone(tmp_path, f"mode: full\nmcp:\n  x: {{command: sh, args: [{words}]}}\n")
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     process = subprocess.Popen(
-        [sys.executable, "-m", "openclaw", "todo", "add", "milk"],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        close_fds=True,
+        [sys.executable, "-m", "openclaw", "trust"], stdin=theirs, stdout=theirs, stderr=theirs
     )
     os.close(theirs)
     said = b""
     while b"[y/N]" not in said:
         said += os.read(ours, 1000)
-    time.sleep(0.5)  # an answer that comes at once is not taken for one
-    os.write(ours, reply)
-    assert process.wait(timeout=30) == code
+    process.kill()
+    process.wait()
     os.close(ours)
-    assert b'mode: "full"' in said
-    assert is_trusted(Home(home)) == (code == 0)
+    assert b'mode: "full"' in said and b"mcp: {" in said and b"not all of it" in said
+    assert said.count(b"\n") < 24 and max(map(len, said.splitlines())) <= 80 + len(str(tmp_path))
 
 
 # -------- archives

@@ -57,6 +57,8 @@ ABOUT_PAST = re.compile(
 )
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
 FIRST_PERSON = re.compile(r"\b(?:I|ich|j['\u2019]ai|he|ho)\b", re.IGNORECASE)
+LONGEST_LOOKED_AT = 50_000
+"""Characters of an unfinished answer."""
 
 
 def claims(answer: str, request: str) -> tuple[str, ...]:
@@ -83,7 +85,11 @@ def claims(answer: str, request: str) -> tuple[str, ...]:
 def releasable(text: str, shown: int = 0) -> int:
     """How many characters of an unfinished answer can be shown before its claims are checked: all
     but a last sentence that holds a word a claim is made of, or may be about to. Of the first
-    `shown` characters, which came out before, no whole sentence is looked at again."""
+    `shown` characters, which came out before, no whole sentence is looked at again. Of an endless
+    answer the rest comes out when it has ended: to look at all of it with each piece takes hours.
+    """
+    if len(text) > LONGEST_LOOKED_AT:
+        return shown
     done = 0
     for end in SENTENCE_END.finditer(text):
         if end.end() > shown and CLAIMS.search(text[done : end.start()]):

@@ -13,6 +13,7 @@ from pathlib import Path
 from openclaw.agent import prompt
 from openclaw.errors import OpenclawError
 from openclaw.files.beneath import read_bytes
+from openclaw.files.json_reading import from_json
 from openclaw.files.text import md5, write_text
 from openclaw.sessions.store import Session
 
@@ -67,7 +68,7 @@ class Heads:
         """The head of this SHA-256, None when no copy is left."""
         path = self.folder / f"{key}.json"
         try:
-            return tuple(prompt.Part(*part) for part in json.loads(read_bytes(path)))
+            return tuple(prompt.Part(*part) for part in from_json(read_bytes(path)))
         except (OSError, ValueError, TypeError):
             return None
 

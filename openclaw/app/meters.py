@@ -11,6 +11,7 @@ from typing import Any
 from openclaw.agent.meter import LEAST, MOST, Meter
 from openclaw.errors import OpenclawError
 from openclaw.files.beneath import read_bytes
+from openclaw.files.json_reading import from_json
 from openclaw.files.text import write_text
 
 VERSION = 1
@@ -49,7 +50,7 @@ class Meters:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
-            found = json.loads(read_bytes(self.path))
+            found = from_json(read_bytes(self.path))
         except (OSError, ValueError):
             return {}
         if not isinstance(found, dict) or found.get("version") != VERSION:

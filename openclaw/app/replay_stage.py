@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -24,6 +23,7 @@ from openclaw.config import Settings
 from openclaw.errors import ModelMissing
 from openclaw.files.beneath import read_bytes, reading
 from openclaw.files.home import Home
+from openclaw.files.json_reading import from_json
 from openclaw.history.history import History
 from openclaw.models.base import Model, ModelCard
 from openclaw.safety.vault import Vault
@@ -107,7 +107,7 @@ class Stage:
         with suppress(OSError):
             for path in sorted((self.home.private / "cache" / "heads").glob("*.json")):
                 with suppress(OSError, ValueError, TypeError):
-                    parts = tuple(prompt.Part(*part) for part in json.loads(read_bytes(path)))
+                    parts = tuple(prompt.Part(*part) for part in from_json(read_bytes(path)))
                     found[sum_of(self.rooms.vault.mask(prompt.render(parts)))] = parts
         return found
 

@@ -47,8 +47,11 @@ class Shelf:
     def offered(self) -> list[str]:
         """The names that the model has been told: in the head, in the shortlist of this request, or
         when it looked for some."""
-        near = [blurb.name for blurb in nearest(self.request, self.blurbs)]
-        return list(dict.fromkeys((*self.listed, *near, *self._found)))
+        return list(dict.fromkeys((*self.listed, *self._near, *self._found)))
+
+    @cached_property
+    def _near(self) -> list[str]:
+        return [blurb.name for blurb in nearest(self.request, self.blurbs)]
 
     def body(self, name: str) -> str:
         return self._skill(name).body()

@@ -13,6 +13,7 @@ from openclaw.app.provenance import Provenance
 from openclaw.app.rooms import Rooms
 from openclaw.app.shelf import Shelf
 from openclaw.app.talks import PastTalks
+from openclaw.errors import OpenclawError
 from openclaw.files.home import Home
 from openclaw.memory.notes import Notes
 from openclaw.safety.denied import denied, denied_name
@@ -144,9 +145,12 @@ def _room(rooms: Rooms, meter: Meter) -> Room:
 
 
 def spilled(home: Home, text: str, source: str) -> str:
-    """The path of a file of the home that holds a text too long to be shown; `source` says whose
-    it is when it is not the user's."""
-    path = home.relative(spill(home.root / SPILL, text))
+    """The path of a file of the home that holds a text too long to be shown, "" where it cannot be
+    kept; `source` says whose it is when it is not the user's."""
+    try:
+        path = home.relative(spill(home.root / SPILL, text))
+    except OpenclawError:
+        return ""
     if source:
         Learned(home).note(path, source, "")
     return path

@@ -14,7 +14,7 @@ from openclaw.config.reading import given_values
 from openclaw.config.settings import build
 from openclaw.config.trust import allow_targets, new_targets, targets, turned_on
 from openclaw.errors import OpenclawError
-from openclaw.files.home import Home
+from openclaw.files.home import MARKS, Home
 from openclaw.files.trust import HOME, Trust, is_trusted, trust_file, trust_home
 
 ASIDE = "aside"
@@ -24,7 +24,7 @@ def judged(home: Home) -> Home:
     """The home as far as it is trusted.
 
     A folder that brings nothing along which a yes would be about (no settings of weight, no private
-    folder, and no history of git) is taken for one that the user has made by hand.
+    folder, and no repository of git) is taken for one that the user has made by hand.
     """
     if is_trusted(home):
         return home
@@ -39,12 +39,17 @@ def brings_along(home: Home) -> bool:
     """Whether the folder holds what a stranger may have put there for openclaw to act on."""
     if os.path.lexists(home.root / ".openclaw"):
         return True
-    if (home.workspace / "SOUL.md").is_file() and os.path.lexists(home.root / ".git"):
+    if _is_cloned(home.root) and any(os.path.lexists(home.root / name) for name in MARKS):
         return True
     try:
         return bool(turned_on(given_values(home)))
     except OpenclawError:  # they do not count before they are mended
         return False
+
+
+def _is_cloned(folder: Path) -> bool:
+    """Whether a repository lies here or around it, which the next pull may change."""
+    return any(os.path.lexists(each / ".git") for each in (folder, *folder.parents))
 
 
 def what_it_turns_on(home: Home) -> Iterator[str]:

@@ -11,14 +11,15 @@ import typer
 
 from openclaw.app.trusted import allow, judged, revoke, what_it_turns_on
 from openclaw.cli.common import confirmed, found_home, warn
-from openclaw.cli.visible import one_line
+from openclaw.cli.visible import folded, one_line, rows
 from openclaw.errors import Refused
 from openclaw.files.trust import is_trusted
 
 if TYPE_CHECKING:
     from openclaw.files.home import Home
 
-MOST_LINES = 40
+ROWS_AROUND = 6
+"""Rows of the screen for the name of the home, the question and the reply."""
 
 
 def trust(
@@ -101,10 +102,18 @@ def _agreed(home: Home, *, yes: bool, keep_private: bool) -> bool:
 
 
 def _shown(home: Home) -> Iterator[str]:
-    lines = [one_line(line) for line in what_it_turns_on(home)]
+    """What a yes turns on. On a terminal nothing of it scrolls away: what is too long for the
+    screen is told in a row each, the end of which is left out."""
+    from openclaw.cli.permission import screen
+
+    lines = [f"  {folded(one_line(line))}" for line in what_it_turns_on(home)]
     yield f"The home {one_line(str(home.root))} would turn on:"
-    yield from (f"  {line}" for line in lines[:MOST_LINES])
-    if len(lines) > MOST_LINES:
-        yield f"  and {len(lines) - MOST_LINES} more lines of openclaw.yaml: read it before a yes"
+    width, height = screen()
+    room = height - ROWS_AROUND
+    if sys.stderr.isatty() and sum(len([*rows(line, width)]) for line in lines) > room:
+        yield from (one_line(line, width) for line in lines[: room - 1])
+        left_out = f"and {len(lines) - room + 1} more; " if len(lines) >= room else ""
+        lines = [f"  {left_out}this is not all of it: read openclaw.yaml before a yes"]
+    yield from lines
     if not lines:
         yield "  nothing but the agent itself, which reads and changes the files in it"

@@ -209,6 +209,12 @@ def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
         return file.read()
 
 
+def home_of(path: Path) -> Path | None:
+    """The root of the home that a path lies in."""
+    found = _split(os.path.abspath(path))
+    return Path(found[0]) if found else None
+
+
 def in_home(path: Path | str) -> bool:
     return _split(os.path.abspath(path)) is not None
 

@@ -31,7 +31,7 @@ PLAIN = ("index", "packed-refs", "shallow", "info/exclude")
 """Files that git reads whatever they are: from a pipe it would read for ever."""
 FOLDERS = ("objects", "objects/info", "objects/pack", "info", "worktrees", "refs", "logs")
 LARGEST = 1_000_000
-TREES = ("refs", "logs")
+TREES = ("refs", "logs", "objects/info", "objects/pack")
 _WORKTREE = re.compile(rb'(?m)^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$')
 
 
@@ -49,6 +49,8 @@ def trouble(root: Path, folder: Path) -> str:
         if common != folder and not (named.is_file() and folder.parent == common / "worktrees"):
             return f"{folder / 'commondir'} leads to another repository"
         odd = next(_odd(common), "")
+        if not odd and _borrows(common):
+            return f"{common / 'objects'} borrows those of another repository"
     ignoring = root / ".gitignore"  # of a link git takes no notice
     if not odd and not ignoring.is_symlink() and not _is(str(ignoring), _is_plain):
         odd = str(ignoring)
@@ -74,6 +76,13 @@ def common_of(folder: Path) -> Path:
     except OSError:
         return folder
     return Path(os.path.normpath(folder / named))
+
+
+def _borrows(folder: Path) -> bool:
+    """Whether objects of another repository count as this one's."""
+    with suppress(OSError):
+        return bool((folder / "objects" / "info" / "alternates").read_bytes().strip())
+    return False
 
 
 def _odd(folder: Path) -> Iterator[str]:

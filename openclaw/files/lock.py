@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Self
 
 from openclaw.errors import OpenclawError
 from openclaw.files.beneath import checked, make_folder, read_bytes, remove, writing
+from openclaw.files.json_reading import from_json
 from openclaw.files.text import unwritable
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Owner:
 def owner(path: Path) -> Owner | None:
     """Who holds the lock file `path`, as far as he has written it and still lives."""
     try:
-        said = json.loads(read_bytes(_owner_file(path)))
+        said = from_json(read_bytes(_owner_file(path)))
         found = Owner(int(said["pid"]), str(said["host"]), float(said["since"]), said["command"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -18,6 +18,16 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from openclaw.files.beneath import (
+    NotOrdinary,
+    appending,
+    home_of,
+    is_folder,
+    make_folder,
+    reading,
+)
+from openclaw.files.json_reading import from_json
+
 PLACE = ".openclaw/locks/commands"
 LONGEST_WAIT = 60.0
 WAIT_SECONDS = 0.02
@@ -32,7 +42,7 @@ class Watch:
     def written(self) -> dict[str, str]:
         """The SHA-256 of what each file was last given, by home-relative path."""
         _, *lines = self.path.read_text("utf-8").splitlines()
-        return dict(json.loads(line) for line in lines)
+        return dict(from_json(line) for line in lines)
 
 
 @contextlib.contextmanager
@@ -40,7 +50,7 @@ def watching(root: Path, fixed: Collection[str] = ()) -> Iterator[Watch]:
     """While a command runs over the home at `root`; files that are `fixed` are not written
     meanwhile. Raises OSError."""
     folder = root / PLACE
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     path = folder / secrets.token_hex(6)
     with _removed_at_last(path), path.open("xb", buffering=0) as file:
         _lock(file.fileno())
@@ -59,21 +69,19 @@ def _removed_at_last(path: Path) -> Iterator[None]:
 def announce(target: Path, data: bytes) -> None:
     """A file is about to be written: note it for the commands that run over its home. What is fixed
     for one of them waits. Raises OSError when that does not end."""
-    for folder in target.parents:
-        try:
-            names = os.listdir(folder / PLACE)  # noqa: PTH208  nearly always there is none
-        except OSError:
-            continue
-        for name in names:
-            _tell(folder / PLACE / name, target.relative_to(folder).as_posix(), data)
+    root = home_of(target)
+    if root is None or not is_folder(root / PLACE):
+        return
+    for name in os.listdir(root / PLACE):  # noqa: PTH208  nearly always there is none
+        _tell(root / PLACE / name, target.relative_to(root).as_posix(), data)
 
 
 def _tell(path: Path, name: str, data: bytes) -> None:
     until = time.monotonic() + LONGEST_WAIT
     while _is_running(path):
-        with path.open("a+b") as file:
+        with appending(path) as file:
             file.seek(0)
-            if name not in json.loads(file.readline() or b"[]"):
+            if name not in from_json(file.readline() or b"[]"):
                 line = json.dumps([name, hashlib.sha256(data).hexdigest()])
                 file.write(f"{line}\n".encode())
                 return
@@ -95,10 +103,10 @@ def _is_running(path: Path) -> bool:
         if os.name != "nt":
             import fcntl
 
-            with path.open("rb") as file:
+            with reading(path) as file:
                 fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
         path.unlink()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotOrdinary):
         return False
     except (BlockingIOError, PermissionError):  # locked, or open on Windows
         return True

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.files.beneath import NotOrdinary, descend
+from openclaw.shapes import Held
+
+LARGEST_KEPT = 50_000_000
+"""Bytes of the largest content that is recorded."""
 
 
 class NotPlain(Exception):
@@ -41,3 +45,12 @@ def look(root: Path, name: str, most: int) -> Plain | None:
         if data is not None and len(data) > most:
             data = None
         return Plain(data, os.name != "nt" and bool(found.st_mode & 0o100))
+
+
+def held(root: Path, name: str, most: int = LARGEST_KEPT) -> Held:
+    """What a file below `root` holds, if it is not larger than that; no link is followed."""
+    try:
+        found = look(root, name, most)
+    except (NotPlain, OSError):
+        return None, False
+    return (found.data, found.program) if found else None

@@ -35,6 +35,17 @@ def decode(data: bytes) -> str:
     return data.removeprefix(BOM).decode("utf-8", errors="replace")
 
 
+def ended_like(now: bytes | None, data: bytes | None) -> bytes | None:
+    """A text with the line ends of `now`, where all of these are of one kind."""
+    if not now or not data or b"\0" in data:
+        return data
+    crlf, lines = now.count(b"\r\n"), now.count(b"\n")
+    if not lines or crlf not in (0, lines):
+        return data
+    plain = data.replace(b"\r\n", b"\n")
+    return plain.replace(b"\n", b"\r\n") if crlf else plain
+
+
 def md5(content: Path | bytes) -> str:
     """Hex MD5 of a file's or the given bytes; a fingerprint, not a protection."""
     if isinstance(content, bytes):

@@ -20,9 +20,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, Literal
 
+from openclaw.files.beneath import make_folder, read_bytes
+from openclaw.files.json_reading import from_json
 from openclaw.files.lock import locked
 from openclaw.files.text import read_text, write_private
 from openclaw.files.user_folders import data_folder
@@ -92,7 +93,7 @@ class Trust:
     def _read(self) -> dict[str, dict[str, Any]]:
         """By home; nothing when the file is missing or none of ours: then all is asked anew."""
         with suppress(OSError, ValueError):
-            found = json.loads(read_text(self.file))
+            found = from_json(read_text(self.file))
             homes = found.get("homes") if isinstance(found, dict) else None
             if isinstance(homes, dict):
                 return {key: each for key, each in homes.items() if isinstance(each, dict)}
@@ -121,25 +122,17 @@ def _write_id(home: Home, token: str) -> None:
     for name in ID_FILES:
         path = home.root / name
         if name.startswith(".openclaw/"):
-            path.parent.mkdir(exist_ok=True)
+            make_folder(path.parent)
         elif path.parent.is_symlink() or not path.parent.is_dir():
             continue
-        with suppress(FileNotFoundError):
-            path.unlink()
         write_private(path, token + "\n")
 
 
 def _ids(home: Home) -> Iterator[str]:
-    """The ids that stand in the home. A file that waits or does not end is not read."""
+    """The ids that stand in the home."""
     for name in ID_FILES:
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
         with suppress(OSError, ValueError):
-            file = os.open(home.root / name, flags)
-            try:
-                if S_ISREG(os.fstat(file).st_mode):
-                    yield os.read(file, 2 * ID_BYTES + 1).decode("ascii").strip()
-            finally:
-                os.close(file)
+            yield read_bytes(home.root / name, 3 * ID_BYTES).decode("ascii").strip()
 
 
 def _key(home: Home) -> str:

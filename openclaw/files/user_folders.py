@@ -18,12 +18,13 @@ def cache_folder() -> Path:
 
 
 def _xdg(variable: str, below_home: str) -> Path | None:
-    """As platformdirs has it on Linux; its import takes 7 ms of each command."""
+    """As platformdirs has it on Linux; its import takes 7 ms of each command. A relative path does
+    not count, as in the standard: it would lead into whatever folder the command is run in."""
     system: str = sys.platform
     if system != "linux":
         return None
     named = os.environ.get(variable, "").strip()
-    return (Path(named) if named else Path.home() / below_home) / "openclaw"
+    return (Path(named) if Path(named).is_absolute() else Path.home() / below_home) / "openclaw"
 
 
 def _platform(kind: str) -> Path:

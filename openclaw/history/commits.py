@@ -19,6 +19,7 @@ from pathlib import Path
 from openclaw.files.git import Git, GitError
 from openclaw.files.merge import Merged, merge_bytes
 from openclaw.files.plain import NotPlain, look
+from openclaw.files.text import ended_like
 from openclaw.history.gitformat import (
     NO_BLOB,
     TRAILER,
@@ -32,7 +33,6 @@ from openclaw.history.gitformat import (
 )
 from openclaw.history.record import LARGEST, Record, content
 from openclaw.history.turn import EXECUTABLE, FILE, PROGRAM, Step, Turn
-from openclaw.history.undo import ended_like
 
 AUTHOR = "openclaw <openclaw@localhost>"
 YOU = "you <you@localhost>"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,16 +130,9 @@ def content(root: Path, name: str) -> bytes | None:
 
 
 def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Those of many blobs that git can give at once, as `content` gives each."""
-    end = secrets.token_hex(16)  # git tells the size that a blob has before its filters
-    parts = {name: name.removeprefix(GIT).split(":", 2)[1:] for name in names}
-    asked = {name: part for name, part in parts.items() if "\n" not in part[1]}
-    lines = (f"{oid} {path}\n{end} -\n" for oid, path in asked.values())
-    try:
-        said = Git(root).run("cat-file", "--batch", "--filters", data=os.fsencode("".join(lines)))
-    except GitError:
-        return
-    for name, part in zip(asked, said.split(f"\n{end} missing\n".encode()), strict=False):
-        head, found, data = part.partition(b"\n")
-        if found and head.split(b" ")[1:2] == [b"blob"]:
-            yield name, data
+    """Those of many blobs that git can give at once, as `content` gives each; none when one of them
+    is not there."""
+    asked = list(names)
+    with suppress(GitError):
+        oids = [name.rpartition(":")[2] for name in asked]
+        yield from zip(asked, Git(root).blobs(oids), strict=True)

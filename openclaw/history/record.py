@@ -33,6 +33,7 @@ from openclaw.files.beneath import (
     writing,
 )
 from openclaw.files.home import is_inside
+from openclaw.files.json_reading import from_json
 from openclaw.files.text import unwritable, write_if_same
 from openclaw.history.signing import is_signed, sign
 from openclaw.history.turn import EXECUTABLE, UNKNOWN, State, Step, Turn
@@ -394,7 +395,7 @@ def _is_cut(file: BinaryIO) -> bool:
 def _line(text: bytes) -> dict[str, Any]:
     """A line as an object; an empty one for what is cut off or damaged."""
     try:
-        value = json.loads(text) if text.strip() else {}
+        value = from_json(text) if text.strip() else {}
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from openclaw.files.merge import Conflict, Merged, merge_bytes
 from openclaw.files.plain import NotPlain, Plain
+from openclaw.files.text import ended_like
 from openclaw.history.turn import Scope, Step, Turn
 
 Read = Callable[[str | None], bytes | None]
@@ -138,17 +139,6 @@ class Undo:
         what = "it was made by the turn" if before is None else "the turn had removed it"
         plan.conflicts.append(FileConflict(path, f"{what} and was changed since"))
         return now
-
-
-def ended_like(now: bytes | None, data: bytes | None) -> bytes | None:
-    """A text with the line ends of `now`, where all of these are of one kind."""
-    if not now or not data or b"\0" in data:
-        return data
-    crlf, lines = now.count(b"\r\n"), now.count(b"\n")
-    if not lines or crlf not in (0, lines):
-        return data
-    plain = data.replace(b"\r\n", b"\n")
-    return plain.replace(b"\n", b"\r\n") if crlf else plain
 
 
 def marked(found: Merged) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 
 from openclaw.files.lock import locked
@@ -73,6 +74,16 @@ def matching(text: str, items: Sequence[Todo]) -> list[Todo]:
     ]
 
 
+@lru_cache(maxsize=2)  # a turn asks some thirty times
+def _parsed(text: str) -> tuple[Todo, ...]:
+    return tuple(parse(text))
+
+
+@lru_cache(maxsize=2)
+def _lists(text: str) -> tuple[str, ...]:
+    return tuple(list_names(scan(text)))
+
+
 class TodoFile:
     """The to-do file of a home. A missing file is an empty one; the first to-do makes it. `keep` is
     told of each change before it is made.
@@ -94,10 +105,10 @@ class TodoFile:
         self._lock = lock or path.parent.parent / ".openclaw" / "locks" / "todo.lock"
 
     def items(self) -> list[Todo]:
-        return parse(self._text())
+        return list(_parsed(self._text()))
 
     def lists(self) -> list[str]:
-        return list_names(scan(self._text()))
+        return list(_lists(self._text()))
 
     def find(self, text: str) -> list[Todo]:
         """The to-dos that an id, a text or some of its words mean; see `matching`."""

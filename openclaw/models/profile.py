@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from openclaw.files.json_reading import from_json
 from openclaw.models.tested import file_of, key_of
 
 VERSION = 1
@@ -152,7 +153,7 @@ def _read(path: Path) -> Profile | None:
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return None
-        value = json.loads(path.read_bytes())
+        value = from_json(path.read_bytes())
         return _profile(value) if value["version"] == VERSION else None
     except Exception:  # noqa: BLE001 - json alone raises four kinds of errors for damaged texts
         return None

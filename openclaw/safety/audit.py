@@ -12,6 +12,7 @@ from typing import Any
 
 from openclaw.errors import OpenclawError
 from openclaw.files.beneath import appending, folder_of, make_folder
+from openclaw.files.json_reading import from_json
 from openclaw.files.lock import locked
 from openclaw.files.text import read_text
 from openclaw.safety.secrets import find
@@ -105,6 +106,6 @@ def _actions(path: Path) -> Iterator[dict[str, Any]]:
         return
     for line in text.splitlines():
         with suppress(ValueError):
-            value = json.loads(line)
+            value = from_json(line)
             if isinstance(value, dict):
                 yield value

@@ -19,6 +19,7 @@ from pathlib import Path
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.files.beneath import read_bytes
 from openclaw.files.home import PROPOSED, Home
+from openclaw.files.json_reading import from_json
 from openclaw.files.lock import locked
 from openclaw.files.text import decode, md5, read_text, write_if_same, write_text
 from openclaw.safety.fingerprints import all_fingerprints, fingerprints
@@ -162,7 +163,7 @@ class Learned:
 def entries_in(data: bytes) -> dict[str, str]:
     """What the file says, by path. Damaged for one of a newer version, ValueError for what is none
     of ours."""
-    found = json.loads(decode(data))
+    found = from_json(decode(data))
     if not isinstance(found, dict):
         raise ValueError("not a list of files")
     version = found.get(VERSION_KEY)
@@ -180,7 +181,7 @@ def saved_from(data: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in lines:
         with suppress(ValueError):
-            found |= {p: s for p, s in json.loads(f"{{{line}}}").items() if isinstance(s, str)}
+            found |= {p: s for p, s in from_json(f"{{{line}}}").items() if isinstance(s, str)}
     return found
 
 

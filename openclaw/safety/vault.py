@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.files.beneath import checked, read_bytes
+from openclaw.files.json_reading import from_json
 from openclaw.files.lock import locked
 from openclaw.files.text import decode, unwritable, write_private
 from openclaw.safety.disguise import disguised
@@ -301,7 +302,7 @@ def _unreadable(path: Path, error: OSError) -> OpenclawError:
 
 def entries_in(text: str) -> Mapping[str, Any]:
     """The entries by name. ValueError for a file that is not ours; Damaged for a newer one."""
-    shape = json.loads(text)
+    shape = from_json(text)
     version = shape.get("version") if isinstance(shape, dict) else None
     if isinstance(version, int | float) and version > VERSION:
         raise Damaged(

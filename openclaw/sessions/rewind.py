@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from openclaw.files.json_reading import from_json
 from openclaw.files.merge import Merged, merge
 from openclaw.files.text import BOM, encode
 from openclaw.sessions.session import is_newer
@@ -31,7 +32,7 @@ def merge_sessions(base: bytes, ours: bytes, theirs: bytes | None) -> tuple[byte
     said, fits = _said(merge(_texts(old), _texts(now), _texts(new), touching=True))
     made = {key: _chosen(key, old, now, new) for key in {**now, **new}}
     made = {key: value for key, value in made.items() if value is not _GONE}
-    made["messages"] = [json.loads(text) for text in said]
+    made["messages"] = [from_json(text) for text in said]
     text = json.dumps(made, ensure_ascii=False, indent=2) + "\n"
     return encode(text), fits
 
@@ -64,7 +65,7 @@ def _chosen(key: str, old: Document, now: Document, new: Document) -> Any:
 
 def _document(data: bytes) -> Document | None:
     try:
-        found = json.loads(data.removeprefix(BOM))
+        found = from_json(data.removeprefix(BOM))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and isinstance(found.get("messages"), list) else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from openclaw import __version__
 from openclaw.errors import OpenclawError
 from openclaw.files.beneath import read_bytes
+from openclaw.files.json_reading import from_json
 from openclaw.files.text import write_text
 from openclaw.skills.gates import OPEN, Gate, Hint
 from openclaw.skills.problems import Problem
@@ -75,10 +76,9 @@ class Cache:
 
 
 def _entries(file: Path) -> dict[str, Any]:
-    import json
 
     try:
-        found = json.loads(read_bytes(file))
+        found = from_json(read_bytes(file))
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict) or found.get("version") != VERSION:

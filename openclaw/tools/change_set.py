@@ -22,14 +22,12 @@ from openclaw.errors import OpenclawError
 from openclaw.files import atomic
 from openclaw.files.beneath import folder_of
 from openclaw.files.merge import merge_bytes
-from openclaw.files.plain import NotPlain, look
+from openclaw.files.plain import NotPlain, held, look
 from openclaw.files.saving import save_over
 from openclaw.shapes import Held, Ledger
 from openclaw.tools import changes, sandbox
 from openclaw.tools.changes import MOST_CHANGES, UNSEEN, Look, as_text, hidden, stamp_of
 
-LARGEST_KEPT = 50_000_000
-"""Bytes of the largest content that is recorded."""
 _XATTRS = "user.overlay."
 _OPAQUE = f"{_XATTRS}opaque"
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -402,12 +400,3 @@ def _swap(temp: Path, target: Path) -> bool:
 def _stamp(status: os.stat_result) -> tuple[int, int, int]:
     """What stays the same when a file is renamed."""
     return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def held(root: Path, name: str, most: int = LARGEST_KEPT) -> Held:
-    """What a file below `root` holds, if it is not larger than that; no link is followed."""
-    try:
-        found = look(root, name, most)
-    except (NotPlain, OSError):
-        return None, False
-    return (found.data, found.program) if found else None

@@ -27,7 +27,11 @@ _LISTINGS = (
     "ls-files -z",
 )
 """What prints the names of all files that are in a commit, and of those that are staged."""
-_SETTINGS = ("-c", "safe.directory=*", "-c", "log.diffMerges=separate")
+_SETTINGS = (
+    *("-c", "safe.directory=*"),
+    *("-c", "safe.bareRepository=all"),
+    *("-c", "log.diffMerges=separate"),
+)
 _NOTHING = (b"does not have any commits", b"not a git repository")
 
 _known: dict[tuple[Path, bool], tuple[object, str | None]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -306,9 +307,9 @@ def _singular(name: str) -> str:
 
 def _labels(items: Sequence[TodoItem], chosen: Sequence[TodoItem]) -> list[str]:
     """How to-dos are named: by their text, with the id where two have the same."""
-    texts = [todo.text.casefold() for todo in items]
+    texts = Counter(todo.text.casefold() for todo in items)
     return [
-        todo.text if texts.count(todo.text.casefold()) == 1 else f"{todo.text} ^{todo.id}"
+        todo.text if texts[todo.text.casefold()] == 1 else f"{todo.text} ^{todo.id}"
         for todo in chosen
     ]
 

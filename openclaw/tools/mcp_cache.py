@@ -19,6 +19,7 @@ from typing import Any
 
 from openclaw.config.servers import Server, short
 from openclaw.files.beneath import read_bytes
+from openclaw.files.json_reading import from_json
 from openclaw.files.text import write_text
 from openclaw.shapes import Effect
 from openclaw.tools.mcp_schema import Flat, Slot, flatten, plain_about, plain_name
@@ -122,7 +123,7 @@ def read_cache(path: Path) -> Cache:
     """The cache in a file; an empty one when there is none or it cannot be read."""
     cache = Cache(path)
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        value = json.loads(read_bytes(path))
+        value = from_json(read_bytes(path))
         if value["version"] == VERSION:
             cache.pins = {str(name): str(digest) for name, digest in value["pins"].items()}
             cache.away = {str(name): float(at) for name, at in value["away"].items()}

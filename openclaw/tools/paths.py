@@ -33,15 +33,18 @@ class DeniedFile(ToolProblem):
         self.path = path
 
 
-def visible_files(home: Home, folder: Path | None = None) -> Iterator[Path]:
+def visible_files(
+    home: Home, folder: Path | None = None, *, contents: bool = False
+) -> Iterator[Path]:
     """The files below a folder of the home (default: all of it), in the order of their names.
 
     Hidden ones, links that lead to folders or out of the home, program folders, what holds
     credentials, and what is no file (a pipe, on which a reader would wait for ever) are left out;
-    at most 20,000.
+    at most 20,000. For their `contents` those are left out as well to which a link leads that is
+    named like credentials: to find these takes a look at all of the home.
     """
     root = os.path.realpath(home.root)
-    closed = _credentials(home)
+    closed = _credentials(home) if contents else Credentials()
     count, waiting = 0, [str(folder or root)]
     while waiting:
         top = waiting.pop()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from openclaw.errors import OpenclawError
 from openclaw.tools.output import Output, excerpt, wrapped
 from openclaw.tools.proctree import marked
 from openclaw.tools.spill import spill as keep
@@ -94,7 +95,10 @@ def run(
     shown = excerpt(whole, max_chars)
     if timed_out:
         stopped = f"it took longer than {timeout:g} s"
-    spilled = keep(spill, whole) if shown.gap else None
+    spilled = None
+    if shown.gap:
+        with contextlib.suppress(OpenclawError):  # what the command did is told all the same
+            spilled = keep(spill, whole)
     return Finished(
         code, shown.text, seconds, output.total, timed_out, spilled, shown.gap, stopped, output.lost
     )

@@ -58,12 +58,12 @@ def cut(text: str, room: Room, source: str = "") -> tuple[str, str]:
     while most > SHORTEST and not room.fits(shown.text):
         most = most * 3 // 4
         shown = excerpt(whole, most)
-    if room.keep is None:
+    path = room.keep(whole, source) if room.keep else ""
+    if not path:
         return shown.text, (
             f"\n[Cut: {len(shown.text):,} of {len(text):,} characters shown. "
             "Ask for a smaller part, for example a later line, one folder or a rarer word.]"
         )
-    path = room.keep(whole, source)
     return shown.text, f"\n[All of it: read_file {path}, for the rest from_line {shown.gap}]"
 
 

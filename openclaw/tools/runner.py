@@ -12,12 +12,12 @@ from pathlib import Path, PurePosixPath
 
 from openclaw.files.home import Home
 from openclaw.files.own_writes import watching
+from openclaw.files.plain import held
 from openclaw.safety.hidden import strip
 from openclaw.safety.learned import Learned
 from openclaw.shapes import Held, Ledger, ToolProblem
 from openclaw.tools import limits, overlay, sandbox
 from openclaw.tools.cgroup import group, joined
-from openclaw.tools.change_set import Bringing, held, read
 from openclaw.tools.changes import (
     MOST_CHANGES,
     UNKNOWN,
@@ -203,6 +203,8 @@ class Runner:
         self, before: Look, layer: overlay.Layer, room: sandbox.Room
     ) -> tuple[list[str], list[str]]:
         """Bring what the command wrote into the home; what was changed, and what to tell of it."""
+        from openclaw.tools.change_set import Bringing, read  # only needed behind a command
+
         self._last = before
         found = read(layer.root, layer.upper, sandbox.kept(room))
         counts = found.counts, limits.written(layer.upper)  # as it was counted while it ran

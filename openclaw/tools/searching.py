@@ -82,7 +82,7 @@ def _stem(word: str) -> str:
 def _files(home: Home, folder: Path) -> Iterator[Path]:
     talks = home.sessions.resolve()
     inside_talks = folder == talks or talks in folder.parents
-    for file in visible_files(home, folder):
+    for file in visible_files(home, folder, contents=True):
         if (inside_talks or talks not in file.parents) and file.is_file():
             yield file
 

@@ -21,11 +21,11 @@ _MAY_CHANGE = re.compile(
     r"home/(?:\.openclaw|memory/inbox|skills/\.proposed)(?:/|$)"
     r"|home/sessions/(?!old|new)[^/]*\.(?:json|notes\.md)$"
     r"|home/workspace/(?!SOUL|AGENTS|USER|IDENTITY|TOOLS|HEARTBEAT|\.env|keys|diary)[^/]*$"
-    r"|models/",
+    r"|models/|user/(?:data|cache)(?:$|/openclaw(?:/|$))",
     re.IGNORECASE,
 )
 """Of a home: what is derived, what waits for a yes, the talk itself, and files to work on. Models
-are beside it, and the log of a server."""
+are beside it, the log of a server, and what openclaw keeps for the user in no home."""
 _HOLD_SECRETS = (
     "workspace/keys.md", "workspace/.env", "workspace/prod", "workspace/.config/gh/hosts.yml",
     ".openclaw/secrets.json",
