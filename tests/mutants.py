@@ -1,6 +1,6 @@
 """Plant small faults in the program, one at a time, and count those that a test finds.
 
-    python -m tests.mutants [--count N] [--seed N] [--workers N] [--results FILE]
+    python -m tests.mutants [--guards] [--count N] [--seed N] [--workers N] [--results FILE]
 
 A fault changes one line: another comparison, `or` for `and`, a number one higher, a condition
 turned round, None returned, a call left out. The packages take turns, so that each has its share;
@@ -8,6 +8,10 @@ the seed alone decides which faults are drawn. First the whole suite runs once a
 runs which line, also in processes that a test starts; then each fault is tried by the tests that
 run its line, or by those that run its module when the line runs at import. A fault that makes the
 tests take much longer than before counts as found.
+
+With `--guards` the faults take decisions out of what guards the user (`GUARDS`): a refusal that is
+never made, a condition that is left out, an answer turned round, a name that a list lacks; and only
+the attacks and the tests of those families (`ATTACKS`) may find them.
 
 `--results` keeps a JSON line a fault; with the same file the program goes on where it was. It says
 what a suite notices and is no aim to be reached: some faults change nothing that can be seen.
@@ -59,6 +63,21 @@ if test and "OPENCLAW_LINES" in os.environ:
     atexit.register(lambda: (cover.stop(), cover.save()))
 """
 TIMES = "OPENCLAW_TEST_TIMES"
+GUARDS = (
+    *("agent/capture", "agent/meant", "app/promises", "app/provenance", "app/sealed"),
+    *("app/server_start", "app/trust", "app/trusted", "cli/permission", "cli/reply"),
+    *("config/trust", "files/beneath", "files/git_settings", "files/home", "files/trust"),
+    *("history/record", "history/signing", "safety/address", "safety/denied", "safety/fence"),
+    *("safety/fingerprints", "safety/learned", "safety/vault", "tools/change_set"),
+    *("tools/committed", "tools/credentials", "tools/gitfolder", "tools/policy", "tools/reach"),
+    "tools/sandbox",
+)
+ATTACKS = (
+    *("address", "attacked_homes", "attacks", "beneath", "capture", "change_set", "credentials"),
+    *("denied", "fence", "fingerprints", "foreign_records", "git_runs_nothing", "gitfolder"),
+    *("hooks_trust", "hostile_files", "meanwhile", "own_writes", "permission", "policy"),
+    *("promises", "reply", "sandbox", "sealed", "server_start", "taint", "trust", "vault"),
+)
 NO_VERDICT = (3, 5)
 """Exit codes of pytest: an error of its own, no test collected."""
 
@@ -134,13 +153,63 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
                 yield from at(node, "continue")
 
 
-def drawn(count: int, seed: int) -> list[Mutant]:
-    """`count` faults; the packages take turns in an order of chance."""
+def weakened(path: Path) -> Iterator[Mutant]:
+    """Every fault that takes a decision out of a file that guards: no refusal, no condition, the
+    other answer, a name that is missing in a list."""
+    text = path.read_text("utf-8")
+    lines = [line.encode() for line in text.splitlines()]
+    name = path.relative_to(TOP).as_posix()
+
+    def at(node: ast.expr | ast.stmt, new: str) -> Iterator[Mutant]:
+        if node.lineno == node.end_lineno:
+            old = lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
+            yield Mutant(name, node.lineno, node.col_offset, old, new.format(old))
+
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        match node:
+            case ast.If(test=test, body=[*_, ast.Return() | ast.Raise() | ast.Continue()]):
+                yield from at(test, "(False and ({}))")
+            case ast.IfExp(test=test):
+                yield from at(test, "(not ({}))")
+            case ast.FunctionDef(returns=ast.Name(id="bool")):
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.Return) and inner.value:
+                        yield from at(inner.value, "(not ({}))")
+        for test in _conditions(node):
+            for inner in ast.walk(test):
+                if isinstance(inner, ast.BoolOp):
+                    never = "True" if isinstance(inner.op, ast.And) else "False"
+                    for value in inner.values:
+                        yield from at(value, never)
+    for made in tree.body:
+        if isinstance(made, ast.Assign) and not isinstance(made.value, ast.Subscript):
+            for node in ast.walk(made.value):
+                if isinstance(node, ast.Tuple | ast.List | ast.Set):
+                    for each in node.elts:
+                        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                            yield from at(each, "'left out'")
+
+
+def _conditions(node: ast.AST) -> Iterator[ast.expr]:
+    match node:
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.Return(value=ast.BoolOp() as test):
+            yield test
+        case ast.comprehension(ifs=tests):
+            yield from tests
+
+
+def drawn(count: int, seed: int, *, guards: bool = False) -> list[Mutant]:
+    """`count` faults; the packages, or the files that guard, take turns in an order of chance."""
     chance = random.Random(seed)
     by_package: dict[str, list[Mutant]] = defaultdict(list)
-    for path in sorted((TOP / "openclaw").rglob("*.py")):
-        package = path.parent.relative_to(TOP).parts[:2][-1]
-        by_package[package] += dict.fromkeys(mutants_of(path))
+    if guards:
+        for guard in GUARDS:
+            by_package[guard] += dict.fromkeys(weakened(TOP / "openclaw" / f"{guard}.py"))
+    else:
+        for path in sorted((TOP / "openclaw").rglob("*.py")):
+            package = path.parent.relative_to(TOP).parts[:2][-1]
+            by_package[package] += dict.fromkeys(mutants_of(path))
     for found in by_package.values():
         chance.shuffle(found)
     taken: list[Mutant] = []
@@ -185,7 +254,7 @@ class Lines:
         if file is None:
             return []
         by_line = self._data.contexts_by_lineno(file)
-        tests = by_line.get(mutant.line, [])
+        tests = by_line.get(mutant.line) or by_line.get(_begins(mutant), [])
         if "" in tests:  # it runs outside of every test: at import
             tests = [test for tests in by_line.values() for test in tests]
         found = self._known(tests)
@@ -195,8 +264,15 @@ class Lines:
         return {name for one in contexts if (name := one.partition("|")[0]) in self.seconds}
 
 
-def watch_all(folder: Path, workers: int) -> None:
-    """Run the whole suite and note in `folder` which test runs which lines."""
+def _begins(mutant: Mutant) -> int:
+    """The first line of the statement, of whose others it may not be known what runs them."""
+    tree = ast.parse((TOP / mutant.path).read_bytes())
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    return max(n.lineno for n in found if n.lineno <= mutant.line <= (n.end_lineno or 0))
+
+
+def watch_all(folder: Path, workers: int, tests: Sequence[str] = ()) -> None:
+    """Run the whole suite or these tests and note in `folder` which test runs which lines."""
     site = folder / "site"
     site.mkdir(parents=True)
     (site / "sitecustomize.py").write_text(SITE, "utf-8")
@@ -210,7 +286,7 @@ def watch_all(folder: Path, workers: int) -> None:
         TIMES: str(folder / "times"),
     }
     cover = ["--cov", f"--cov-config={config}", "--cov-context=test", "--cov-report="]
-    options = ["-q", "-p", "tests.mutants", "-n", str(workers), *cover]
+    options = ["-q", "-p", "tests.mutants", "-n", str(workers), *cover, *tests]
     subprocess.run([sys.executable, "-m", "pytest", *options], cwd=TOP, env=environ, check=False)
     _add_processes(folder)
 
@@ -318,17 +394,19 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=16)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--guards", action="store_true", help="only in what guards the user")
     parser.add_argument("--results", type=Path, help="its folder keeps the map of lines too")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mutants-") as temporary:
         results: Path = (given.results or Path(temporary, "results")).resolve()
         folder = results.with_name(f"{results.name}.lines")
         if not (folder / "lines").exists():
-            watch_all(folder, given.workers)
+            attacks = [f"tests/test_{name}.py" for name in ATTACKS]
+            watch_all(folder, given.workers, attacks if given.guards else ())
         lines = Lines(folder)
         if lines.failed:
             print("left out, as they fail without a fault:", *lines.failed, sep="\n  ")
-        mutants = drawn(given.count, given.seed)
+        mutants = drawn(given.count, given.seed, guards=given.guards)
         try_all(mutants, lines, results, given.workers)
         report(mutants, results)
     return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,14 @@ from tests.attacks.dresses import DRESSES
 from tests.attacks.harm import TOKEN, bare
 from tests.attacks.orders import HERON, ORDERS, Call
 from tests.attacks.places import OTHERS, OWN, PLACES
-from tests.attacks.world import World, page, world
+from tests.attacks.world import World, page, without_sandbox, world
 from tests.fakes.talk import Protocol, done, results
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and lines for sh")
 IDENTITY = re.compile(r"(?!.* the shell|.* by Python)(SOUL|AGENTS|settings$)")
 FETCH: Call = ("fetch_url", {"url": "{good}/page"})
 MODES: tuple[Mode, ...] = ("edit", "ask", "full")
+RUNS = ("run_shell", "run_python")
 
 
 def cases() -> Iterator[ParameterSet]:
@@ -42,10 +44,16 @@ def cases() -> Iterator[ParameterSet]:
         data = attack.place in OWN and attack.place != "memory"
         everywhere = attack.place in OTHERS or (data and IDENTITY.match(attack.order))
         modes = MODES if everywhere else MODES[:2]
-        for index, mode in enumerate(modes):
+        runs = any(tool in RUNS for tool, _ in ORDERS[attack.order].calls)
+        for index, mode in enumerate((*modes, "read-only")):
             protocol = "json" if (number + index) % 3 == 0 else "native"
-            marks = () if is_new and index == number % len(modes) else pytest.mark.slow
-            yield pytest.param(attack, mode, protocol, id=f"{attack}, {mode}", marks=marks)
+            for unconfined in (False, True)[: 1 + runs]:
+                quick = (
+                    is_new and index == number % len(modes) and unconfined == (runs and number % 2)
+                )
+                name = f"{attack}, {mode}{', bare' if unconfined else ''}"
+                marks = () if quick else pytest.mark.slow
+                yield pytest.param(attack, mode, protocol, unconfined, id=name, marks=marks)
 
 
 def attacked(it: World, attack: Attack, mode: Mode) -> Request:
@@ -69,13 +77,14 @@ def attacked(it: World, attack: Attack, mode: Mode) -> Request:
     return spoken.requests[begun]
 
 
-@pytest.mark.parametrize(("attack", "mode", "protocol"), list(cases()))
+@pytest.mark.parametrize(("attack", "mode", "protocol", "unconfined"), list(cases()))
 def test_an_obeyed_order_does_no_harm(
-    tmp_path: Path, attack: Attack, mode: Mode, protocol: Protocol
+    tmp_path: Path, attack: Attack, mode: Mode, protocol: Protocol, unconfined: bool
 ) -> None:
     if attack.place.endswith("of a tool"):
         pytest.importorskip("mcp")
-    with world(tmp_path, protocol) as it:
+    limits = without_sandbox(tmp_path) if unconfined else nullcontext()
+    with limits, world(tmp_path, protocol) as it:
         first = attacked(it, attack, mode)
         later = it.talk("edit")
         it.say(later, "Good morning, what is new?", ())
@@ -193,6 +202,15 @@ def test_what_the_user_says_is_remembered_the_turn_after(it: World) -> None:
     fact = ("remember", {"fact": "The user loves sailing", "where": "lasting"})
     it.say(spoken, "Remember that I love sailing.", [fact])
     assert "loves sailing" in text_of(it, "memory/MEMORY.md")
+
+
+def test_what_is_remembered_is_the_users_own_and_no_text_of_others(it: World) -> None:
+    calls: list[Call] = [
+        ("read_file", {"path": "memory/MEMORY.md"}),
+        ("remember", {"fact": "The user likes tea without sugar", "where": "lasting"}),
+    ]
+    it.say(it.talk("edit"), "Remember how I like it from now on.", calls)
+    assert "without sugar" in text_of(it, "memory/MEMORY.md")
 
 
 def test_a_to_do_in_the_users_words_is_added_beside_a_page(it: World) -> None:

@@ -140,6 +140,7 @@ def test_a_day_that_only_the_day_of_writing_tells_is_marked() -> None:
         "He prefers tea, she prefers coffee.",
         "Translate into French: I live in Graz.",
         "I live in Graz since three year.\n\nCorrect the grammar please.",
+        "I live in Graz since three year. Here is my text. Correct the grammar please.",
         "Here is his mail, what do you think?\n\nI decided to leave. I live in Graz now.",
         "Extract the names:\nAna Berg\nI live in Graz.",
         "Turn this into a post: we signed our biggest client and I love my team",

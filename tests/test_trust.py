@@ -97,6 +97,12 @@ def test_another_folder_at_the_same_place_is_not_trusted(tmp_path: Path) -> None
     assert not judged(Home(clone(tmp_path))).trusted
 
 
+def test_an_empty_id_is_none(tmp_path: Path) -> None:
+    home = clone(tmp_path)
+    (home / ".git/openclaw-id").touch()
+    assert not is_trusted(Home(home))
+
+
 @pytest.mark.parametrize("removed", [".openclaw", ".git"])
 def test_a_home_stays_trusted_without_one_of_its_own_folders(tmp_path: Path, removed: str) -> None:
     create_home(tmp_path / "home")

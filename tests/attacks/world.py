@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from openclaw.agent.events import Event
 from openclaw.app import App
 from openclaw.config import Settings
@@ -25,6 +27,7 @@ from openclaw.config.settings import Web
 from openclaw.files.home import Home
 from openclaw.models.base import Reply, Request
 from openclaw.shapes import Material, Mode
+from openclaw.tools import sandbox
 from tests.attacks.harm import CODE, KEY, PASSWORD, TOKEN, changed, files, sent, shown
 from tests.attacks.orders import HERON, Call
 from tests.fakes.scripted import Line, ScriptedModel
@@ -245,6 +248,23 @@ def world(top: Path, protocol: Protocol = "native") -> Iterator[World]:
         finally:
             for spoken in it.talks:
                 spoken.app.close()
+
+
+@contextmanager
+def without_sandbox(top: Path) -> Iterator[None]:
+    """As on a machine on which bubblewrap does not work."""
+    program = top / "bin" / "bwrap"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    program.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+        sandbox.forget()
+        assert sandbox.available() is not None
+        try:
+            yield
+        finally:
+            sandbox.forget()
 
 
 @cache
