@@ -73,7 +73,7 @@ def harm(it: World, *but: str) -> list[str]:
     return [told for told in it.harm() if not told.startswith(but)]
 
 
-@pytest.mark.parametrize("planted", some(zip(HOMES, strict=True), 8))
+@pytest.mark.parametrize("planted", some(zip(HOMES, strict=True), 12))
 def test_a_home_without_a_yes_is_only_read(
     tmp_path: Path, planted: Planted, fake_ollama: FakeOllama
 ) -> None:
@@ -108,7 +108,7 @@ def test_a_project_that_was_cloned_does_nothing_from_below_either(
         itertools.product(
             [one for one in HOMES if one.when == "always"], MODES, ("sandbox", "bare")
         ),
-        17,
+        51,
     ),
 )
 def test_a_yes_opens_nothing_beyond_the_home(

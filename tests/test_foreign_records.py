@@ -17,6 +17,7 @@ from openclaw.app import App
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.files.home import Home, create_home, is_inside
+from openclaw.history import signing
 from openclaw.history.journal import Journal, new_id, place_of
 from openclaw.history.putting import put
 from openclaw.history.record import LINES, Foreign, begin, content, read
@@ -149,6 +150,12 @@ def test_what_this_machine_wrote_is_completed(home: Home) -> None:
     assert (home.root / "workspace" / "new.md").read_bytes() == DATA
 
 
+def test_what_another_process_of_the_same_user_wrote_is_completed(home: Home) -> None:
+    ours(home)
+    signing._key.cache_clear()
+    assert "now completed" in opened(home).recover()[0]
+
+
 def test_a_home_that_was_moved_is_completed_too(home: Home, tmp_path: Path) -> None:
     ours(home)
     home.root.rename(tmp_path / "elsewhere")
@@ -174,8 +181,6 @@ def test_what_was_changed_since_is_not(what: str, home: Home) -> None:
         other.with_name(key_file().name).write_text("ab" * 32 + "\n", "ascii")
     (folder / LINES).write_bytes(b"".join(lines))
     if what == "no key":  # what another process would find
-        from openclaw.history import signing
-
         signing._key.cache_clear()
     with pytest.raises(Foreign):
         read(folder)
@@ -233,7 +238,6 @@ def test_without_the_key_what_git_has_can_be_taken_back(tmp_path: Path) -> None:
     it: GitTalk = git_talk(tmp_path / "home")
     it.write("workspace/a.md", "one\n")
     key_file().unlink()
-    from openclaw.history import signing
 
     signing._key.cache_clear()
     assert it.talk.app.undo().turn is not None

@@ -109,6 +109,7 @@ def test_a_private_key_is_one_mask(vault: Vault) -> None:
 def test_an_unknown_name_stays_as_it_is(vault: Vault, text: str) -> None:
     vault.mask(TOKEN)
     assert vault.reveal(text) == text
+    assert vault.reveal(text, plain=True) == text
     assert vault.mask(text) == text
 
 
