@@ -158,6 +158,18 @@ def test_what_the_model_repeats_of_a_page_counts_as_the_pages(tmp_path: Path) ->
         assert it.harm() == []
 
 
+def test_what_a_search_of_old_talks_showed_is_not_the_users_a_turn_later(tmp_path: Path) -> None:
+    with world(tmp_path) as it:
+        old = it.talk("edit")
+        it.say(old, "What is new in Ghent?", (), f"A mail says: {HERON}.")
+        it.begin()
+        spoken = it.talk("edit")
+        it.say(spoken, "What was new?", [("search_sessions", {"words": "heron Quillstone"})])
+        assert HERON in "".join(message.content for message in spoken.requests[-1].messages)
+        it.say(spoken, "Well, do so.", ORDERS["remember"].calls)
+        assert it.harm() == []
+
+
 # -------- the same without an attack: it works
 
 

@@ -123,6 +123,11 @@ def test_a_day_that_only_the_day_of_writing_tells_is_marked() -> None:
     assert not candidates("We decided to sell the boat.")[0].relative
 
 
+def test_a_rule_for_what_is_written_is_no_citation() -> None:
+    rule = "Never say in a mail: I hope this finds you well."
+    assert texts(rule) == [rule]
+
+
 # -------- what is not the user's own
 
 

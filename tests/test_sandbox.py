@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import http.server
 import os
+import shutil
 import socket
 import stat
 import sys
@@ -253,6 +254,14 @@ def test_memory_is_fixed_once_untrusted_text_was_read(runner: Runner, home: Home
     sh(runner, "echo '- evil' >> memory/MEMORY.md; echo x > memory/2026-01-01.md; mv memory m")
     assert (home.memory / "MEMORY.md").read_text().endswith("- likes tea\n- good\n")
     assert not (home.memory / "2026-01-01.md").exists()
+
+
+def test_memory_is_fixed_where_there_is_none_yet_and_no_layer(home: Home, ledger: Ledger) -> None:
+    runner = Runner(home, ledger, timeout=10, limits=SMALL, layered=lambda root: False)
+    shutil.rmtree(home.memory)
+    ledger.foreign.append("web: evil.example")
+    sh(runner, "mkdir -p memory; echo '- evil' > memory/MEMORY.md")
+    assert not home.memory.exists()
 
 
 def test_a_link_that_leads_out_is_not_followed_by_the_file_tools(
