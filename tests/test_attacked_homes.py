@@ -108,7 +108,7 @@ def test_a_project_that_was_cloned_does_nothing_from_below_either(
         itertools.product(
             [one for one in HOMES if one.when == "always"], MODES, ("sandbox", "bare")
         ),
-        51,
+        101,
     ),
 )
 def test_a_yes_opens_nothing_beyond_the_home(
