@@ -28,6 +28,7 @@ from openclaw.tools.mcp_errors import AwayError
 from openclaw.tools.mcp_start import Start, Surroundings
 from tests.fakes.mcp_home import HERE, as_settings
 from tests.fakes.talk import call, new_home, results, talk
+from tests.sample import sample
 
 pytest.importorskip("mcp")
 
@@ -306,10 +307,10 @@ def test_a_yes_to_hooks_is_none_to_servers(home: Home) -> None:
 # -------- what the agent may write, and what the user types
 
 
-@pytest.mark.parametrize("mode", ["edit", "full"])
+@pytest.mark.parametrize("mode", sample(["edit", "full"]))
 @pytest.mark.parametrize(
     ("args", "path"),
-    [
+    sample([
         (["tools/server.py"], "json/__init__.py"),
         (["tools/server.py"], "tools/helper.py"),
         (["workspace/srv/server.py"], "workspace/srv/helper.py"),
@@ -317,8 +318,8 @@ def test_a_yes_to_hooks_is_none_to_servers(home: Home) -> None:
         (["workspace/not_yet.py"], "workspace/not_yet.py"),
         (["-u", "tools/not/yet.py"], "tools/not/yet.py"),
         (["-u", "other/not_yet.py"], "other/not_yet.py"),
-    ],
-)
+    ], 3),
+)  # fmt: skip
 def test_the_agent_asks_before_it_writes_what_a_server_runs(
     home: Home, mode: Any, args: list[str], path: str
 ) -> None:
