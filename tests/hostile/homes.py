@@ -112,7 +112,7 @@ class Hostile:
 def make(hostile: Hostile) -> None:
     """Do one to six things to the home."""
     for _ in range(hostile.chance.randint(1, 6)):
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError, FileExistsError):
+        with contextlib.suppress(OSError):  # what was done before may stand in the way
             hostile.chance.choice(THINGS)(hostile)
 
 
