@@ -146,6 +146,8 @@ def is_newer(version: Any) -> bool:
         return False
     try:
         return float(version) > VERSION
+    except OverflowError:  # of 400 digits
+        return int(version) > VERSION
     except ValueError:
         return False
 
