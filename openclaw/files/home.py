@@ -167,7 +167,8 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     the home-relative paths that were created, folders with a slash at the end. Raises OpenclawError
     when it cannot be written.
     """
-    root = Home(Path(os.path.realpath(target))).root
+    home = Home(Path(os.path.realpath(target)))
+    root = home.root
     is_new = not any(os.path.lexists(root / name) for name in BROUGHT)
     files = dict(starter_files())
     files[".gitignore"] = IGNORE.encode()
@@ -183,7 +184,7 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     if created:
         first_commit(root, created)
     if is_new:
-        trust_home(Home(root))
+        trust_home(home)
     empty = [f"{name}/" for name in folders if not any((root / name).iterdir())]
     return sorted(created + empty)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from openclaw.files.git import Git, GitError
 from openclaw.files.merge import Merged, merge_bytes
-from openclaw.files.plain import NotPlain, look
+from openclaw.files.plain import LARGEST_KEPT, NotPlain, look
 from openclaw.files.text import ended_like
 from openclaw.history.gitformat import (
     NO_BLOB,
@@ -31,7 +31,7 @@ from openclaw.history.gitformat import (
     oid_of,
     tree_entries,
 )
-from openclaw.history.record import LARGEST, Record, content
+from openclaw.history.record import Record, content
 from openclaw.history.turn import EXECUTABLE, FILE, PROGRAM, Step, Turn
 
 AUTHOR = "openclaw <openclaw@localhost>"
@@ -165,7 +165,7 @@ class Commits:
     def _now(self, path: str) -> bytes | None:
         """What a plain file holds now, None for anything else."""
         with suppress(NotPlain, OSError):
-            found = look(self.root, path, LARGEST)
+            found = look(self.root, path, LARGEST_KEPT)
             return found.data if found else None
         return None
 

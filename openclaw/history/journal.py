@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.files.home import Home
-from openclaw.files.plain import NotPlain, look
-from openclaw.history.record import LARGEST, Call, Record, begin
+from openclaw.files.plain import LARGEST_KEPT, NotPlain, look
+from openclaw.history.record import Call, Record, begin
 from openclaw.history.turn import UNKNOWN, State, Step, Turn
 from openclaw.shapes import Held
 
@@ -165,7 +165,7 @@ class Journal:
     def _put(self, name: str) -> str | None:
         """Keep what a file holds now; UNKNOWN when it is too large, cannot be read, or is none."""
         try:
-            found = look(self.root, name, LARGEST)
+            found = look(self.root, name, LARGEST_KEPT)
         except (NotPlain, OSError):
             return UNKNOWN
         return self._keep((found.data, found.program) if found else None, at_once=True)

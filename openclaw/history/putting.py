@@ -9,9 +9,8 @@ from pathlib import Path
 from openclaw.errors import OpenclawError
 from openclaw.files.beneath import checked, reading, remove
 from openclaw.files.home import is_inside
-from openclaw.files.plain import NotPlain, Plain, look
+from openclaw.files.plain import LARGEST_KEPT, NotPlain, Plain, look
 from openclaw.files.text import unwritable, write_if_same
-from openclaw.history.record import LARGEST
 
 KEPT_FOLDERS = frozenset({"workspace", "memory", "skills", "sessions"})
 """Of the home; they stay when the last file in them goes."""
@@ -25,7 +24,7 @@ def seen(root: Path, name: str) -> Plain | None:
             f"{name!r} is no file of the home and is left alone", "see the turn: openclaw log"
         )
     try:
-        return look(root, name, LARGEST)
+        return look(root, name, LARGEST_KEPT)
     except OSError as error:
         raise OpenclawError(
             f"{root / name} cannot be read: {error.strerror}", "give this user access to it"

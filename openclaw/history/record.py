@@ -34,6 +34,7 @@ from openclaw.files.beneath import (
 )
 from openclaw.files.home import is_inside
 from openclaw.files.json_reading import from_json
+from openclaw.files.plain import LARGEST_KEPT
 from openclaw.files.text import unwritable, write_if_same
 from openclaw.history.signing import is_signed, sign
 from openclaw.history.turn import EXECUTABLE, UNKNOWN, State, Step, Turn
@@ -45,8 +46,6 @@ RUNNING, READY = "running", "ready"
 DROPPED = "dropped"
 """The folder of records that are being removed, beside that of records."""
 DIGITS = 20
-LARGEST = 50_000_000
-"""Bytes of the largest content that is kept."""
 CONTENT = re.compile(r"[0-9]+-[0-9a-f]+/[0-9a-f]{64}")
 """How the name of a content looks: that of its record and its SHA-256."""
 SIGNED = re.compile(rb'(\{.+),"mac":"([0-9a-f]{64})"\}')
@@ -107,7 +106,7 @@ class Record:
         be there at once."""
         if data is None:
             return None
-        if len(data) > LARGEST:
+        if len(data) > LARGEST_KEPT:
             return UNKNOWN
         name = hashlib.sha256(data).hexdigest()
         if not (self.folder / name).exists():
@@ -407,7 +406,7 @@ def content(place: Path, name: str) -> bytes | None:
     if not CONTENT.fullmatch(name):
         return None
     try:
-        data = zlib.decompressobj().decompress(read_bytes(place / name), LARGEST + 1)
+        data = zlib.decompressobj().decompress(read_bytes(place / name), LARGEST_KEPT + 1)
     except (OSError, zlib.error):
         return None
     return data if hashlib.sha256(data).hexdigest() == name.rpartition("/")[2] else None

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from openclaw.files.home import Home
+from openclaw.files.user_folders import cache_folder
 from openclaw.tools import sandbox
 
 PROBE = ".openclaw-probe"
@@ -74,9 +75,7 @@ def _place(root: Path) -> Path | None:
 
 def _places() -> Iterator[Path]:
     """Outside of homes: a layer cannot lie in what it lies over."""
-    from platformdirs import user_cache_path
-
-    yield user_cache_path("openclaw") / "commands"
+    yield cache_folder() / "commands"
     yield Path(f"/var/tmp/openclaw-{os.getuid()}")  # noqa: S108  checked to be ours
 
 
