@@ -137,14 +137,30 @@ def test_validate_says_every_broken_rule_and_needs_no_home(claw: Claw, tmp_path:
     odd = put(tmp_path / "elsewhere", "odd", front(name="Other", description="x" * 1025))
     assert claw("validate", str(good)) == claw("validate", str(good.parent)) == "valid\n"
     assert claw.json("validate", str(good)) == {"valid": True, "loads": True, "problems": []}
-    said = claw.json("validate", str(odd.parent), code=1)
-    assert (said["valid"], said["loads"]) == (False, True)
+    said = claw.json("validate", str(odd.parent))
+    assert (said["valid"], said["loads"]) == (True, True)
     assert [(problem["level"], problem["code"]) for problem in said["problems"]] == [
         ("warning", "name-format"),
         ("warning", "name-mismatch"),
         ("warning", "description-too-long"),
     ]
-    assert claw("validate", str(odd), code=1).count("warning: ") == 3
+    shown = claw("validate", str(odd))
+    assert shown.count("warning: ") == 3 and shown.endswith("\nvalid\n")
+
+
+def test_validate_strict_counts_warnings(claw: Claw, tmp_path: Path) -> None:
+    good = put(tmp_path / "elsewhere", "good")
+    odd = put(tmp_path / "elsewhere", "odd", front(name="Other"))
+    assert claw("validate", "--strict", str(good)) == "valid\n"
+    said = claw.json("validate", "--strict", str(odd), code=1)
+    assert (said["valid"], said["loads"]) == (False, True)
+    assert claw("validate", "--strict", str(odd), code=1).endswith("\nnot valid\n")
+
+
+def test_validate_rejects_a_description_that_is_null(claw: Claw, tmp_path: Path) -> None:
+    path = put(tmp_path / "elsewhere", "nothing", front(name="nothing", description="null"))
+    said = claw.json("validate", str(path), code=1)
+    assert [(p["level"], p["code"]) for p in said["problems"]] == [("error", "description-missing")]
 
 
 def test_validate_says_so_when_there_is_no_skill(claw: Claw, tmp_path: Path) -> None:

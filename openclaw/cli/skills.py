@@ -64,24 +64,27 @@ def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
 @app.command("validate")
 def validate(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="Its folder or its SKILL.md.")],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A warning makes it invalid too.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a skill against the standard, rule by rule; leaves with 1 when it breaks one. One that
-    only has warnings loads all the same."""
+    """Check a skill against the standard, rule by rule. It is valid when it would be loaded; what
+    else breaks a rule is a warning. Exits with 1 when it is not valid."""
     from openclaw.cli.visible import one_line
     from openclaw.skills.check import check
 
     problems = check(path)
+    loads = all(problem.level != "error" for problem in problems)
+    valid = loads and not (strict and problems)
     if as_json:
-        loads = all(problem.level != "error" for problem in problems)
         listed = [_plain(problem) for problem in problems]
-        print_json({"valid": not problems, "loads": loads, "problems": listed})
-    elif problems:
+        print_json({"valid": valid, "loads": loads, "problems": listed})
+    else:
         for problem in problems:
             typer.echo(one_line(f"{problem.level}: {problem.message} ({problem.code})"))
-    else:
-        typer.echo("valid")
-    if problems:
+        typer.echo("valid" if valid else "not valid")
+    if not valid:
         raise typer.Exit(1)
 
 
