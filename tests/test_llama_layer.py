@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from llama_index.core.vector_stores.types import (
 
 from openclaw.errors import ModelFailed
 from openclaw.files.home import Home
+from openclaw.retrieval import hybrid as direct
 from openclaw.retrieval import ranking, vectors
 from openclaw.retrieval.llama import HybridRetriever, SqliteVectorStore, StoredBM25
 from openclaw.retrieval.llama_vectors import TextEmbedding
@@ -344,3 +346,46 @@ def test_importing_the_search_loads_nothing_heavy(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize("question", ["boiler", "two bar zebra cat", "cat garden ferry door", ""])
+@pytest.mark.parametrize("allowed", [None, [0, 2, 3]])
+def test_without_llama_index_the_same_is_found(
+    home: Path, store: Store, question: str, allowed: list[int] | None
+) -> None:
+    embedder, day = WordEmbedder(), date(2026, 1, 6)
+    snapshot = embedded(home, store, embedder).snapshot
+    mask = None if allowed is None else np.isin(np.arange(snapshot.count), allowed)
+    view = View(snapshot, mask)
+    for by_meaning in (None, embedder):
+        vector = vectors.question_vector(embedder, question).tolist() if by_meaning else None
+        if by_meaning and not any(vector or ()):
+            continue
+        bundle = QueryBundle(question, embedding=vector)
+        retriever = HybridRetriever(lambda: view, by_meaning, today=lambda: day)
+        found = direct.fused(
+            view,
+            question,
+            day,
+            direct.by_words(view, question),
+            lambda others: direct.nearest(view, embedder, vector, others) if vector else None,
+            lambda: direct.scale(view, by_meaning, vector),
+            5,
+        )
+        assert found == retriever.fused(view, bundle)
+
+
+def test_what_a_prompt_is_about_is_found_without_llama_index(home: Path) -> None:
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from openclaw.files.home import Home\n"
+        "from openclaw.retrieval.scan import IndexOptions\n"
+        "from openclaw.retrieval.search import Search\n"
+        f"home = Home(Path({str(home)!r}))\n"
+        "search = Search(home, IndexOptions(), lambda: None, home.private)\n"
+        "print(len(search.passages_for_prompt('When was the boiler serviced?', ())))\n"
+        "print([name for name in ('llama_index', 'bm25s') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1\n[]\n", "")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from openclaw.agent.cues import Cues, cues
-from openclaw.agent.events import Event, Retrieval
-from openclaw.app.lookup import at_most_tokens
-from openclaw.app.recall import BROKEN, LATE, Recall, launch, worth_looking_up
+from openclaw.agent.events import Event, Retrieval, Trouble
+from openclaw.app.lookup import at_most_tokens, lines_of, serve
+from openclaw.app.opening import open_search
+from openclaw.app.recall import BROKEN, Recall, launch, too_late, worth_looking_up
+from openclaw.config import load_settings
 from openclaw.files.home import Home
 from openclaw.shapes import ToolProblem
 from openclaw.tools.recall import RecallTools, flat, where
@@ -156,10 +162,60 @@ def test_a_search_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
     recall = Recall(Home(home_with(tmp_path / "home")), launch=SearchThread)
     recall.begin("When does the plumber come?", ())
     assert recall.passages(patience=0.0) == []
-    assert recall.news() == [LATE]
+    assert recall.news() == [too_late(0.0, None)]
     recall.begin("When is the school play?", ())
     assert "4 December" in recall.passages(patience=60.0)[0]["text"]  # not the late answer
     recall.close()
+
+
+def test_a_search_that_was_too_late_is_told_with_its_limit_and_what_helps() -> None:
+    assert too_late(4.0, None) == (
+        "memory search was not ready in 4 s; answered without it"
+        " (to wait longer: openclaw config set recall_wait 10)"
+    )
+    assert "recall_wait 24)" in too_late(12.0, None)
+    assert too_late(4.0, (570, 10_000)).endswith(
+        "(570 of 10,000 new files were read; read all: openclaw memory index)"
+    )
+
+
+def test_a_search_says_how_many_files_it_has_read(tmp_path: Path) -> None:
+    home, out = Home(home_with(tmp_path / "home")), io.StringIO()
+    asked = {"id": 1, "do": "search", "question": "plumber", "k": 1, "path": ""}
+    with closing(open_search(home, load_settings(home))) as search:
+        serve(search, lines_of(io.StringIO(json.dumps(asked) + "\n")), out)
+    *reading, reply = map(json.loads, out.getvalue().splitlines())
+    assert reading[0]["reading"][0] == 1 and reading[-1]["reading"][0] == reading[-1]["reading"][1]
+    assert reply["id"] == 1 and reply["result"]
+
+
+class StillReading:
+    """A search that says how many files it has read, and never answers."""
+
+    def __init__(self, root: Path) -> None:
+        reading, self._writing = os.pipe()
+        self.stdin, self.stdout = io.StringIO(), os.fdopen(reading, encoding="utf-8")
+        os.write(self._writing, b'{"reading": [570, 900]}\n')
+
+    def kill(self) -> None:
+        os.close(self._writing)
+
+    def wait(self) -> None: ...
+
+
+def test_a_search_that_still_reads_files_is_told_as_such(tmp_path: Path) -> None:
+    recall = Recall(Home(tmp_path), launch=StillReading)
+    recall.begin("When does the plumber come?", ())
+    assert recall.passages(patience=0.2) == []
+    assert recall.news() == [too_late(0.2, (570, 900))]
+    recall.close()
+
+
+def test_the_setting_says_how_long_a_prompt_waits(tmp_path: Path) -> None:
+    it = talk(home_with(tmp_path / "home"), recall="auto", recall_wait=0.0)
+    happened = it.say("When does the plumber come?", answer("I do not know."))
+    assert Trouble(too_late(0.0, None)) in happened
+    it.app.close()
 
 
 def test_a_question_about_a_long_file_is_looked_up_in_that_file(noted: Talk) -> None:

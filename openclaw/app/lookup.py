@@ -2,8 +2,9 @@
 
     python -m openclaw.app.lookup HOME
 
-The import of LlamaIndex takes a second and 100 MB, and llama.cpp holds the interpreter while it
-loads a model: beside it the search costs the turn nothing. When it is told to rest, until the next
+The imports take their time, and llama.cpp holds the interpreter while it loads a model: beside it
+the search costs the turn nothing. What a prompt is about is ranked without LlamaIndex, whose import
+takes most of a second and 60 MB; a tool's search loads it. When it is told to rest, until the next
 question, it watches the folders and makes the vectors that are missing. It ends with its input.
 """
 
@@ -16,6 +17,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -38,6 +40,8 @@ MOST_TOKENS = 400
 CHANGED = "changed\n"
 REST_SECONDS = 0.5
 """How long it works on vectors before it listens for a question again."""
+TOLD_SECONDS = 0.5
+"""How often it says how far the reading of files is."""
 
 
 def main() -> None:
@@ -50,14 +54,25 @@ def main() -> None:
     search = open_search(home, settings)
     search.tell_news_only()
     lines = lines_of(sys.stdin)
-    load_llama()
+    if settings.index.vectors != "embedded":  # what our own files hold is ranked without it
+        load_llama()
     folders = [f for f in (home.memory, home.workspace) if is_folder(f) or not f.is_dir()]
     with closing(search), closing(Watch(folders, lambda: lines.put(CHANGED))):
         serve(search, lines, out)
 
 
 def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
-    """Answer questions until the input ends, which an empty line stands for."""
+    """Answer questions until the input ends, which an empty line stands for. While files are read
+    for it, it says how many of how many are done: {"reading": [570, 10000]}."""
+    told = float("-inf")
+
+    def reading(done: int, total: int) -> None:
+        nonlocal told
+        if done == total or time.monotonic() - told >= TOLD_SECONDS:
+            told = time.monotonic()
+            _say(out, {"reading": [done, total]})
+
+    search.tell_reading(reading)
     resting = False
     while line := _next(lines, search, resting):
         if line == CHANGED:
@@ -66,9 +81,12 @@ def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
         request = json.loads(line)
         resting = request["do"] == "rest"
         if not resting:
-            reply = answer(search, request)
-            out.write(json.dumps(reply, ensure_ascii=False) + "\n")
-            out.flush()
+            _say(out, answer(search, request))
+
+
+def _say(out: IO[str], reply: Mapping[str, Any]) -> None:
+    out.write(json.dumps(reply, ensure_ascii=False) + "\n")
+    out.flush()
 
 
 def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:

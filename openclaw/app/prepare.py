@@ -223,7 +223,7 @@ def _recalled(
         for waiting in rooms.model.warm(fitting.beginning(text)):
             if waiting.message:
                 yield events.Notice(waiting.message)
-    found = rooms.recall.passages()
+    found = rooms.recall.passages(rooms.settings.recall_wait)
     yield from map(events.Trouble, rooms.recall.news())
     masked = [{**passage, "text": rooms.vault.mask(passage["text"])} for passage in found]
     if masked:

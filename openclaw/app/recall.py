@@ -6,6 +6,7 @@ import json
 import queue
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,14 +20,11 @@ from openclaw.files.home import Home
 from openclaw.files.package import python_command
 from openclaw.shapes import ToolProblem
 
-PATIENCE_SECONDS = 4.0
-"""How long a turn waits for passages once its model is ready."""
 TOOL_SECONDS = 60.0
 TODO_FILE = "memory/TODO.md"
 MOST_CHARACTERS = 1000
 """Of a longer prompt the beginning is looked up."""
 
-LATE = "memory is still being read; this answer does without it (openclaw memory index)"
 BROKEN = "memory could not be searched; see what is wrong: openclaw memory search WORDS"
 
 
@@ -67,6 +65,8 @@ class Recall:
     _process: Process | None = None
     _replies: queue.Queue[Mapping[str, Any]] = field(default_factory=queue.Queue)
     _asked: int = 0
+    _reading: tuple[int, int] | None = None
+    """How many files of how many the process has read, while it reads them."""
     answered: bool = False
     """Whether it has answered once; then the next answer takes only milliseconds."""
 
@@ -86,15 +86,16 @@ class Recall:
         text = question[:MOST_CHARACTERS]
         self._send("recall", question=text, skip=sorted(skip), only=list(only))
 
-    def passages(self, patience: float = PATIENCE_SECONDS) -> list[dict[str, Any]]:
-        """What was found for the question that was begun; nothing when it takes too long."""
+    def passages(self, patience: float) -> list[dict[str, Any]]:
+        """What was found for the question that was begun; nothing when it takes more than so many
+        seconds from now on."""
         try:
             found: dict[str, Any] = self._result(patience)
         except ToolProblem:
             self.notices.append(BROKEN)
             return []
         except TimeoutError:
-            self.notices.append(LATE)
+            self.notices.append(too_late(patience, self._reading))
             return []
         self.left_out = found["left_out"]
         passages: list[dict[str, Any]] = found["passages"]
@@ -164,14 +165,20 @@ class Recall:
 
     def _result(self, seconds: float) -> Any:
         """The reply to the newest request; those to earlier ones, which came too late, are gone."""
+        end = time.monotonic() + seconds
+        self._reading = None
         while True:
             try:
-                reply = self._replies.get(timeout=seconds)
+                reply = self._replies.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 raise TimeoutError from None
             if not reply:
                 self.close()
                 raise ToolProblem("The search has failed; use search_files.")
+            if "reading" in reply:
+                done, total = reply["reading"]
+                self._reading = (done, total) if done < total else None
+                continue
             if reply["id"] != self._asked:
                 continue
             self.answered = True
@@ -179,6 +186,17 @@ class Recall:
             if "problem" in reply:
                 raise ToolProblem(reply["problem"])
             return reply["result"]
+
+
+def too_late(seconds: float, reading: tuple[int, int] | None) -> str:
+    """What the user is told when a search was not waited for: why, and what helps."""
+    told = f"memory search was not ready in {seconds:g} s; answered without it"
+    if reading:
+        done, total = reading
+        return (
+            f"{told} ({done:,} of {total:,} new files were read; read all: openclaw memory index)"
+        )
+    return f"{told} (to wait longer: openclaw config set recall_wait {max(10, 2 * seconds):g})"
 
 
 def worth_looking_up(text: str, cues: Cues) -> bool:

@@ -124,6 +124,12 @@ class Settings:
     recall: Literal["auto", "tool", "off"] = _key(
         "auto", "look up each prompt in memory; tool: only when the model asks"
     )
+    recall_wait: float = _key(
+        4.0,
+        "seconds that a prompt waits for memory search; then it goes without",
+        least=0,
+        most=600,
+    )
     capture: Literal["auto", "off"] = _key(
         "auto", "note what you say of lasting worth (docs/capture.md)"
     )

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class LiveIndex:
     """Files, words, vectors and, where one is set, the engine. May be used by several threads.
 
-    `notices` are lines for the user, each told once.
+    `notices` are lines for the user, each told once. `on_reading` is told how many files of how
+    many are read, where a refresh has no other listener.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class LiveIndex:
     ) -> None:
         self.notices: list[str] = []
         self.options = options
+        self.on_reading: Progress | None = None
         self.meaning = Meaning(embedder, self.tell)
         self.engine = Attached(make_engine)
         self._home, self._folder = home, folder
@@ -48,7 +50,7 @@ class LiveIndex:
     def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
         """Read what changed since the last time; `force` reads all files anew."""
         store, upkeep = self._open()
-        report = upkeep.refresh(force=force, on_progress=on_progress)
+        report = upkeep.refresh(force=force, on_progress=on_progress or self.on_reading)
         self._pass_on(store)
         return report
 

@@ -23,6 +23,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from openclaw.errors import ModelFailed
 from openclaw.retrieval import ranking
 from openclaw.retrieval.engines import ENGINE
+from openclaw.retrieval.hybrid import fused, scale
 from openclaw.retrieval.llama_nodes import nodes_of, ranked, scored
 from openclaw.retrieval.llama_vectors import (
     Source,
@@ -31,10 +32,7 @@ from openclaw.retrieval.llama_vectors import (
     stored_vectors,
 )
 from openclaw.retrieval.llama_words import StoredBM25
-from openclaw.retrieval.minilm import NAME as MINILM
-from openclaw.retrieval.question import read_question
-from openclaw.retrieval.tokens import words
-from openclaw.retrieval.vectors import Rows, usual_cosine
+from openclaw.retrieval.vectors import Rows
 from openclaw.retrieval.view import View
 
 if TYPE_CHECKING:
@@ -99,32 +97,21 @@ class HybridRetriever(BaseRetriever):
         `whole` all rows of both rankings, however badly they answer."""
         if not view.snapshot.count:
             return []
-        question = read_question(query_bundle.query_str, self._today())
-        days = view.rows_of(question.dates)
-        count = view.snapshot.count
         by_words = ranked(view, StoredBM25(view).retrieve(query_bundle))
-        by_words = ranking.with_days(by_words, days, count)
-        by_meaning = self._by_meaning(view, query_bundle, by_words.rows)
-        terms = question.words or (() if len(days) else words(question.text))
-        covered = ranking.coverage(terms, view.postings, by_words.rows, count, days)
-        return ranking.fuse(
-            question,
+
+        def by_meaning(others: Rows) -> ranking.Ranked | None:
+            return self._by_meaning(view, query_bundle, others)
+
+        return fused(
+            view,
+            query_bundle.query_str,
+            self._today(),
             by_words,
             by_meaning,
-            covered,
-            view.chunks,
-            weak_limit=max(ranking.FEW, self._top_k // 2),
-            cosines=self._scale(view, query_bundle),
+            lambda: scale(view, self._embedder, query_bundle.embedding),
+            self._top_k,
             whole=whole,
         )
-
-    def _scale(self, view: View, bundle: QueryBundle) -> tuple[float, float]:
-        """The cosines that mean nothing and the same, by what the question has with any text."""
-        if not self._embedder or not bundle.embedding or self._embedder.name == MINILM:
-            return ranking.COSINES
-        vector = np.array(bundle.embedding, np.float32)
-        usual = usual_cosine(view.snapshot, self._embedder.name, vector)
-        return ranking.COSINES if usual is None else ranking.scale_from(usual)
 
     def _by_meaning(self, view: View, bundle: QueryBundle, others: Rows) -> ranking.Ranked | None:
         """The nearest rows, and the cosines of `others` beside them; None without vectors."""

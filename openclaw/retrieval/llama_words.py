@@ -10,6 +10,7 @@ from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.retrievers.bm25 import BM25Retriever
 
+from openclaw.retrieval.hybrid import weighted
 from openclaw.retrieval.llama_nodes import nodes_of, scored
 from openclaw.retrieval.ranking import K1, POOL, B
 from openclaw.retrieval.tokens import words
@@ -19,19 +20,13 @@ from openclaw.retrieval.view import View
 def word_index(view: View, terms: Sequence[str]) -> bm25s.BM25:
     """The part of a bm25s index of everything that these words need, from the stored postings.
 
-    The scores are those of `bm25s.BM25(k1, b, method="lucene").index(all chunks)`: idf =
-    ln(1 + (N - df + 0.5) / (df + 0.5)), times tf / (tf + k1 * (1 - b + b * length / mean length)).
+    The scores are those of `bm25s.BM25(k1, b, method="lucene").index(all chunks)`.
     """
     snapshot, index = view.snapshot, bm25s.BM25(k1=K1, b=B, method="lucene")
-    found = {word: posting for word in terms if len((posting := view.postings(word))[0])}
-    lengths = snapshot.lengths.astype(np.float64)
-    mean = lengths.mean() if snapshot.count else 0.0
-    data, indices, ends = [], [], [0]
-    for rows, counts in found.values():
-        idf = np.float32(np.log(1 + (snapshot.count - len(rows) + 0.5) / (len(rows) + 0.5)))
-        share = lengths[rows] / mean
-        norm = K1 * ((1 - B) + B * share)
-        data.append((idf * (counts / (norm + counts))).astype(np.float32))
+    found, data, indices, ends = [], [], [], [0]
+    for word, rows, weights in weighted(view, terms):
+        found.append(word)
+        data.append(weights)
         indices.append(rows.astype(np.int32))
         ends.append(ends[-1] + len(rows))
     index.scores = {

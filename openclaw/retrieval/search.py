@@ -14,6 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openclaw.errors import ModelFailed
 from openclaw.files.home import Home
 from openclaw.retrieval.door import load_beside, load_llama
 from openclaw.retrieval.embeddings import Choice, Embedder
@@ -37,7 +38,9 @@ from openclaw.retrieval.wanted import Wanted, day_of, prefix_of, shortened
 if TYPE_CHECKING:
     from openclaw.retrieval.engines import Engine
     from openclaw.retrieval.llama import HybridRetriever
+    from openclaw.retrieval.ranking import Fused, Ranked
     from openclaw.retrieval.snapshot import Snapshot
+    from openclaw.retrieval.vectors import Rows
     from openclaw.retrieval.view import View
 
 __all__ = ["IndexReport", "Passage", "Search", "load_llama"]
@@ -82,6 +85,10 @@ class Search:
         """From now on no notice of what is so every time: no embedder, passages without vectors."""
         for key in STANDING:
             self._index.hush(key)
+
+    def tell_reading(self, on_progress: Progress) -> None:
+        """Whenever files are read, tell how many of how many are done."""
+        self._index.on_reading = on_progress
 
     def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
         """Read what changed since the last time; `force` reads all files anew. `on_progress` is
@@ -159,7 +166,7 @@ class Search:
         def choose(look: _Look) -> Chosen:
             return chosen(look(wanted), limits, look(in_head) if in_head.only else ())
 
-        return self._found(wanted, choose, PROMPT_EMBED_SECONDS)
+        return self._found(wanted, choose, PROMPT_EMBED_SECONDS, quick=True)
 
     def ranked(self, question: str, k: int = 5, today: date | None = None) -> Rankings:
         """What `search` finds for a question, however many, and all that either ranking found."""
@@ -195,14 +202,16 @@ class Search:
         choose: Callable[[_Look], Chosen],
         seconds: float | None,
         on_progress: Progress | None = None,
+        *,
+        quick: bool = False,
     ) -> Chosen:
         """What `choose` takes of the hits. A file that changes while it is searched is searched
-        again; one that never rests is left out."""
+        again; one that never rests is left out. `quick` goes without LlamaIndex where it can."""
         found = Chosen([])
         for attempt in range(ATTEMPTS):
             time.sleep(WAIT_SECONDS if attempt else 0)
             try:
-                found = choose(self._look(wanted.question, seconds, on_progress))
+                found = choose(self._look(wanted.question, seconds, on_progress, quick=quick))
             except sqlite3.Error as error:
                 self._index.recover(error)
                 continue
@@ -212,10 +221,16 @@ class Search:
         return Chosen(fresh, found.left_out)
 
     def _look(
-        self, question: str, seconds: float | None, on_progress: Progress | None = None
+        self,
+        question: str,
+        seconds: float | None,
+        on_progress: Progress | None = None,
+        *,
+        quick: bool = False,
     ) -> _Look:
         """A look into the index as the files are now: gives the ranked chunks of what is wanted."""
-        if self._index.files() and question.strip():
+        quick = quick and not self._index.engine.is_ready
+        if self._index.files() and question.strip() and not quick:
             load_beside()
         snapshot = self._index.current(seconds, on_progress)
         asked = self._index.meaning.question(question, snapshot) if question.strip() else None
@@ -225,12 +240,41 @@ class Search:
             view = self._view(snapshot, wanted)
             if view is None:
                 return []
-            retriever = self._hybrid(lambda: view, embedder, wanted.today, wanted.k)
-            bundle = load_llama().QueryBundle(wanted.question, embedding=vector)
-            fused = retriever.fused(view, bundle, whole=wanted.whole)
+            if quick:
+                fused = self._ranked(view, wanted, embedder, vector)
+            else:
+                retriever = self._hybrid(lambda: view, embedder, wanted.today, wanted.k)
+                bundle = load_llama().QueryBundle(wanted.question, embedding=vector)
+                fused = retriever.fused(view, bundle, whole=wanted.whole)
             return list(zip(fused, view.chunks([one.row for one in fused]), strict=True))
 
         return look
+
+    def _ranked(
+        self, view: View, wanted: Wanted, embedder: Embedder | None, vector: list[float] | None
+    ) -> list[Fused]:
+        """What a retriever's `fused` gives, from our own files and without LlamaIndex."""
+        from openclaw.retrieval import hybrid
+
+        def by_meaning(others: Rows) -> Ranked | None:
+            if embedder is None or vector is None:
+                return None
+            try:
+                return hybrid.nearest(view, embedder, vector, others)
+            except ModelFailed as error:
+                self._index.meaning.failed(error)
+                return None
+
+        return hybrid.fused(
+            view,
+            wanted.question,
+            wanted.today or date.today(),
+            hybrid.by_words(view, wanted.question),
+            by_meaning,
+            lambda: hybrid.scale(view, embedder, vector),
+            wanted.k,
+            whole=wanted.whole,
+        )
 
     def _view(self, snapshot: Snapshot, wanted: Wanted) -> View | None:
         """The snapshot and its rows that are wanted; None when there are none."""
