@@ -57,6 +57,11 @@ SAME_THING_OTHER_VALUE = [
     ("The shop is open until 18:00", "The shop is open until 20:00"),
     ("My wife's name is Eva", "My wife's name is Ana"),
     ("Correction: The standup is at 10", "Correction: the standup is at 11"),
+    ("The spare key is with Marta.", "The spare key is with Paul."),
+    ("The spare key is with Marta.", "The spare key is now with Paul Weber."),
+    ("Anna's bike is at Rossi", "Anna's bike is at Da Mario"),
+    ("My car is in Bonn", "My car is in New York"),
+    ("La llave est\u00e1 con Marta", "La llave est\u00e1 con Pablo"),
 ]
 BOTH_MAY_BE_TRUE = [
     ("Anna is tall", "Anna is a doctor"),
@@ -116,6 +121,14 @@ BOTH_MAY_BE_TRUE = [
     ("", ""),
     ("is", "="),
     ("The standup is at 9:30", "the standup is at 9:30!"),
+    ("Anna is with Marta", "Anna is with Paul"),
+    ("The spare keys are with Marta", "The spare keys are with Paul"),
+    ("The present is for Marta", "The present is for Paul"),
+    ("The book is in German", "The book is in French"),
+    ("The spare key is with Marta", "The garage key is with Paul"),
+    ("The spare key is with Marta", "The spare key is with a neighbour"),
+    ("A key is with Marta", "A key is with Paul"),
+    ("The spare key is with Marta", "The spare key is not with Paul"),
 ]
 
 

@@ -126,10 +126,18 @@ def test_what_a_fact_supersedes_is_told(claw: Claw) -> None:
     assert "met Bob" not in claw.texts() and "met Bob" in claw.texts("--all")
 
 
+def test_what_is_known_already_is_no_mistake(claw: Claw) -> None:
+    before = claw.path.read_text("utf-8")
+    assert claw("add", "i like tea.") == "already in memory/MEMORY.md:6\n"
+    told = claw.json("add", "i like tea.")
+    assert (told["known"], told["line"], told["replaced"]) == (True, 6, [])
+    assert claw.path.read_text("utf-8") == before
+    assert claw.json("add", "I like cake")["known"] is False
+
+
 @pytest.mark.parametrize(
     "words",
     [
-        ("add", "i like tea."),
         ("add", " "),
         ("add", "x", "--category", "gossip"),
         ("add", "x", "--importance", "7"),

@@ -5,7 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import signal
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +17,7 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
-from tests.fakes.ollama_server import FakeModel, FakeOllama
+from tests.fakes.ollama_server import FakeModel, FakeOllama, Vectors
 
 FILES = {
     "openclaw.yaml": "embedding: none\n",
@@ -328,6 +332,40 @@ def test_index_tells_what_changed(home: Path, claw: Claw) -> None:
     assert "of 4 files (1 added, 1 changed, 1 removed), " in told
     assert int(told.split()[0]) < chunks
     assert "of 4 files (nothing has changed), " in claw("index")
+
+
+def test_the_time_of_the_index_holds_that_of_the_vectors(
+    home: Path, claw: Claw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(home / "openclaw.yaml", "embedding: ollama/embed\n")
+    with FakeOllama(models=[FakeModel("embed:latest", dimensions=8)]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        server.vectors_said.append(Vectors(stall=0.3))
+        assert claw.index()["seconds"] >= 0.3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_what_an_interrupted_index_has_kept_is_told(
+    home: Path, claw: Claw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(home / "openclaw.yaml", "embedding: ollama/embed\n")
+    write(home / "memory/2026-05-10.md", "".join(f"- The ferry number {n}\n\n" for n in range(90)))
+    with FakeOllama(models=[FakeModel("embed:latest", dimensions=8)]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        server.vectors_said.extend([Vectors()] * 4 + [Vectors(stall=20)])
+
+        def interrupt() -> None:
+            while len(server.embeds) < 5:
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        assert claw("index", code=130) == ""
+        thread.join()
+    assert "interrupted; kept: " in claw.err and "go on with: openclaw memory index" in claw.err
+    kept = re.search(r"([0-9]+) passages of 5 files, ([0-9]+) of them with vectors", claw.err)
+    assert kept and 0 < int(kept[2]) < int(kept[1])
 
 
 @pytest.mark.parametrize("words", [["reindex"], ["index", "--force"]])

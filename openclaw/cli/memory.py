@@ -93,19 +93,23 @@ def add(
     """Remember a lasting fact, or with --today a note of the day. A known fact that it corrects
     stays in the file, struck through."""
     from openclaw.memory.entries import Meta
+    from openclaw.memory.notes import Known, Remembered
 
     home = current_home(ctx)
     _check_category(category)
     meta = Meta(category, importance=importance)
     with problems_as_usage():
-        kept = notes_of(home).remember(
-            " ".join(text), "today" if today else "lasting", meta=meta, replaces=replaces
-        )
+        try:
+            kept = notes_of(home).remember(
+                " ".join(text), "today" if today else "lasting", meta=meta, replaces=replaces
+            )
+        except Known as known:
+            kept = Remembered(known.note, known=True)
     if as_json:
         replaced = [shape(home, note) for note in kept.superseded]
-        print_json({**shape(home, kept.note), "replaced": replaced})
+        print_json({**shape(home, kept.note), "replaced": replaced, "known": kept.known})
         return
-    typer.echo(f"remembered in {where(home, kept.note)}")
+    typer.echo(f"{'already' if kept.known else 'remembered'} in {where(home, kept.note)}")
     for note in kept.superseded:
         typer.echo(one_line(f"superseded {where(home, note)}: {note.text}"))
 

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,7 +79,12 @@ def index(
 ) -> None:
     """Bring the index up to date, vectors too. Every search does so for what has changed."""
     with opened(ctx) as found:
-        report = completed(found, force=force)
+        try:
+            report = completed(found, force=force)
+        except KeyboardInterrupt:
+            typer.echo("", err=True)
+            warn([f"interrupted; kept: {_kept(found)}; go on with: openclaw memory index"])
+            raise typer.Exit(130) from None
         if as_json:
             problems = [{"path": where, "problem": what} for where, what in report.problems]
             print_json({**_counts(report), "problems": problems})
@@ -121,11 +127,19 @@ def _ask(found: Search, query: str, k: int, path: str, since: str) -> list[Passa
 
 
 def completed(found: Search, *, force: bool = False) -> Any:
-    """The index brought up to date with all vectors; a progress bar when that takes its time."""
+    """The index brought up to date with all vectors; a progress bar when that takes its time. The
+    seconds of its report are those of both."""
+    began = time.monotonic()
     report = found.refresh(force=force)
     with _Bar() as bar:
         found.embed(on_progress=bar)
-    return report
+    return replace(report, seconds=time.monotonic() - began)
+
+
+def _kept(found: Search) -> str:
+    """What the index holds now."""
+    files, passages, vectors = found.held()
+    return f"{passages:,} passages of {files:,} files, {vectors:,} of them with vectors"
 
 
 class _Bar:

@@ -1,10 +1,10 @@
 """Does a new fact correct an old one: same subject and attribute, another value?
 
 By code and conservatively, because what is corrected gets struck through: two facts that can both
-be true ("likes tea", "likes coffee") never correct each other. Three rules, each on tokens in which
+be true ("likes tea", "likes coffee") never correct each other. Four rules, each on tokens in which
 times, days, numbers and addresses are values: a value right behind a verb of state differs; a
 named attribute that one thing has once (name, deadline, e-mail) differs; the place or firm behind
-"lives in" and its like differs.
+"lives in" and its like differs; the name differs that says where one thing is ("is with Marta").
 """
 
 from __future__ import annotations
@@ -47,7 +47,12 @@ def corrects(new: str, old: str) -> bool:
         return False
     if left[0].word in w.INDEFINITE or left[0].word in w.PRONOUNS:
         return False
-    rules: tuple[Callable[[Tokens, Tokens], bool], ...] = (_other_value, _attribute, _place)
+    rules: tuple[Callable[[Tokens, Tokens], bool], ...] = (
+        _other_value,
+        _attribute,
+        _place,
+        _whereabouts,
+    )
     return any(rule(left, right) for rule in rules)
 
 
@@ -245,3 +250,21 @@ def _place(old: Tokens, new: Tokens) -> bool:
             continue
         return _is_name(old[start:]) and _is_name(new[start:])
     return False
+
+
+def _whereabouts(old: Tokens, new: Tokens) -> bool:
+    """ "The key is with Marta" and "... is with Paul": one thing, which is no person, and two names
+    behind the same preposition."""
+    verb = next((at for at, token in enumerate(old) if token.word == "be"), 0)
+    start = verb + 2
+    if not verb or len(old) <= start or _words(old[:start]) != _words(new[:start]):
+        return False
+    thing, preposition = old[verb - 1], old[verb + 1]
+    if not thing.raw.islower() or old[verb].raw.casefold() in w.PLURAL:
+        return False
+    if not preposition.raw.islower() or preposition.word in (w.NOT_A_VALUE | w.WITH_MANY):
+        return False
+    names = (*old[start:], *new[start:])
+    if any(token.kind != "word" or token.word in w.TRAITS for token in names):
+        return False
+    return _is_name(old[start:]) and _is_name(new[start:])

@@ -81,6 +81,8 @@ NOT_A_VALUE = _set(
     "not no never nicht kein keine pas non but because very too so quite always often closed open"
     " sehr zu immer très trop muy"
 )
+WITH_MANY = _set("for from by about of to like für von über aus pour par para por")
+"""Prepositions behind which one thing may have several names: a present is for Anna and for Ben."""
 PARTICLES = _set("de da del della di du la le van von der den and und et y & of")
 TRAITS = _set(
     "american german french english british irish scottish welsh spanish italian dutch greek swiss"

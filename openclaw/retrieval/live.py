@@ -95,6 +95,11 @@ class LiveIndex:
         """What the index knows of files, by path; those that could not be read are among them."""
         return self._open()[0].files()
 
+    def held(self) -> tuple[int, int, int]:
+        """How many files and passages there are, and how many of those have a vector."""
+        snapshot = self._open()[0].snapshot()
+        return len(self.files()), snapshot.count, self.meaning.counts(snapshot)[0]
+
     def real(self, path: str) -> Path:
         """Where a file of the index lies."""
         return self._home.root / path

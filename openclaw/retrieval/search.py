@@ -193,6 +193,11 @@ class Search:
         """The same search as a LlamaIndex retriever; it refreshes before each question."""
         return self._hybrid(self._fresh_view, self._index.meaning.embedder(), None, k)
 
+    def held(self) -> tuple[int, int, int]:
+        """How many files and passages the index holds as it is, and how many of those have a
+        vector."""
+        return self._index.held()
+
     def close(self) -> None:
         self._index.close()
 
