@@ -357,22 +357,18 @@ def test_without_llama_index_the_same_is_found(
     snapshot = embedded(home, store, embedder).snapshot
     mask = None if allowed is None else np.isin(np.arange(snapshot.count), allowed)
     view = View(snapshot, mask)
-    for by_meaning in (None, embedder):
-        vector = vectors.question_vector(embedder, question).tolist() if by_meaning else None
-        if by_meaning and not any(vector or ()):
-            continue
-        bundle = QueryBundle(question, embedding=vector)
-        retriever = HybridRetriever(lambda: view, by_meaning, today=lambda: day)
-        found = direct.fused(
-            view,
-            question,
-            day,
-            direct.by_words(view, question),
-            lambda others: direct.nearest(view, embedder, vector, others) if vector else None,
-            lambda: direct.scale(view, by_meaning, vector),
-            5,
-        )
-        assert found == retriever.fused(view, bundle)
+    vector = vectors.question_vector(embedder, question).tolist() if question else None
+
+    def by_meaning(others: vectors.Rows) -> ranking.Ranked | None:
+        return direct.nearest(view, embedder, vector, others) if vector else None
+
+    words, scale = direct.by_words(view, question), (0.1, 0.7)
+    found = direct.fused(view, question, day, words, by_meaning, lambda: scale, 5)
+    retriever = HybridRetriever(lambda: view, embedder if vector else None, today=lambda: day)
+    assert found == retriever.fused(view, QueryBundle(question, embedding=vector))
+    alone = direct.fused(view, question, day, words, lambda others: None, lambda: scale, 5)
+    retriever = HybridRetriever(lambda: view, today=lambda: day)
+    assert alone == retriever.fused(view, QueryBundle(question))
 
 
 def test_what_a_prompt_is_about_is_found_without_llama_index(home: Path) -> None:

@@ -237,6 +237,20 @@ def test_an_empty_batch_has_no_answers(claw: Claw, typed: Callable[[bytes], None
     assert claw("search", "--batch", "-") == ""
 
 
+def test_a_vault_that_was_made_a_home_is_told_how_to_be_searched(home: Path, claw: Claw) -> None:
+    assert claw("search", "lighthouse") == ""
+    assert "not searched" not in claw.err
+    write(home / "skills/a/SKILL.md", "---\nname: a\n---\n")
+    write(home / "Projects/Sea.md", "The lighthouse is white.\n")
+    assert claw("search", "lighthouse") == ""
+    assert "Markdown files outside memory/ and workspace/ are not searched" in claw.err
+    told = "such as Projects/Sea.md (1 in all; search the whole home: openclaw config set"
+    assert told in claw.err
+    assert run(["config", "set", "index.paths", "."]) == 0
+    claw.capsys.readouterr()
+    assert claw.found("lighthouse") == ["Projects/Sea.md:1"]
+
+
 # -------- wrong words
 
 

@@ -69,6 +69,7 @@ def search(
                 _show(passages, explain)
             else:
                 typer.echo("nothing found", err=True)
+                warn(_not_searched(ctx) if not path else ())
         warn(found.notices)
 
 
@@ -120,6 +121,20 @@ def opened(ctx: typer.Context) -> Iterator[Search]:
         yield found
     finally:
         found.close()
+
+
+def _not_searched(ctx: typer.Context) -> Iterator[str]:
+    """A line on the notes of the home that no search reads, where there are some."""
+    from openclaw.app.opening import index_options
+    from openclaw.config import load_settings
+    from openclaw.retrieval.scan import notes_elsewhere
+
+    home = current_home(ctx, notes=True, reading=True)
+    if left := notes_elsewhere(home, index_options(load_settings(home))):
+        yield (
+            f"Markdown files outside memory/ and workspace/ are not searched, such as {left[0]}"
+            f" ({len(left):,} in all; search the whole home: openclaw config set index.paths .)"
+        )
 
 
 def _ask(found: Search, query: str, k: int, path: str, since: str) -> list[Passage]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from openclaw.files.beneath import NotOrdinary, checked
@@ -58,6 +58,20 @@ class Found:
 def find_files(home: Home, options: IndexOptions) -> Iterator[Found]:
     """All files to index, each once, in the order of their folders."""
     return Scan(home, options).files()
+
+
+def notes_elsewhere(home: Home, options: IndexOptions) -> list[str]:
+    """The Markdown files of a home that are not indexed because of their folder: those of a vault
+    that was made a home."""
+    whole = find_files(home, replace(options, paths=(*options.paths, ".")))
+    indexed = {found.path for found in find_files(home, options)}
+    return [
+        found.path
+        for found in whole
+        if found.path.endswith(".md")
+        and found.path not in indexed
+        and not found.path.startswith("skills/")
+    ]
 
 
 class Scan:
