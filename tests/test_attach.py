@@ -9,6 +9,7 @@ import pytest
 
 from openclaw.cli.attach import MAX_BYTES, attach, mentions, not_found, read_stdin
 from openclaw.errors import UsageError
+from tests.fakes.pdf import pdf
 
 
 @pytest.fixture
@@ -111,9 +112,23 @@ def test_a_file_outside_both_folders_may_be_named(
 
 
 def test_a_binary_attachment_is_refused(folders: tuple[Path, Path]) -> None:
-    (folders[0] / "image.bin").write_bytes(b"\x89PNG\0\0")
+    (folders[0] / "image.bin").write_bytes(b"\x7fELF\0\0")
     with pytest.raises(UsageError, match=r"'image\.bin' is binary"):
         attached("@image.bin", folders)
+
+
+def test_of_a_pdf_the_text_is_attached(folders: tuple[Path, Path]) -> None:
+    (folders[0] / "bill.pdf").write_bytes(pdf("The rent is 900 euros", "Due on Monday"))
+    whole = "[page 1]\nThe rent is 900 euros\n\n[page 2]\nDue on Monday\n"
+    assert attached("what is in @bill.pdf?", folders) == f"file bill.pdf:\n{whole}"
+    assert attached("@bill.pdf:5-5", folders) == "file bill.pdf, lines 5-5:\nDue on Monday\n"
+
+
+def test_a_pdf_without_text_is_refused(folders: tuple[Path, Path]) -> None:
+    for data, why in ((pdf("x", password="y"), "encrypted"), (b"%PDF-1.7 no more", "damaged")):
+        (folders[0] / "bill.pdf").write_bytes(data)
+        with pytest.raises(UsageError, match=rf"'bill\.pdf' is an? {why} PDF"):
+            attached("@bill.pdf", folders)
 
 
 def test_only_what_lies_in_the_home_is_told_as_a_file_of_the_home(

@@ -12,6 +12,7 @@ from openclaw.files.home import Home
 from openclaw.shapes import Ledger, ToolProblem
 from openclaw.tools.editing import replaced
 from openclaw.tools.files import FileTools
+from tests.fakes.pdf import pdf
 
 CONFIG = "[server]\nhost = example\nport = 8080\n\n[database]\nport = 5432\n"
 
@@ -163,6 +164,27 @@ def test_what_is_not_text_says_so_and_is_not_changed(files: FileTools, home: Hom
 
 
 # ---- search
+
+
+def test_of_a_pdf_the_text_is_read_and_nothing_is_changed(files: FileTools, home: Home) -> None:
+    data = pdf("The rent is 900 euros", "Due on Monday")
+    (home.root / "workspace/bill.pdf").write_bytes(data)
+    assert files.read_file("bill.pdf") == (
+        "workspace/bill.pdf, lines 1-5 of 5:\n"
+        "[page 1]\nThe rent is 900 euros\n\n[page 2]\nDue on Monday"
+    )
+    assert "PDF" in problem(files.edit_file, "bill.pdf", "900", "950")
+    assert problem(files.write_file, "workspace/bill.pdf", "paid")
+    assert (home.root / "workspace/bill.pdf").read_bytes() == data
+    (home.root / "workspace/bill.pdf").write_bytes(b"%PDF-1.7 and no more")
+    assert "damaged PDF" in problem(files.read_file, "bill.pdf")
+
+
+def test_an_image_says_how_it_can_be_seen(files: FileTools, home: Home) -> None:
+    (home.root / "workspace/cat.jpg").write_bytes(b"\xff\xd8\xff\xe0\0\0")
+    told = problem(files.read_file, "cat.jpg")
+    assert told.startswith("workspace/cat.jpg is an image (jpeg, 6 bytes).")
+    assert told.endswith("attaches it: @workspace/cat.jpg")
 
 
 def test_search_finds_text_in_any_case_but_not_in_talks(files: FileTools) -> None:

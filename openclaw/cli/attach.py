@@ -6,6 +6,7 @@ because the user named it; it is somebody else's text all the same.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from dataclasses import dataclass
@@ -13,11 +14,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from openclaw.errors import UsageError
+from openclaw.files.kind import BEGINNING, kind_of
 from openclaw.safety.denied import denied
 from openclaw.shapes import Material
 
 MAX_BYTES = 200_000
 MAX_NAMES = 200
+MAX_DOCUMENT = 50_000_000
+"""Bytes of a PDF; of its text as much goes along as of any file."""
 
 _MENTION = re.compile(
     r'(?<![\w@.+-])@(?:"(?P<quoted>[^"\n]+)"(?P<after>:\d+(?:-\d+)?)?|(?P<bare>\S+))'
@@ -129,13 +133,33 @@ def _read(mention: Mention) -> tuple[str, str]:
             return f"folder {mention.name}", _listing(path)
         if not path.is_file():
             raise UsageError(f"'{mention.name}' is neither a file nor a folder")
-        with path.open("rb") as stream:
+        with path.open("rb") as file:
+            stream = _readable(mention, file)
             if mention.first:
                 return _lines(mention, stream)
             head, tail, size = _ends(stream)
     except OSError as error:
         raise UsageError(f"cannot read '{mention.name}': {error.strerror or error}") from error
     return f"file {mention.name}", _text(head, tail, size, f"'{mention.name}'")
+
+
+def _readable(mention: Mention, file: BinaryIO) -> BinaryIO:
+    """The file, or in its place the text of a PDF."""
+    beginning = file.read(BEGINNING)
+    file.seek(0)
+    if kind_of(beginning) != "pdf":
+        return file
+    from openclaw.files.pdf import NoText, paged_text
+
+    data = file.read(MAX_DOCUMENT + 1)
+    if len(data) > MAX_DOCUMENT:
+        most = f"larger than {MAX_DOCUMENT // 1_000_000} MB"
+        raise UsageError(f"'{mention.name}' is {most}", "attach a smaller part of it")
+    try:
+        return io.BytesIO(paged_text(data).encode())
+    except NoText as error:
+        hint = "attach its pages as images, or text that was made of it"
+        raise UsageError(f"'{mention.name}' is {error}", hint) from error
 
 
 def _listing(folder: Path) -> str:

@@ -30,6 +30,12 @@ def pdf_text(data: bytes, seconds: float = SECONDS) -> str:
     return str(told["text"])
 
 
+def paged_text(data: bytes, seconds: float = SECONDS) -> str:
+    """The same, each page below a line with its number. Raises NoText."""
+    pages = pdf_text(data, seconds).split("\n\f")
+    return "\n\n".join(f"[page {n}]\n{page}" for n, page in enumerate(pages, 1)) + "\n"
+
+
 def extract(data: bytes, most_pages: int = MOST_PAGES) -> dict[str, str]:
     """The text of a PDF, or the reason why there is none. Imports pypdf."""
     from pypdf import PdfReader

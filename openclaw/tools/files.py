@@ -11,6 +11,7 @@ from typing import Any
 
 from openclaw.files.beneath import read_bytes
 from openclaw.files.home import PROPOSED, Home
+from openclaw.files.kind import IMAGES, kind_of
 from openclaw.files.saving import Changed, Saved, save_over
 from openclaw.files.text import decode, in_the_manner_of, md5
 from openclaw.safety.secrets import key_begin
@@ -116,7 +117,8 @@ class FileTools:
         target = existing_file(self.home, path)
         name = self.home.relative(target)
         data = self._bytes(target, name)
-        text = decode(data)
+        is_pdf = kind_of(data) == "pdf"
+        text = _of_pdf(data, name) if is_pdf else decode(_checked(data, name))
         lines = re.split(r"\r\n|\n|\r", text)
         if lines and not lines[-1]:
             lines.pop()
@@ -129,7 +131,7 @@ class FileTools:
         start = key_begin(lines, start - 1) + 1
         page = _page(lines[start - 1 :], self.room)
         end = start + len(page) - 1
-        if end == len(lines) and "\ufffd" not in text:
+        if end == len(lines) and "\ufffd" not in text and not is_pdf:
             self._has_read(name, data)
         return _shown(name, page, start, len(lines), "\ufffd" in text)
 
@@ -192,10 +194,7 @@ class FileTools:
     def _bytes(self, target: Path, name: str) -> bytes:
         if target.stat().st_size > MAX_BYTES:
             raise ToolProblem(f"{name} is larger than {MAX_BYTES // 1_000_000} MB; too large.")
-        data = read_bytes(target)
-        if b"\0" in data[:8192]:
-            raise ToolProblem(f"{name} is not a text file ({len(data):,} bytes).")
-        return data
+        return read_bytes(target)
 
     def _now(self, target: Path, name: str) -> tuple[bytes | None, str | None]:
         """What a file holds, as bytes and as text; None without one. Raises ToolProblem for what is
@@ -204,7 +203,9 @@ class FileTools:
             return None, None
         if not target.is_file():
             raise ToolProblem(f"{name} is not a regular file.")
-        data = self._bytes(target, name)
+        data = _checked(self._bytes(target, name), name)
+        if kind_of(data) == "pdf":
+            raise ToolProblem(f"{name} is a PDF; it is not changed.")
         try:
             data.decode("utf-8")
         except UnicodeDecodeError:
@@ -249,6 +250,27 @@ class FileTools:
         elif not (base or b"").strip() or known == md5(base or b""):
             self._has_read(name, saved.after)
         return saved
+
+
+def _checked(data: bytes, name: str) -> bytes:
+    """The bytes of a text. Raises ToolProblem for those of something else."""
+    if (kind := kind_of(data)) in IMAGES:
+        raise ToolProblem(
+            f"{name} is an image ({kind}, {len(data):,} bytes). You can only see it when the user"
+            f" attaches it: @{name}"
+        )
+    if b"\0" in data[:8192]:
+        raise ToolProblem(f"{name} is not a text file ({len(data):,} bytes).")
+    return data
+
+
+def _of_pdf(data: bytes, name: str) -> str:
+    from openclaw.files.pdf import NoText, paged_text
+
+    try:
+        return paged_text(data)
+    except NoText as error:
+        raise ToolProblem(f"{name} is {error}.") from error
 
 
 def _appended(home: Home, path: str) -> Path:
