@@ -43,15 +43,32 @@ class Action:
     held: str = ""
 
 
+MOST_IMAGE_BYTES = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image that goes with a message of the user. `path` is relative to the home, absolute for a
+    file elsewhere; `kind` png, jpeg, gif or webp. `data` are its bytes: None while they were not
+    read, empty when the file is not as it was."""
+
+    path: str
+    kind: str
+    sha256: str
+    data: bytes | None = field(default=None, repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as it goes to a model. `tool_name` and `tool_call_id` only for role "tool"."""
+    """One message as it goes to a model. `tool_name` and `tool_call_id` only for role "tool",
+    `images`, each with its bytes, only for role "user"."""
 
     role: Role
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_name: str = ""
     tool_call_id: str = ""
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +118,7 @@ class Entry:
     `thought` is what the model thought before. `record` says what the turn was made of, for those
     who look inside or run it again: on the user's message what `openclaw.app.noting` notes, on the
     turn's last one how it ended. `at` is an ISO 8601 time with offset; `extra` are keys of newer
-    versions, kept as they are.
+    versions, kept as they are. `images` go with a user's message; the file holds no bytes of them.
     """
 
     role: Literal["user", "assistant"]
@@ -115,6 +132,7 @@ class Entry:
     thought: str = ""
     record: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
 
 
 class ToolProblem(Exception):
@@ -156,12 +174,13 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Text that the user hands over beside the prompt. `path` is that of a file of the home; "" for
-    what comes from elsewhere: standard input, other files."""
+    """Text, or an image, that the user hands over beside the prompt. `path` is that of a file of
+    the home; "" for what comes from elsewhere: standard input, other files."""
 
     label: str
     text: str
     path: str = ""
+    image: Image | None = None
 
 
 Keep = Callable[[Path, bytes | None, bytes | None], Callable[[], None]]

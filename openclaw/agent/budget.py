@@ -7,7 +7,7 @@ import importlib.util
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from openclaw.shapes import Message
 MESSAGE_OVERHEAD = 6
 """Tokens that a chat template adds around a message, rounded up (ChatML takes 5)."""
 
+IMAGE_TOKENS = 1_000
+"""What an image is counted for. Models take between 256 (Gemma 3) and 1,300 (Qwen2.5-VL, of a
+megapixel) for one."""
 
 SIGN = re.compile(rb"[\n!-@\[-`{-~]|(?<=\d)[A-Za-z]")
 RARE = re.compile(rb"[\xcc-\xcf\xd4-\xd7\xe1]")
@@ -67,9 +70,14 @@ def compact(schema: Any) -> str:
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
+def around(messages: Iterable[Message]) -> int:
+    """Tokens of messages beside those of their texts: of the template, and of images."""
+    return sum(MESSAGE_OVERHEAD + IMAGE_TOKENS * len(m.images) for m in messages)
+
+
 def cost(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:
     """Tokens of a request as a model is sent it."""
-    said = sum(count(flat([m])) + MESSAGE_OVERHEAD for m in messages)
+    said = sum(count(flat([m])) for m in messages) + around(messages)
     return said + (count("\n".join(map(compact, tools))) if tools else 0)
 
 

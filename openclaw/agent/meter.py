@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from openclaw.agent.budget import MESSAGE_OVERHEAD, compact, count, flat, surely_fits
+from openclaw.agent.budget import MESSAGE_OVERHEAD, around, compact, count, flat, surely_fits
 from openclaw.agent.budget import tokenizer as counter
 from openclaw.errors import PromptTooLarge
 from openclaw.models.base import Request
@@ -52,7 +52,7 @@ class Meter:
 
     def cost(self, messages: Iterable[Message]) -> int:
         """Tokens of messages, with what a chat template puts around each."""
-        return sum(self.count(flat([m])) + MESSAGE_OVERHEAD for m in messages)
+        return sum(self.count(flat([m])) + around([m]) for m in messages)
 
     def tools(self, tools: Sequence[object]) -> int:
         return self.count("\n".join(map(compact, tools))) if tools else 0
@@ -75,6 +75,8 @@ class Meter:
 
         Raises PromptTooLarge when it read far fewer than were sent: it cut the prompt in silence.
         """
+        if any(m.images for m in request.messages):
+            return  # nobody knows how many of the tokens are theirs
         size = len(flat(request.messages, request.tools).encode(errors="replace"))
         suspicious = counted * 8 <= size
         # Loading the tokenizer takes 0.15 s: for the first request of a model, or one that looks

@@ -77,9 +77,12 @@ class StepProtocol(Protocol):
 
 
 def with_context(entry: Entry) -> Message:
-    """The user's message with its tail block in front."""
+    """The user's message with its tail block in front, and the images that go with it."""
     text = f"{entry.context}\n\n{entry.content}" if entry.context else entry.content
-    return Message("user", text)
+    for image in entry.images:
+        name = image.path.rpartition("/")[2]
+        text += f"\n[image {name}{'' if image.data else ', no longer shown'}]"
+    return Message("user", text, images=tuple(image for image in entry.images if image.data))
 
 
 def as_call(use: ToolUse) -> ToolCall:

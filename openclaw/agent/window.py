@@ -162,7 +162,7 @@ def shortened(entry: Entry) -> Entry:
     """An entry with the results of its calls, and long arguments, in one line; a user's message
     without the material that came with it. The same entry when that would not make it shorter."""
     if entry.role == "user":
-        return _without_material(entry)
+        return _without_material(_without_images(entry))
     if not entry.tool_calls:
         return entry
     uses = tuple(_short_use(use) for use in entry.tool_calls)
@@ -195,6 +195,12 @@ def _short_value(value: Any) -> Any:
     if len(text) <= LONGEST_ARGUMENT:
         return value
     return f"{text[:LONGEST_ARGUMENT]} [{len(text):,} characters]"
+
+
+def _without_images(entry: Entry) -> Entry:
+    if not any(image.data for image in entry.images):
+        return entry
+    return replace(entry, images=tuple(replace(image, data=None) for image in entry.images))
 
 
 def _without_material(entry: Entry) -> Entry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ from openclaw.agent import budget, events
 from openclaw.app.prepare import Prepared
 from openclaw.app.rooms import Rooms
 from openclaw.models.base import Request
-from openclaw.shapes import Entry
+from openclaw.shapes import Entry, Message
 
 T = TypeVar("T")
 END_OF_TAIL, FENCE = "</context>", "\n<<data "
@@ -75,6 +75,7 @@ def report(rooms: Rooms, preparing: Generator[events.Event, None, Prepared]) -> 
     if any(message.content for message in said):
         parts.append(_measured("history", path, budget.flat(said)))
     parts += _newest(turn.user, budget.flat(newest))
+    parts += (part for message in request.messages for part in _images(message))
     return ContextReport(
         fitting.window,
         sum(part.tokens for part in parts),
@@ -102,6 +103,11 @@ def _newest(user: Entry, text: str) -> list[Part]:
         ("message", text[len(context) :].lstrip("\n")),
     ]
     return [_measured(name, "", part) for name, part in found if part]
+
+
+def _images(message: Message) -> Iterator[Part]:
+    for image in message.images:
+        yield Part("image", image.path, budget.IMAGE_TOKENS, len(image.data or b""), False)
 
 
 def _ended(preparing: Generator[events.Event, None, T]) -> tuple[T, list[events.Event]]:

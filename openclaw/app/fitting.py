@@ -181,7 +181,7 @@ class Fitting:
         """What has to give way. Its `tokens` are 0 when all fits for sure and was not counted."""
         earlier, wire = self.session.compressed_context, self.protocol.wire
         said = messages(entries, self.session.shortened, earlier, wire)
-        most = (self.limit - budget.MESSAGE_OVERHEAD * (len(said) + 1)) / self.meter.factor
+        most = (self.limit - budget.around((Message("system", ""), *said))) / self.meter.factor
         whole = "\n".join((self.head, budget.flat(said, tools)))
         if budget.surely_fits(whole, int(most)):
             return Plan(0, self.session.shortened, 0)

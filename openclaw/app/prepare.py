@@ -17,6 +17,7 @@ from openclaw.app import apart
 from openclaw.app.bounds import bounds
 from openclaw.app.fitting import Fitting, fitting_of
 from openclaw.app.given import REQUIRED, SOURCES, cues_of, looks_up, tail, unread
+from openclaw.app.images import images_of, show_again
 from openclaw.app.noting import request_record, said_of, share
 from openclaw.app.provenance import Provenance
 from openclaw.app.recall import long_files
@@ -86,6 +87,10 @@ def prepare(
         labels = [each.label for each in material]
         added = hooks.before_turn(session.id, 1 + session.turns, text, labels)
         yield from map(events.Trouble, hooks.news())
+    images = images_of(material, rooms.model.card)
+    watch.images(images)
+    yield from map(events.Notice, show_again(rooms.home.root, session, rooms.model.card))
+    material = [each for each in material if not each.image]
     protocol = choose_protocol(rooms.settings.protocol, rooms.model.card)
     fitting = fitting_of(rooms, session, protocol, shelf, watch.ledger, watch)
     yield from _of_the_head(rooms, fitting)
@@ -115,7 +120,7 @@ def prepare(
         "offered": [{k: v for k, v in passage.items() if k != "text"} for passage in found],
         "left_out": rooms.recall.unshown(),
     }
-    user = Entry("user", text, context=context, at=stamp(), record=record)
+    user = Entry("user", text, context=context, at=stamp(), record=record, images=images)
     watch.inherit()
     rules = prompt.hard_rules(fitting.sources)
     turn = Turn(user, rules, seen, found=bool(passages), skill=followed)

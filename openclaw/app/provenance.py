@@ -26,7 +26,7 @@ from openclaw.safety.audit import Audit
 from openclaw.safety.fence import fence
 from openclaw.safety.learned import Learned
 from openclaw.sessions.session import FOREIGN, Session
-from openclaw.shapes import Action, Deed, Ledger, Material, ToolUse
+from openclaw.shapes import Action, Deed, Image, Ledger, Material, ToolUse
 from openclaw.tools.policy import is_identity
 from openclaw.tools.results import Room, as_data, cut
 from openclaw.tools.tool import Tool
@@ -135,6 +135,11 @@ class Provenance:
         self._read(material.path)
         text, note = cut(material.text, self.room)
         return fence(text, material.label, self.ledger.marker, own=True) + note
+
+    def images(self, images: Sequence[Image]) -> None:
+        """Images go along as they are. What stands in one that is not the user's own is foreign."""
+        sources = filter(None, (self._source_of(each.path) for each in images))
+        self.ledger.foreign += [s for s in dict.fromkeys(sources) if s not in self.ledger.foreign]
 
     def passages(self, found: Iterable[tuple[str, str]]) -> list[str]:
         """Passages, each a path and what is shown of it, as fenced blocks: those of the user's own

@@ -6,6 +6,7 @@ because the user named it; it is somebody else's text all the same.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
@@ -14,9 +15,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from openclaw.errors import UsageError
-from openclaw.files.kind import BEGINNING, kind_of
+from openclaw.files.kind import BEGINNING, IMAGES, kind_of
 from openclaw.safety.denied import denied
-from openclaw.shapes import Material
+from openclaw.shapes import MOST_IMAGE_BYTES, Image, Material
 
 MAX_BYTES = 200_000
 MAX_NAMES = 200
@@ -53,7 +54,8 @@ def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ..
     UsageError for a file that cannot be read or a wrong range."""
     parts = [Material("standard input", piped)] if piped.strip() else []
     for mention in dict.fromkeys(mentions(prompt, cwd, home)):
-        parts.append(Material(*_read(mention), path_in(home, mention.path)))
+        inside = path_in(home, mention.path)
+        parts.append(_image(mention, inside) or Material(*_read(mention), inside))
     return tuple(parts)
 
 
@@ -143,6 +145,30 @@ def _read(mention: Mention) -> tuple[str, str]:
     return f"file {mention.name}", _text(head, tail, size, f"'{mention.name}'")
 
 
+def _image(mention: Mention, inside: str) -> Material | None:
+    """The material of an image, None for a file that is none or cannot be read."""
+    path = mention.path
+    try:
+        if not path.is_file() or denied(path):
+            return None
+        with path.open("rb") as file:
+            kind = kind_of(file.read(BEGINNING))
+            file.seek(0)
+            data = file.read(MOST_IMAGE_BYTES + 1) if kind in IMAGES else b""
+    except OSError:
+        return None
+    if not data:
+        return None
+    if len(data) > MOST_IMAGE_BYTES:
+        most = f"larger than {MOST_IMAGE_BYTES // 1_000_000} MB"
+        raise UsageError(f"the image '{mention.name}' is {most}", "attach a smaller copy of it")
+    if mention.first:
+        raise UsageError(f"'{mention.name}' is an image, which has no lines", "attach all of it")
+    where = inside or Path(os.path.realpath(path)).as_posix()
+    image = Image(where, kind, hashlib.sha256(data).hexdigest(), data)
+    return Material(f"image {mention.name}", "", inside, image)
+
+
 def _readable(mention: Mention, file: BinaryIO) -> BinaryIO:
     """The file, or in its place the text of a PDF."""
     beginning = file.read(BEGINNING)
@@ -218,6 +244,8 @@ def _text(head: bytes, tail: bytes, size: int, name: str) -> str:
         encoding = "utf-16"
     elif b"\0" in head[:8192]:
         hint = "give it as text, for example through `strings` or a converter"
+        if (kind := kind_of(head)) in (*IMAGES, "pdf"):
+            hint = f"name the {kind} file in the prompt, as @path"
         raise UsageError(f"{name} is binary data, not text", hint)
     if len(head) + len(tail) >= size:
         return _plain(head + tail, encoding)

@@ -20,7 +20,7 @@ class ModelCard:
     will really be used: the configured one, at most the model's own. `parameters` in billions,
     0.0 when unknown. `server` is the address of its server, "" when this process runs it. `profile`
     is what a test of this very model has found; when it has lowered the window, `wished` is what it
-    would be else."""
+    would be else. `vision`: it can be shown images."""
 
     name: str
     window: int
@@ -32,6 +32,7 @@ class ModelCard:
     server: str = ""
     profile: Profile | None = None
     wished: int = 0
+    vision: bool = False
 
 
 @dataclass(frozen=True, slots=True)

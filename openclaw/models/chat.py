@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from openclaw.files.replies import mend_json
 from openclaw.models.base import StopReason, Text, Thinking
-from openclaw.shapes import Message, ToolCall
+from openclaw.shapes import Image, Message, ToolCall
 
 
 def message(said: Message) -> dict[str, Any]:
@@ -16,9 +17,16 @@ def message(said: Message) -> dict[str, Any]:
     body: dict[str, Any] = {"role": said.role, "content": said.content}
     if said.tool_calls:
         body["tool_calls"] = [_call_out(call) for call in said.tool_calls]
+    if said.images:
+        body["content"] = [{"type": "text", "text": said.content}, *map(_image_out, said.images)]
     if said.role == "tool":
         body |= {"tool_call_id": said.tool_call_id, "name": said.tool_name}
     return body
+
+
+def _image_out(image: Image) -> dict[str, Any]:
+    data = b64encode(image.data or b"").decode()
+    return {"type": "image_url", "image_url": {"url": f"data:image/{image.kind};base64,{data}"}}
 
 
 class Deltas:

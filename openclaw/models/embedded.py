@@ -200,6 +200,8 @@ class EmbeddedModel:
 
 
 def _body(request: Request) -> dict[str, Any]:
+    if any(message.images for message in request.messages):
+        raise ModelFailed("the embedded model cannot see images", "ask a model of Ollama that can")
     body: dict[str, Any] = {
         "messages": [chat.message(message) for message in request.messages],
         "max_tokens": request.max_tokens,

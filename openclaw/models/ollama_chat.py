@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ def message(said: Message) -> dict[str, Any]:
         ]
     if said.role == "tool":
         body["tool_name"] = said.tool_name
+    if said.images:
+        body["images"] = [b64encode(image.data or b"").decode() for image in said.images]
     return body
 
 

@@ -57,6 +57,7 @@ def read_card(name: str, window: int, shown: ollama.ShowResponse) -> ModelCard:
         family=(shown.details.family if shown.details else None) or "",
         parameters=_billions(facts, shown.details.parameter_size if shown.details else None),
         digest=_identity(shown),
+        vision="vision" in capabilities,
     )
 
 

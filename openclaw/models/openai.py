@@ -70,6 +70,7 @@ class OpenAIModel:
             parameters=_billions(name),
             digest=hashlib.sha256(f"{self._url} {name}".encode()).hexdigest()[:16],
             server=self._url,
+            vision=True,  # nobody tells; a server that cannot says so
         )
         self._card = with_profile(card, profiles)
         remote.lighten_httpx()

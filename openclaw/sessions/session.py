@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from openclaw.shapes import Entry, ToolUse, Usage
+from openclaw.shapes import Entry, Image, ToolUse, Usage
 
 VERSION = 2
 INTERRUPTED = "(interrupted)"
@@ -19,6 +19,8 @@ OPTIONAL = ("raw", "hint", "thought", "record")
 """Keys of a message that are left out when they are empty. The last two belong to somebody else
 when they are of another type than ours."""
 KNOWN = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint")
+IMAGES = "images"
+"""Key of a message: which images went with it, each by path, kind and SHA-256."""
 HEAD = ("id", "title", "created_at", "updated_at", "model", "compressed_context")
 ARCHIVED, SHORTENED, NOTED, FOREIGN = "archived", "shortened", "noted", "foreign"
 """Keys of the file. The last holds who else wrote in it, with the index of the newest message of
@@ -203,6 +205,10 @@ def _count(value: Any) -> int:
 
 def _entry_out(entry: Entry) -> dict[str, Any]:
     optional = {name: value for name in OPTIONAL if (value := getattr(entry, name))}
+    if entry.images:
+        optional[IMAGES] = [
+            {"path": each.path, "kind": each.kind, "sha256": each.sha256} for each in entry.images
+        ]
     return {
         "role": entry.role,
         "content": entry.content,
@@ -232,6 +238,8 @@ def _entry_in(item: Any) -> Entry:
     own: dict[str, Any] = {"thought": thought} if isinstance(thought, str) else {}
     if isinstance(record, dict):
         own["record"] = record
+    if images := _images_in(item.get(IMAGES)):
+        own[IMAGES] = images
     return Entry(
         role=item["role"],
         tool_calls=tuple(_call_in(call) for call in calls),
@@ -240,6 +248,17 @@ def _entry_in(item: Any) -> Entry:
         **own,
         **texts,
     )
+
+
+def _images_in(listed: Any) -> tuple[Image, ...]:
+    """The images that a message names; none when they are named otherwise than we do it."""
+    names = ("path", "kind", "sha256")
+    items = listed if isinstance(listed, list) else []
+    if not all(
+        isinstance(i, dict) and all(isinstance(i.get(n), str) for n in names) for i in items
+    ):
+        return ()
+    return tuple(Image(*(item[name] for name in names)) for item in items)
 
 
 def _call_in(call: Mapping[str, Any]) -> ToolUse:
