@@ -82,13 +82,13 @@ def prepare(
     if looks_up(rooms, text, seen):
         rooms.recall.start()  # first, so that it is ready when the model is
     yield from _opened(rooms, session, told)
+    images = images_of(material, rooms.model.card)
+    watch.images(images)
     added: Sequence[tuple[Any, str]] = ()
     if hooks := rooms.hooks:
         labels = [each.label for each in material]
         added = hooks.before_turn(session.id, 1 + session.turns, text, labels)
         yield from map(events.Trouble, hooks.news())
-    images = images_of(material, rooms.model.card)
-    watch.images(images)
     yield from map(events.Notice, show_again(rooms.home.root, session, rooms.model.card))
     material = [each for each in material if not each.image]
     protocol = choose_protocol(rooms.settings.protocol, rooms.model.card)
