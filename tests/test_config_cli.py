@@ -48,6 +48,15 @@ def test_a_value_is_set_and_read_back(root: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == "null\n"
 
 
+def test_null_is_no_text_and_true_is_quoted_as_one(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for typed, kept in (("null", "auto"), ("true", '"true"'), ("5", '"5"')):
+        assert run(["config", "set", "model", typed]) == 0
+        assert capsys.readouterr().out == f"model: {kept} (openclaw.yaml:1)\n"
+        assert (root / "openclaw.yaml").read_text("utf-8") == f"model: {kept}\n"
+
+
 def test_the_path_is_printed_even_of_a_broken_file(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,8 @@ from openclaw.files.text import write_text
 
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*(:[\w./-]+)*|[0-9]+(ms|s|m|h)")
 # A day and words that no YAML reader takes for anything else, so `- 2026-11-21 host example.org`.
+WORDS = ("null", "true", "false")
+"""What YAML takes for something else than a text."""
 BARE = re.compile(r"\d{4}-\d\d-\d\d [a-z]+ [\w./=@%+,-]+(?: [\w./=@%+,-]+)*")
 HEADING = """\
 ## Settings of this openclaw home. Every key is optional: what stands behind a # is the default.
@@ -160,6 +162,8 @@ def _item(line: str) -> str:
 
 def parse_value(key: Key, text: str) -> Any:
     """What a user typed, as the key's type; UsageError when it does not fit."""
+    if key.type is str and text.strip().lower() == "null":  # no text of the user's
+        return key.default
     written = text
     if get_origin(key.type) is tuple and not text.lstrip().startswith("["):
         written = json.dumps([item.strip() for item in text.split(",") if item.strip()])
@@ -182,7 +186,7 @@ def render(value: Any) -> str:
     """A value as YAML on one line."""
     if isinstance(value, tuple):
         return "[" + ", ".join(render(item) for item in value) + "]"
-    if isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() != "null":
+    if isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() not in WORDS:
         return value
     written = json.dumps(value, ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in written)
