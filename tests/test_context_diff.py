@@ -129,6 +129,7 @@ def test_a_new_skill_is_a_change_and_so_is_its_writer(it: GitTalk) -> None:
     commit(it, "A boat")
     told = shown(it.talk)
     assert "+- boat: Does boat. Use when asked." in told and ": A boat" in told
+    assert "they can be used now, this list changes with the next conversation" in told
 
 
 def test_without_a_history_the_change_is_shown_all_the_same(tmp_path: Path) -> None:

@@ -38,7 +38,9 @@ def change_lines(found: HeadChanges) -> Iterator[str]:
 
 def _title(change: Change) -> str:
     told = "the model was told of it" if change.told else "the model was not told of it yet"
-    if not change.path or change.name == "skills":
+    if change.name == "skills":
+        told = "they can be used now, this list changes with the next conversation"
+    elif not change.path:
         told = "it counts from the next conversation on"
     return one_line(f"{change.name}: {change.path or 'made by code'} ({told})")
 
