@@ -269,6 +269,7 @@ def test_a_session_is_found_by_id_beginning_title_and_latest(store: SessionStore
     assert store.load(one.id).id == one.id
     assert store.load(one.id[:15]).id == one.id
     assert store.load("Buy Bread").id == two.id
+    assert store.load(two.id[-4:]).id == two.id
     assert store.load("latest").id == two.id
     store.save(one)
     latest = store.latest()

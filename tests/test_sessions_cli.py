@@ -46,6 +46,16 @@ def test_the_list_shows_ids_and_titles(
     assert item["messages"] == 2
 
 
+def test_only_the_last_used_are_listed_when_so_many_are_wanted(
+    store: SessionStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(3):
+        saved(store, f"number {number}")
+    assert run(["sessions", "list", "-n", "2", "--json"]) == 0
+    found = [item["title"] for item in json.loads(capsys.readouterr().out)]
+    assert found == ["number 2", "number 1"]
+
+
 def test_an_empty_list_is_an_empty_json_list(
     store: SessionStore, capsys: pytest.CaptureFixture[str]
 ) -> None:

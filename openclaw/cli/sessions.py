@@ -25,17 +25,24 @@ app = typer.Typer(
 )
 
 Ref = Annotated[
-    str, typer.Argument(metavar="ID", help="Its id, the beginning of it, its title, or latest.")
+    str,
+    typer.Argument(metavar="ID", help="Its id, the start or end of it, its title, or latest."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 MINUTES = len("2026-11-21T15:30")
 
 
 @app.command("list")
-def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+def show_all(
+    ctx: typer.Context,
+    number: Annotated[
+        int | None, typer.Option("-n", min=1, metavar="N", help="The last used N of them.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """List all conversations, the last used first."""
     store = _store(ctx, reading=True)
-    found = store.list()
+    found = store.list()[:number]
     if as_json:
         print_json([asdict(summary) for summary in found])
     elif found:

@@ -33,6 +33,8 @@ from openclaw.sessions.session import (
 )
 
 LATEST = "latest"
+SHORT_ID = 4
+"""Characters at the end of an id made by `new` that are drawn by chance; lists show these."""
 LARGEST = 20_000_000
 """Bytes of the largest session that is read."""
 SAFE_NAME = re.compile(r"[^\W_][\w-]{0,63}")

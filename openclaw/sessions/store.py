@@ -12,7 +12,7 @@ from openclaw.files.lock import locked
 from openclaw.files.text import md5
 from openclaw.sessions.archive import copy, remove
 from openclaw.sessions.export import export_markdown
-from openclaw.sessions.folder import LATEST, SessionFolder, in_words
+from openclaw.sessions.folder import LATEST, SHORT_ID, SessionFolder, in_words
 from openclaw.sessions.listing import SessionHit, SessionSummary, last_updated, seconds, summary
 from openclaw.sessions.search import Talk, exact_first, search
 from openclaw.sessions.session import (
@@ -55,7 +55,7 @@ class SessionStore(SessionFolder):
         self._write(session)
 
     def load(self, ref: str) -> Session:
-        """A session by id, unique beginning of one, title, or "latest".
+        """A session by id, unique beginning of one, its end, title, or "latest".
 
         UsageError names the candidates; Damaged when the file is no session: it is moved aside.
         """
@@ -92,6 +92,8 @@ class SessionStore(SessionFolder):
         if not near:
             wanted = ref.casefold().strip()
             near = [found.id for found in self.list() if wanted == found.title.casefold()]
+        if not near and len(ref) >= SHORT_ID:
+            near = [session_id for session_id in ids if session_id.endswith(f"-{ref}")]
         if len(near) == 1:
             return near[0]
         if near:
@@ -238,10 +240,10 @@ class SessionStore(SessionFolder):
         self.problems += [left] if left else []
         return session_id
 
-    def fork(self, ref: str, upto: int | None = None) -> Session:
-        """A new, saved session with the messages up to and including number `upto` (from 1). One
-        that ends in the archive has them all as its own; only one of the whole conversation has
-        its notes, others get theirs from their own messages.
+    def fork(self, ref: str, upto: int | None = None, name: str | None = None) -> Session:
+        """A new, saved session with the messages up to and including number `upto` (from 1), which
+        is called `name`. One that ends in the archive has them all as its own; only one of the
+        whole conversation has its notes, others get theirs from their own messages.
 
         `problems` names parts of the archive that are missing and so not in the fork.
         """
@@ -255,13 +257,13 @@ class SessionStore(SessionFolder):
                     f"session {source.id} has {count} messages, there is no number {end}",
                     f"see them: openclaw sessions show {source.id}",
                 )
-            fork = self._forked(source, end, whole=end == count)
+            fork = self._forked(source, end, name, whole=end == count)
             self.save(fork)
         return fork
 
-    def _forked(self, source: Session, end: int, *, whole: bool) -> Session:
-        fork = self.new(None, source.model)
-        fork.title = self._free_title(source.title or source.id)
+    def _forked(self, source: Session, end: int, name: str | None, *, whole: bool) -> Session:
+        fork = self.new(name, source.model)
+        fork.title = name or self._free_title(source.title or source.id)
         fork.extra = source.extra | {"forked_from": {"id": source.id, "messages": end}}
         if whole:
             copy(self._notes(source.id), self._notes(fork.id))
