@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.cli.chat_model import checked_model, known_models
 from openclaw.cli.models import PlainProgress
+from openclaw.errors import ModelMissing
 from openclaw.models import catalog
 from tests.fakes.command import Result, openclaw
 from tests.fakes.gguf import chat_model
@@ -101,6 +103,34 @@ def test_use_of_a_model_that_is_not_here_names_the_command(home: Path) -> None:
     assert done.returncode == 5
     assert "openclaw models pull qwen2.5-coder-0.5b-instruct" in done.stderr
     assert "model:" not in (home / "openclaw.yaml").read_text(encoding="utf-8")
+
+
+def test_a_model_that_is_not_there_is_refused_and_the_nearest_named(
+    fake_ollama: FakeOllama,
+) -> None:
+    fake_ollama.models += [FakeModel("qwen3:4b"), FakeModel("all-minilm:latest", family="bert")]
+    url = fake_ollama.url
+    assert checked_model("qwen3:4b", url) == "ollama/qwen3:4b"
+    for name in ("ollama/qwen3", "qwen3", "ollama/qwne3:4b"):
+        with pytest.raises(ModelMissing) as caught:
+            checked_model(name, url)
+        assert "did you mean ollama/qwen3:4b?" in caught.value.hint
+        assert "there are: ollama/fake:1b, ollama/qwen3:4b" in caught.value.hint
+    assert checked_model("ollama/any", "http://127.0.0.1:9") == "ollama/any"
+    assert checked_model("openai/any", url) == "openai/any"
+    assert not any("minilm" in name for name in known_models(url))
+
+
+def test_use_refuses_what_ollama_does_not_have_unless_it_is_forced(
+    fake_ollama: FakeOllama, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", fake_ollama.url)
+    done = _models("use", "ollama/nope", home=home)
+    assert done.returncode == 5 and "Ollama has no chat model nope" in done.stderr
+    assert "model:" not in (home / "openclaw.yaml").read_text("utf-8")
+    assert _models("use", "fake:1b", home=home).stdout == "model: ollama/fake:1b\n"
+    done = _models("use", "--force", "ollama/nope", home=home)
+    assert done.stdout == "model: ollama/nope\n"
 
 
 def test_pull_of_an_unknown_name_lists_the_known_ones_and_needs_no_home() -> None:

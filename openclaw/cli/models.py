@@ -85,12 +85,16 @@ def pull(
 def use(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="PROVIDER/NAME, auto, or a path.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Take it even if Ollama does not have it yet.")
+    ] = False,
 ) -> None:
     """Make a model the one that answers (`model` in openclaw.yaml)."""
+    from openclaw.cli.chat_model import checked_model
     from openclaw.config import set_value
 
     home = current_home(ctx)
-    setting = named_model(name)
+    setting = named_model(name) if force else checked_model(name, settings_of(ctx).ollama.host)
     set_value(home, "model", setting)
     typer.echo(f"model: {setting}")
 

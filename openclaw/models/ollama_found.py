@@ -33,9 +33,16 @@ def find_chat_model(host: str) -> str | None:
     loaded = [m for m in _listing(url, "/api/ps") if _chats(m)]
     if loaded:
         return str(loaded[0]["name"])
-    there = [m for m in _listing(url, "/api/tags") if _chats(m)]
-    newest = max(there, key=lambda m: str(m.get("modified_at", "")), default=None)
-    return None if newest is None else str(newest["name"])
+    return next(iter(chat_models(host)), None)
+
+
+def chat_models(host: str) -> list[str]:
+    """The chat models that the Ollama at `host` has, the newest first. ServerAway as above."""
+    from openclaw.models.ollama_facts import base_url
+
+    there = [m for m in _listing(base_url(host), "/api/tags") if _chats(m)]
+    there.sort(key=lambda m: str(m.get("modified_at", "")), reverse=True)
+    return [str(m["name"]) for m in there]
 
 
 def _chats(model: Mapping[str, Any]) -> bool:
