@@ -254,7 +254,7 @@ class Fitting:
         constrained = self.protocol.name != "native"
         asking = Asking(rooms.model, self.protocol.wire, self.meter, constrained)
         today = Notes(rooms.home.memory, today=lambda: rooms.now().date())
-        memory = today if rooms.use_memory else None
+        memory = today if rooms.use_memory and rooms.saving else None
         return Compaction(rooms.sessions, asking, memory, rooms.vault.mask)
 
     def _too_large(self, turn: Turn, tools: Sequence[Any], tokens: int) -> str:

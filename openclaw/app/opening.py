@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from openclaw.retrieval.search import Search
 
 
-def open_model(name: str, settings: Settings, home: Home, *, as_tested: bool = True) -> Model:
+def open_model(
+    name: str, settings: Settings, home: Home, *, as_tested: bool = True, saving: bool = True
+) -> Model:
     """The model of that name ("auto" too), with what a test of it has found unless that is not
-    wanted. Raises what `models.choose` does."""
+    wanted. Without `saving` it keeps nothing of a conversation. Raises what `models.choose`
+    does."""
     from openclaw.models.choose import choose
     from openclaw.models.folder import profiles_folder
 
@@ -33,7 +36,7 @@ def open_model(name: str, settings: Settings, home: Home, *, as_tested: bool = T
         kv_mb=settings.embedded.kv_cache_mb,
         api_key_env=settings.openai.api_key_env,
         fallbacks=settings.fallbacks,
-        wanted=lambda session: (home.sessions / f"{session}.json").exists(),
+        wanted=lambda session: saving and (home.sessions / f"{session}.json").exists(),
         profiles=profiles_folder() if as_tested else None,
     )
 

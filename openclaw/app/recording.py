@@ -14,6 +14,8 @@ from openclaw.shapes import Ledger
 from openclaw.tools.masks import in_texts
 
 SHOWN = 3
+NOT_SAVED = "(a prompt that was not saved)"
+"""The subject of a turn that has changed files while nothing of what is said is kept."""
 
 
 class Recording:
@@ -25,7 +27,9 @@ class Recording:
         self._open = True
 
     def hear(self, event: object) -> None:
-        """Note the calls, each before it is made."""
+        """Note the calls, each before it is made; without a conversation to put them into, none."""
+        if not self._rooms.saving:
+            return
         mask = self._rooms.vault.mask
         if isinstance(event, events.ToolStart):
             self.journal.call(event.id, event.tool, in_texts(event.input, mask))
@@ -59,7 +63,7 @@ def recorded(
     turn = Turn(
         new_id(),
         at=now(),
-        subject=subject_of(request),
+        subject=subject_of(request) if rooms.saving else NOT_SAVED,
         session=session.id,
         number=number,
         model=session.model,

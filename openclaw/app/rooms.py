@@ -22,6 +22,7 @@ from openclaw.memory.todos import TodoFile
 from openclaw.models.base import Model
 from openclaw.safety.vault import Vault
 from openclaw.sessions.store import SessionStore
+from openclaw.sessions.unsaved import UnsavedSessions
 from openclaw.shapes import Mode
 from openclaw.skills.installed import installed
 from openclaw.skills.load import SOURCES, Skill
@@ -43,6 +44,8 @@ class Rooms:
     mode: Mode
     ask_user: Ask | None = None
     use_memory: bool = True
+    saving: bool = True
+    """Whether conversations are kept; see `openclaw.sessions.unsaved`."""
     model_name: str = ""
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     notices: list[str] = field(default_factory=list)
@@ -67,10 +70,11 @@ class Rooms:
         mode: Mode | None = None,
         ask: Ask | None = None,
         use_memory: bool = True,
+        saving: bool = True,
     ) -> Self:
         """The rooms of this home. Nothing is read and no model is opened before it is needed."""
         chosen: Mode = mode or settings.mode or "edit"
-        app = cls(home, settings, chosen, ask, use_memory, model or settings.model)
+        app = cls(home, settings, chosen, ask, use_memory, saving, model or settings.model)
         app.grants, notices = read_grants(settings.grants)
         app.notices += notices
         app._granted_at = _stamp(home)
@@ -102,7 +106,8 @@ class Rooms:
 
     @property
     def sessions(self) -> SessionStore:
-        return SessionStore(self.home.sessions, self.home.private / "locks")
+        kind = SessionStore if self.saving else UnsavedSessions
+        return kind(self.home.sessions, self.home.private / "locks")
 
     @property
     def history(self) -> History:
@@ -122,7 +127,7 @@ class Rooms:
         will use it."""
         self.ahead.end()
         if self._model is None:
-            self._model = open_model(self.model_name, self.settings, self.home)
+            self._model = open_model(self.model_name, self.settings, self.home, saving=self.saving)
         return self._model
 
     @model.setter

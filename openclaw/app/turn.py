@@ -76,7 +76,7 @@ def _kept(
                 yield from map(events.Trouble, rooms.hooks.news() if rooms.hooks else ())
                 refused = tuple(ledger.refused)
                 state: State = "interrupted" if happening.stop_reason == "interrupted" else "done"
-                if state == "done":
+                if state == "done" and rooms.saving:
                     yield from _afterwards(rooms, watch, happening.answer)
                 yield from map(events.Trouble, recording.close(state))
                 finished = replace(happening, session_id=session.id, refused=refused)
@@ -110,7 +110,7 @@ def _is_last(said: Entry) -> bool:
 
 def noted(rooms: Rooms, session: Session, ledger: Ledger | None = None) -> list[str]:
     """Keep the working notes of all that was said and not yet noted."""
-    if session.extra.get(NOTED) == session.archived + len(session.messages):
+    if not rooms.saving or session.extra.get(NOTED) == session.archived + len(session.messages):
         return []
     from openclaw.app.notekeeping import keep_up
 
