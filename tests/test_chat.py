@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from openclaw.agent.events import Compaction, Done, Event, Notice, Token
+from openclaw.agent.events import Compaction, Done, Event, Notice, Start, Token
 from openclaw.agent.receipt import Receipt
 from openclaw.app import ContextReport, Part
 from openclaw.app.greeting import Greeting
@@ -25,6 +26,8 @@ from openclaw.app.past import TakenBack
 from openclaw.cli.chat import COMMANDS, Chat
 from openclaw.cli.lines import PipedLines, TypedLines, completions
 from openclaw.cli.render import PlainText
+from openclaw.config import Settings
+from openclaw.config.settings import Ollama
 from openclaw.errors import OpenclawError, ServerAway, UsageError
 from openclaw.files.home import Home
 from openclaw.history.history import History
@@ -51,6 +54,10 @@ class FakeApp:
     mode: Mode = "ask"
     model_name: str = "fake/model"
     notices: list[str] = field(default_factory=list)
+    typed: list[bool] = field(default_factory=list)
+    offered: Offer | None = None
+    settings: Settings = Settings(ollama=Ollama("http://127.0.0.1:9"))
+    saving: bool = True
 
     @property
     def sessions(self) -> SessionStore:
@@ -82,7 +89,7 @@ class FakeApp:
         """Nothing is searched here."""
 
     def greeting(self, *, offering: bool = True) -> Greeting:
-        return Greeting(("Due: rent (today).",))
+        return Greeting(("Due: rent (today).",), self.offered)
 
     def offer(self, session: Session, receipt: Receipt) -> Offer | None:
         return None
@@ -113,15 +120,17 @@ class FakeApp:
     ) -> Iterator[Event]:
         self.asked.append((session.id, text, material))
         self.followed.append(skill)
+        self.typed.append(typed)
         reply = self.replies.pop(0)
         if isinstance(reply, OpenclawError):
             raise reply
         if not isinstance(reply, str):
             raise reply
-        session.messages += [Entry("user", text), Entry("assistant", reply)]
+        usage = Usage(prompt_tokens=1234, generated_tokens=76, calls=1)
+        session.messages += [Entry("user", text), Entry("assistant", reply, usage=usage)]
         self.sessions.save(session)
+        yield Start(session.id, self.model_name, 8192, "native")
         yield Token(reply)
-        usage = Usage(prompt_tokens=1234)
         yield Done(reply, usage, "answer", session.id, self.model_name, Receipt())
 
 
@@ -188,15 +197,32 @@ def test_a_named_file_goes_along(app: FakeApp) -> None:
 
 
 def test_an_unknown_command_says_what_there_is(app: FakeApp) -> None:
-    shown = talk(app, "/nonsense")[1]
-    assert "there is no command /nonsense" in shown
+    shown = talk(app, "/xyz")[1]
+    assert "there is no command /xyz" in shown
     assert all(f"/{name}" in shown for name in COMMANDS)
     assert not app.asked
 
 
-def test_help_names_every_command(app: FakeApp) -> None:
-    shown = talk(app, "/help")[1]
-    assert all(f"/{name}" in shown for name in COMMANDS)
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("/todos", "todo"), ("/session", "sessions"), ("/memories", "memory"), ("/hlep", "help"),
+     ("/MODEL", "model"), ("/tidyy my notes", "tidy"), ("/claer", "clear")],
+)  # fmt: skip
+def test_a_near_miss_is_told_and_goes_to_no_model(app: FakeApp, typed: str, meant: str) -> None:
+    shown = talk(app, typed)[1]
+    assert f"did you mean /{meant}?" in shown and not app.asked
+
+
+def test_help_names_every_command_within_80_columns(app: FakeApp) -> None:
+    lines = talk(app, "/help")[1].splitlines()[1:]
+    assert {f"/{name}" for name in COMMANDS} <= {line.split()[0] for line in lines}
+    assert all(len(line) < 80 and "  " in line.strip() for line in lines)
+
+
+@pytest.mark.parametrize("word", ["/quit", "/exit"])
+def test_quit_ends_the_talk(app: FakeApp, word: str) -> None:
+    talk(app, word, "never heard")
+    assert not app.asked
 
 
 def test_a_path_at_the_beginning_is_no_command(app: FakeApp) -> None:
@@ -216,9 +242,11 @@ def test_a_skill_is_asked_for_by_its_name(app: FakeApp) -> None:
 def test_new_begins_another_session_and_resume_goes_back(app: FakeApp) -> None:
     app.replies = ["one", "two", "three"]
     _, shown, _ = talk(app, "a", "/new garden", "b", "/sessions", "/resume a", "c")
+    assert "a new conversation: garden" in shown
     first, second, third = (session for session, _, _ in app.asked)
     assert second == "garden" and third == first != second
-    assert "* garden" in shown and "  user: a\n  assistant: one" in shown
+    assert re.search(r"\* \d{4}-\d\d-\d\d \d\d:\d\d  garden", shown)
+    assert "  user: a\n  assistant: one" in shown
 
 
 def test_a_talk_that_goes_on_begins_with_its_last_words(app: FakeApp) -> None:
@@ -244,7 +272,7 @@ def test_model_and_mode_are_shown_and_changed(app: FakeApp) -> None:
 
 def test_a_word_that_is_no_model_changes_nothing(app: FakeApp) -> None:
     shown = talk(app, "/model nonsense", "/model")[1]
-    assert "not a model: 'nonsense'" in shown and shown.endswith("model: fake/model\n")
+    assert "there is no model nonsense here" in shown and "model: fake/model\n" in shown
 
 
 def test_context_and_todo_are_shown_without_a_model(app: FakeApp) -> None:
@@ -256,19 +284,42 @@ def test_context_and_todo_are_shown_without_a_model(app: FakeApp) -> None:
 
 def test_compact_shows_the_summary_and_how_to_take_it_back(app: FakeApp) -> None:
     _, shown, _ = talk(app, "/compact the bread")
-    assert "Goal: bread" in shown and "openclaw sessions restore" in shown
+    assert "Goal: bread" in shown and "/sessions restore" in shown
     _, shown, _ = talk(app, "/compact --dry-run the bread")
     assert "Goal: bread" in shown and "restore" not in shown
 
 
-def test_quit_ends_the_talk(app: FakeApp) -> None:
-    talk(app, "/quit", "never heard")
-    assert not app.asked
-
-
-def test_the_toolbar_tells_how_much_was_read(app: FakeApp) -> None:
+def test_the_toolbar_tells_how_full_the_window_is(app: FakeApp) -> None:
     app.replies = ["ok"]
-    assert "1,234 tokens read" in talk(app, "hi")[2].toolbar()
+    assert "mode ask  16 % of 8,192" in talk(app, "hi")[2].toolbar()
+
+
+def test_a_prompt_that_never_arrived_is_asked_again_and_no_other_is_taken_back(
+    app: FakeApp,
+) -> None:
+    app.replies = ["Hello.", ServerAway("Ollama does not answer"), "Back."]
+    _, shown, _ = talk(app, "hi", "how are you?", "/retry")
+    assert [text for _, text, _ in app.asked] == ["hi", "how are you?", "how are you?"]
+    assert "Back." in shown and "nothing to undo" not in shown
+
+
+def test_an_offer_that_is_asked_again_is_still_not_what_the_user_typed(app: FakeApp) -> None:
+    app.offered = Offer("To-do: shall I?", "find a dentist")
+    app.replies = [ServerAway("Ollama does not answer"), "Found."]
+    talk(app, "yes", "/retry")
+    assert [text for _, text, _ in app.asked] == ["find a dentist"] * 2
+    assert app.typed == [False, False]
+
+
+def test_a_talk_may_begin_with_a_prompt_and_a_skill(app: FakeApp) -> None:
+    app.replies = ["One.", "Two.", "Three."]
+    out = io.StringIO()
+    for first in (("hi", ""), ("my notes", "tidy"), ("", "tidy")):
+        lines = PipedLines(io.StringIO(""))
+        listener = PlainText(out, out, tools=True, notes=True, dim=False)
+        Chat(app, app.sessions.new(), lines, listener, lambda line: None).run(*first)
+    assert [text for _, text, _ in app.asked] == ["hi", "my notes", "Do what the skill tidy says."]
+    assert app.followed == ["", "tidy", "tidy"]
 
 
 # -------- completion
@@ -431,10 +482,11 @@ def test_a_talk_on_a_terminal_shows_markdown_tools_and_toolbar(
     screen = terminal("chat")
     screen.wait(lambda text: "mode ask" in text)
     screen.send(f"what files are there?{ENTER}")
-    text = screen.wait(lambda text: "\u2022 SOUL.md" in text and "tokens read" in text)
+    text = screen.wait(lambda text: "\u2022 SOUL.md" in text and "% of 8,192" in text)
     assert "There is one file:" in text and "**" not in text
     assert "list_files workspace: " in text
-    assert "ollama/fake:1b  what files are there?  mode ask" in text
+    assert "what files are there?  ollama/fake:1b  mode ask" in text
+    assert text.startswith("openclaw ") and "/help lists commands, Ctrl-D leaves" in text
     screen.send(CTRL_D)
     assert screen.end() == 0
 

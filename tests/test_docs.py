@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from openclaw import errors
-from openclaw.cli import door
+from openclaw.cli import chat, door
 from openclaw.config.settings import keys
 from tests.fakes.command import openclaw
 
@@ -61,6 +61,13 @@ def test_every_command_and_every_setting_is_in_the_pages() -> None:
             assert f"\n### openclaw {name} {inner}\n" in commands
     for key in keys():
         assert f"\n| `{key}` |" in settings
+
+
+def test_every_command_of_the_talk_has_its_line_in_its_page() -> None:
+    page = (TOP / "docs" / "talk.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `/")]
+    named = {name for row in rows for name in re.findall(r"`/(\w+)", row.split("|")[1])}
+    assert named == {*chat.COMMANDS, *chat.ALIASES}
 
 
 def test_every_command_and_option_says_what_it_is_for() -> None:

@@ -60,11 +60,15 @@ Steps = Annotated[
 SkillName = Annotated[
     str, typer.Option("--skill", metavar="NAME", help="Follow this skill.", show_default=False)
 ]
+NoSave = Annotated[
+    bool, typer.Option("--no-save", help="Keep nothing of what is said; changes to files are kept.")
+]
+Words = Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)]
 
 
 def ask(
     ctx: typer.Context,
-    words: Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)] = None,
+    words: Words = None,
     continue_: Continue = False,
     session: SessionName = None,
     model: ModelName = None,
@@ -77,6 +81,7 @@ def ask(
     quiet: Quiet = False,
     max_steps: Steps = None,
     skill: SkillName = "",
+    no_save: NoSave = False,
 ) -> None:
     """Ask once and print the answer.
 
@@ -89,7 +94,8 @@ def ask(
     if ctx.meta.get(IMPLICIT):
         check_prompt(words)
     if not words and _is_terminal():
-        chat(ctx, continue_, session, model, yes, mode, no_memory, max_steps)
+        options = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
+        chat(ctx, None, *options)
         return
     piped = piped_in(waiting=not quiet)
     typed = " ".join(words).strip()
@@ -101,7 +107,7 @@ def ask(
 
     material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
     listener = choose_listener(output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet)
-    app = _open(ctx, model, mode, no_memory, max_steps)
+    app = _open(ctx, model, mode, no_memory, max_steps, no_save)
     app.ask_user = _asker(yes, listener, app)
     which = (continue_, session)
     raise typer.Exit(_answer(app, (prompt, material, skill), which, listener, typed=bool(typed)))
@@ -109,6 +115,7 @@ def ask(
 
 def chat(
     ctx: typer.Context,
+    words: Words = None,
     continue_: Continue = False,
     session: SessionName = None,
     model: ModelName = None,
@@ -116,18 +123,25 @@ def chat(
     mode: ModeName = None,
     no_memory: NoMemory = False,
     max_steps: Steps = None,
+    skill: SkillName = "",
+    no_save: NoSave = False,
 ) -> None:
-    """Talk in the terminal: streaming answers, history, completion, /commands."""
+    """Talk in the terminal: streaming answers, history, completion, /commands.
+
+    With PROMPT it begins with that.
+    """
     from openclaw.cli.chat import Chat
+    from openclaw.cli.chat_model import Answering
     from openclaw.cli.lines import choose_lines
     from openclaw.cli.permission import Permission, beforehand
     from openclaw.cli.render import choose_listener
     from openclaw.cli.turn import open_session
 
     listener = choose_listener("text", sys.stdout, sys.stderr, os.environ)
-    app = _open(ctx, model, mode, no_memory, max_steps)
+    app = _open(ctx, model, mode, no_memory, max_steps, no_save)
     if not mode and not app.settings.mode:
         app.mode = "ask"
+    answering = Answering(app.model_name, app.settings.ollama.host)
     lines = choose_lines(app, sys.stdin, sys.stdout)
     asking = Permission(lines.reply, _say_out, listener.pause, _keeper(app, _say_out))
     app.ask_user = beforehand(asking, _say_out) if yes else asking
@@ -141,8 +155,9 @@ def chat(
         from openclaw.cli.mcp import ask_servers_trust
 
         ask_servers_trust(app.home, lines.reply, _say_out)
+    first = " ".join(words or []).strip()
     try:
-        code = Chat(app, start, lines, listener, _say_out).run()
+        code = Chat(app, start, lines, listener, _say_out, answering).run(first, skill)
     finally:
         app.close()
     raise typer.Exit(code)
@@ -154,6 +169,7 @@ def _open(
     mode: Modes | None,
     no_memory: bool,
     max_steps: int | None,
+    no_save: bool,
 ) -> App:
     from openclaw.app import App
     from openclaw.cli.common import current_home
@@ -169,6 +185,7 @@ def _open(
         model=model,
         mode=mode.value if mode else None,
         use_memory=not no_memory,
+        saving=not no_save,
     )
 
 

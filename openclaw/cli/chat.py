@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Protocol
 
-from openclaw.agent.events import Compaction, Done, Event, Notice
-from openclaw.cli import chat_inside, chat_past
+from openclaw.agent.events import Compaction, Done, Event, Notice, Start
+from openclaw.cli import bar, chat_commands, chat_inside, chat_past, chat_talks
 from openclaw.cli.attach import attach, not_found
+from openclaw.cli.chat_commands import for_talk
+from openclaw.cli.chat_model import HINT_WIDTH, Answering, checked_model, keep_model, known_models
+from openclaw.cli.chat_past import Asked
+from openclaw.cli.pick import pick
 from openclaw.cli.render import Listener
 from openclaw.cli.turn import by_name, code_of, play
 from openclaw.cli.visible import harmless, one_line
@@ -21,11 +29,11 @@ if TYPE_CHECKING:
     from openclaw.app.greeting import Greeting
     from openclaw.app.offers import Offer
     from openclaw.cli.lines import Lines
+    from openclaw.config import Settings
     from openclaw.memory.todos import TodoFile
     from openclaw.sessions.store import Session
     from openclaw.skills.load import Skill
 
-SHOWN_SESSIONS = 10
 DRY_RUN = "--dry-run"
 ASKING = 200
 """Characters at the end of an answer; one that asks in them is answered by a yes itself."""
@@ -33,25 +41,43 @@ ASKING = 200
 # name: (arguments, what it does); the method is `_NAME`.
 COMMANDS = {
     "help": ("", "what can be typed here"),
-    "new": ("[NAME]", "begin a new conversation"),
-    "resume": ("[ID]", "go on with an earlier conversation, the latest without ID"),
-    "sessions": ("", "list the latest conversations"),
-    "model": ("[NAME]", "show or change the model"),
-    "context": ("[PROMPT]", "show what the next request costs; also --cache, --diff"),
-    "usage": ("[--all]", "show tokens and speeds, turn by turn"),
-    "why": ("[TURN]", "show what the last answer is made of; --full shortens nothing"),
-    "expect": ("FILE:LINE", "make a memory test of the question before; or words of the passage"),
-    "compact": ("[FOCUS]", "sum up older messages and put them away; --dry-run shows the summary"),
-    "undo": ("[N]", "take back turns of this talk; --files or --talk only, --keep"),
+    "new": ("[NAME]", "begin a new conversation (also /clear)"),
+    "resume": ("[ID|TITLE]", "go on with an earlier conversation; alone: choose one"),
+    "sessions": ("[WORDS]", "list the latest conversations, or search all"),
+    "rename": ("NAME", "give this conversation a name"),
+    "fork": ("[NAME]", "go on in a copy of this conversation"),
+    "export": ("[FILE]", "write this conversation to a new Markdown file"),
+    "copy": ("[code]", "put the last answer, or its code, into the clipboard"),
+    "retry": ("", "take the last turn back and ask the same again"),
+    "edit": ("", "take the last turn back and change its prompt"),
+    "undo": ("[N]", "take back turns; --files or --talk only, --keep"),
     "redo": ("[N]", "put back what was taken back"),
     "log": ("[N]", "list the newest turns"),
-    "diff": ("[TURN]", "show what a turn changed, the newest without TURN"),
-    "show": ("[TURN]", "show all of a turn"),
+    "diff": ("[TURN]", "show what a turn changed; alone: the last one"),
+    "show": ("[TURN]", "show all of a turn; alone: the last one"),
     "blame": ("FILE[:LINE]", "show which turn wrote a line"),
-    "todo": ("", "list open to-dos"),
-    "mode": ("[MODE]", "show or change what tools may do: read-only, ask, edit, full"),
+    "todo": ("[add WORDS]", "list the open to-dos; also: done ID, rm ID"),
+    "memory": ("[WORDS]", "list what is remembered, or search it"),
+    "skills": ("[NAME]", "list the skills, or show one"),
+    "model": ("[NAME]", "choose another model"),
+    "mode": ("[MODE]", "what tools may do: read-only, ask, edit, full"),
+    "policy": ("", "show what tools may do and what you have granted"),
+    "context": ("[PROMPT]", "show what the next request costs; --cache, --diff"),
+    "usage": ("[--all]", "show tokens and speeds, turn by turn"),
+    "why": ("[TURN]", "show what the last answer is made of; --full"),
+    "expect": ("FILE:LINE", "make a memory test of the question before"),
+    "compact": ("[FOCUS]", "sum up older messages; --dry-run only shows it"),
     "quit": ("", "leave (also Ctrl-D)"),
 }
+ALIASES = {"exit": "quit", "clear": "new"}
+OTHER_INPUT = {
+    "/SKILL [WORDS]": "use a skill",
+    "@path @path:10-20": "attach a file, or some lines of it",
+    "Alt-Enter": "begin a new line; so does Enter after a backslash",
+    "Ctrl-C": "end an answer",
+}
+TYPED_WIDTH = 20
+"""Columns of what is typed in /help."""
 
 
 class ChatApp(chat_past.PastApp, Protocol):
@@ -60,6 +86,7 @@ class ChatApp(chat_past.PastApp, Protocol):
     mode: Mode
     model_name: str
     notices: list[str]
+    settings: Settings
 
     @property
     def todos(self) -> TodoFile: ...
@@ -96,31 +123,42 @@ class Chat:
         lines: Lines,
         listener: Listener,
         say: Callable[[str], None],
+        answering: Answering | None = None,
     ) -> None:
         self.app, self.session, self.lines = app, session, lines
+        self._answering = answering or Answering(app.model_name, app.settings.ollama.host)
         self._listener, self._say = listener, say
+        self._window = 0
         self._open = True
         self._code = 0
-        self._used = ""
+        self._draft = self._chosen = ""
+        self._asked: Asked | None = None
         self._offer: Offer | None = None
 
-    def run(self) -> int:
-        """Talk until the input ends. The exit code is 0 on a terminal, else that of the last turn
-        that went wrong."""
+    def run(self, first: str = "", skill: str = "") -> int:
+        """Talk until the input ends, beginning with a first prompt if there is one. The exit code
+        is 0 on a terminal, else that of the last turn that went wrong."""
+        if self.lines.interactive:
+            home = self.app.home.root
+            self._say(bar.first_line(self._answering.wait(), home, _columns()))
         # In a talk that goes on, a yes may answer its last words: nothing is offered then.
-        fresh = self.lines.interactive and not self.session.messages
+        fresh = self.lines.interactive and not self.session.messages and not (first or skill)
         greeting = self.app.greeting(offering=fresh)
         for line in greeting.lines:
-            self._say(one_line(line))
+            self._say(one_line(for_talk(line)))
         self._offer = greeting.offer
         for text in self.app.notices:
             self._listener(Notice(text))
         if self.session.messages and self.lines.interactive:
             self._say_where()
+        if first or skill:
+            self._show_prompt(Asked(first or by_name(skill), skill))
+            self.hear(first or by_name(skill), skill)
         while self._open:
             self.app.rest(self.session if self.lines.interactive else None)
+            draft, self._draft = self._draft, ""
             try:
-                text = self.lines.read(self.toolbar).strip()
+                text = self.lines.read(self.toolbar, draft).strip()
             except KeyboardInterrupt:
                 continue
             except EOFError:
@@ -130,109 +168,157 @@ class Chat:
         return 0 if self.lines.interactive else self._code
 
     def toolbar(self) -> str:
-        """The line at the bottom: model, session, mode, and how full the window was."""
-        name = one_line(self.session.title or "new conversation", 40)
-        model = self.session.model or self.app.model_name
-        return "  ".join(filter(None, (model, name, f"mode {self.app.mode}", self._used)))
+        """The line at the bottom: conversation, model, mode, and how full the window is."""
+        used = bar.window_used(self.session, self._window)
+        model = self._answering.name
+        mode = self.app.mode if self.app.saving else f"{self.app.mode}, not saved"
+        return bar.bar(self.session, model, mode, used, _columns())
 
-    def hear(self, text: str) -> None:
+    def hear(self, text: str, skill: str = "") -> None:
         """Answer one input. What goes wrong is said, and the talk goes on."""
         offer, self._offer = self._offer, None
         try:
             if offer and chat_inside.is_yes(text):
                 self._accept(offer)
                 return
-            prompt, skill = self._command(text) if chat_inside.is_command(text) else (text, "")
+            prompt = text
+            if not skill and chat_inside.is_command(text):
+                prompt, skill = self._command(text)
             if prompt:
-                self._turn(prompt, skill, typed=self.lines.interactive)
+                self._turn(Asked(prompt, skill, typed=self.lines.interactive))
         except OpenclawError as error:
             self._code = error.exit_code
             self._say(f"openclaw: {one_line(str(error))}")
-            for line in harmless(error.hint).splitlines():
+            for line in harmless(for_talk(error.hint)).splitlines():
                 self._say(f"  {line}")
         except KeyboardInterrupt:
             self._code = 130
             self._say("interrupted; what was done so far is kept")
 
-    def _turn(self, prompt: str, skill: str = "", *, typed: bool) -> None:
-        material = attach(prompt, "", Path.cwd(), self.app.home.root)
-        for name in not_found(prompt, Path.cwd(), self.app.home.root):
-            self._say(one_line(f"there is no file '{name}'"))
+    def _turn(self, asked: Asked) -> None:
+        prompt, root = asked.prompt, self.app.home.root
+        material = asked.material
+        if material is None:
+            material = attach(prompt, "", Path.cwd(), root)
+            for name in not_found(prompt, Path.cwd(), root):
+                self._say(one_line(f"there is no file '{name}'"))
         forgotten = chat_inside.forgotten(self.session, prompt)
-        turn = self.app.ask(prompt, self.session, material, skill, typed=typed)
-        end = play(turn, self._listener)
+        turns = self.session.turns
+        try:
+            run = self.app.ask(prompt, self.session, material, asked.skill, typed=asked.typed)
+            end = play(run, self._listener, self._seen)
+        finally:
+            is_said = self.session.turns > turns
+            self._asked = replace(asked, material=material, is_said=is_said)
         for line in forgotten:
             self._say(line)
         self._code = code_of(end) or self._code
-        if isinstance(end, Done) and end.usage.prompt_tokens:
-            self._used = f"{end.usage.prompt_tokens:,} tokens read"
         if isinstance(end, Done) and self.lines.interactive and "?" not in end.answer[-ASKING:]:
             self._offer = self.app.offer(self.session, end.receipt)
             if self._offer:
                 self._say(one_line(self._offer.line))
 
+    def _seen(self, event: Event) -> Event:
+        """An event as it is shown here: with /commands in the place of the shell's."""
+        if isinstance(event, Start):
+            self._answering.name, self._window = event.model, event.window
+        return replace(event, text=for_talk(event.text)) if isinstance(event, Notice) else event
+
+    def _show_prompt(self, asked: Asked) -> None:
+        """Show what is asked without having been typed at the prompt."""
+        if self.lines.interactive:
+            self._say(one_line(f"> {asked.as_typed}"))
+
     def _accept(self, offer: Offer) -> None:
         """Do what a yes means: ask the prompt, which the user did not type, or set the date."""
         if offer.prompt:
-            self._turn(offer.prompt, typed=False)
+            self._turn(Asked(offer.prompt))
         else:
-            play(self.app.accept(offer, self.session), self._listener)
+            play(self.app.accept(offer, self.session), self._listener, self._seen)
 
     def _command(self, text: str) -> tuple[str, str]:
         """Do what a /command says. A skill's name gives a prompt that is to be asked, and itself;
         nothing is to be asked otherwise."""
-        name, _, rest = text[1:].partition(" ")
-        name = {"exit": "quit"}.get(name, name)
+        word, *others = text[1:].split(maxsplit=1)
+        name, rest = ALIASES.get(word, word), others[0].strip() if others else ""
         if name in COMMANDS:
-            getattr(self, f"_{name}")(rest.strip())
+            getattr(self, f"_{name}")(rest)
             return "", ""
-        if any(skill.name == name for skill in self.app.skills() if skill.user_invocable):
-            return rest.strip() or by_name(name), name
-        known = " ".join(f"/{known}" for known in COMMANDS)
-        raise UsageError(f"there is no command /{name}", f"there are: {known}")
+        skills = [skill.name for skill in self.app.skills() if skill.user_invocable]
+        if name in skills:
+            return rest or by_name(name), name
+        near = get_close_matches(name.casefold(), (*COMMANDS, *ALIASES, *skills), n=1)
+        known = fill(f"there are: {' '.join(f'/{known}' for known in COMMANDS)}", HINT_WIDTH)
+        advice = f"did you mean /{near[0]}?" if near else known
+        raise UsageError(f"there is no command /{name}", advice)
 
     # -------- the commands
 
     def _help(self, rest: str) -> None:
-        for name, (arguments, meaning) in COMMANDS.items():
-            self._say(f"  /{name} {arguments}".ljust(20) + meaning)
-        self._say("  /SKILL [WORDS]".ljust(20) + "use a skill")
-        self._say("  @path @path:10-20".ljust(20) + "attach a file, or some lines of it")
-        self._say("Alt-Enter or a backslash at the end begins a new line. Ctrl-C ends an answer.")
+        rows = {f"/{name} {words}": meaning for name, (words, meaning) in COMMANDS.items()}
+        for typed, meaning in (rows | OTHER_INPUT).items():
+            self._say(f"  {typed:<{TYPED_WIDTH}}  {meaning}")
 
     def _new(self, rest: str) -> None:
-        self.session = self.app.sessions.new(rest or None, self.app.model_name)
-        self._used = ""
-        self._say("a new conversation")
+        self._go_on_in(chat_talks.begin(self.app.sessions, rest, self.app.model_name))
+        self._say(f"a new conversation: {rest}" if rest else "a new conversation")
 
     def _resume(self, rest: str) -> None:
-        self.session = self.app.sessions.load(rest or "latest")
-        self._used = ""
-        self._say_where()
+        choices = [] if rest else chat_talks.choices(self.app.sessions, self.session)
+        if not rest and not self.lines.interactive:
+            self._sessions("")
+            return
+        if not rest and not choices:
+            raise UsageError("there is no other conversation yet", "/new begins one")
+        if chosen := rest or pick(choices, self.lines.reply, self._say):
+            self._go_on_in(self.app.sessions.load(chosen))
+            self._say_where()
+
+    def _go_on_in(self, session: Session) -> None:
+        self.session, self._asked = session, None
 
     def _say_where(self) -> None:
-        """The session that is gone on with, and its last words."""
-        self._say(f"{self.session.id}  {one_line(self.session.title)}")
-        for entry in self.session.messages[-2:]:
-            self._say(f"  {entry.role}: {one_line(entry.content, 200)}")
+        for line in chat_talks.where_lines(self.session):
+            self._say(line)
 
     def _sessions(self, rest: str) -> None:
-        found = self.app.sessions.list()[:SHOWN_SESSIONS]
-        for item in found:
-            here = "*" if item.id == self.session.id else " "
-            self._say(f"{here} {item.id}  {item.updated_at[:16]}  {one_line(item.title, 60)}")
-        if not found:
-            self._say("no conversation is saved yet")
+        if rest:
+            self._run("sessions", rest)
+            return
+        for line in chat_talks.session_lines(self.app.sessions, self.session):
+            self._say(line)
+
+    def _rename(self, rest: str) -> None:
+        self._say(chat_talks.rename(self.app.sessions, self.session, rest))
+
+    def _fork(self, rest: str) -> None:
+        before = self.session
+        self._go_on_in(chat_talks.fork(self.app.sessions, before, rest))
+        self._say(one_line(f"a copy: {bar.name_of(self.session)}; back: /resume {before.id}"))
+
+    def _export(self, rest: str) -> None:
+        self._say(chat_talks.export(self.app.sessions, self.session, rest))
+
+    def _copy(self, rest: str) -> None:
+        self._say(chat_talks.copy(self.session, rest))
 
     def _model(self, rest: str) -> None:
-        """A word that cannot be a model's name is a UsageError, and the model stays."""
+        """The model stays what it is when the name is that of none."""
+        host = self.app.settings.ollama.host
+        if not rest:
+            self._say(f"model: {self._answering.wait()}")
+            known = known_models(host)
+            if not self.lines.interactive:
+                for name in known:
+                    self._say(f"  {name}")
+            elif known:
+                rest = pick([(name, name) for name in known], self.lines.reply, self._say) or ""
         if rest:
-            from openclaw.models.choose import split_name
-
-            split_name(rest)
-            self.app.use_model(rest)
-            self.session.model = rest
-        self._say(f"model: {self.session.model or self.app.model_name}")
+            name = checked_model(rest, host)
+            self.app.use_model(name)
+            self._answering, self._window = Answering(name, host), 0
+            self._chosen = self.session.model = name
+            self._say(f"model: {name}")
 
     def _context(self, rest: str) -> None:
         chat_inside.context(self.app, self.session, rest, self._say)
@@ -250,17 +336,43 @@ class Chat:
         words = rest.split()
         focus = " ".join(word for word in words if word != DRY_RUN)
         for event in self.app.compact(self.session, focus, dry_run=DRY_RUN in words):
-            self._listener(event)
+            self._listener(self._seen(event))
             if isinstance(event, Compaction):
                 self._say(harmless(event.summary))
-        if DRY_RUN not in words:
-            self._say(f"to take it back: openclaw sessions restore {self.session.id}")
+        if DRY_RUN not in words and self.app.saving:
+            self._say(f"to take it back: /sessions restore {self.session.id}")
+
+    def _retry(self, rest: str) -> None:
+        asked = self._taken_back()
+        self._show_prompt(asked)
+        self._turn(asked)
+
+    def _edit(self, rest: str) -> None:
+        if not self.lines.interactive:
+            raise UsageError("/edit needs a terminal", "/undo, then ask in other words")
+        self._draft = self._taken_back().as_typed
+
+    def _taken_back(self) -> Asked:
+        """The last prompt, its turn taken back."""
+        asked = self._asked or chat_past.last_asked(self.session)
+        if asked.is_said:
+            self.session = chat_past.take_back(self.app, self.session, self._say)
+            self._keep_model()
+        self._asked = None
+        return asked
 
     def _undo(self, rest: str) -> None:
-        self.session = chat_past.undo(self.app, self.session, rest, self._say)
+        self._go_on_in(chat_past.undo(self.app, self.session, rest, self._say))
+        self._keep_model()
 
     def _redo(self, rest: str) -> None:
-        self.session = chat_past.redo(self.app, self.session, rest, self._say)
+        self._go_on_in(chat_past.redo(self.app, self.session, rest, self._say))
+        self._keep_model()
+
+    def _keep_model(self) -> None:
+        """The model that was chosen by /model is no part of a turn."""
+        if self._chosen:
+            keep_model(self.app.sessions, self.session, self._chosen)
 
     def _log(self, rest: str) -> None:
         chat_past.log(self.app, rest, self._say)
@@ -274,7 +386,24 @@ class Chat:
     def _blame(self, rest: str) -> None:
         chat_past.blame(self.app, rest, self._say)
 
+    def _memory(self, rest: str) -> None:
+        self._run("memory", rest)
+
+    def _skills(self, rest: str) -> None:
+        self._run("skills", rest)
+
+    def _policy(self, rest: str) -> None:
+        self._run("policy", rest)
+        if not rest:
+            self._say(f"\nMode of this talk: {self.app.mode}")
+
+    def _run(self, name: str, rest: str) -> None:
+        self._code = chat_commands.run(name, rest, self.app.home.root) or self._code
+
     def _todo(self, rest: str) -> None:
+        if rest:
+            self._run("todo", rest)
+            return
         todos = [todo for todo in self.app.todos.items() if not todo.done]
         for todo in todos:
             due = f"  due {todo.due}" if todo.due else ""
@@ -293,3 +422,7 @@ class Chat:
 
     def _quit(self, rest: str) -> None:
         self._open = False
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns

@@ -105,7 +105,7 @@ def expect(app: InsideApp, session: Session, rest: str, say: Say) -> None:
             "/expect FILE:LINE, or words that the passage has",
         )
     line = add_case(app.home, question, rest)
-    say(f"added memory/TESTS.md:{line}; try it: openclaw memory test")
+    say(f"added memory/TESTS.md:{line}; try it: /memory test")
 
 
 def question_of(session: Session) -> str:

@@ -29,9 +29,9 @@ class Lines(Protocol):
 
     interactive: bool
 
-    def read(self, toolbar: Callable[[], str]) -> str:
-        """The next input, which may have several lines. EOFError at the end, KeyboardInterrupt
-        when the user took it back."""
+    def read(self, toolbar: Callable[[], str], default: str = "") -> str:
+        """The next input, which may have several lines; it begins as `default`, which the user may
+        change. EOFError at the end, KeyboardInterrupt when the user took it back."""
         ...
 
     def reply(self, question: str) -> str:
@@ -47,7 +47,7 @@ class PipedLines:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def read(self, toolbar: Callable[[], str]) -> str:
+    def read(self, toolbar: Callable[[], str], default: str = "") -> str:
         text = self._line()
         while text.endswith("\\"):
             try:
@@ -90,12 +90,12 @@ class TypedLines:
             prompt_continuation="  ",
         )
 
-    def read(self, toolbar: Callable[[], str]) -> str:
+    def read(self, toolbar: Callable[[], str], default: str = "") -> str:
         from openclaw.cli.reply import TOO_SOON_SECONDS
 
         while True:
             shown = time.monotonic()
-            text = self._session.prompt("> ", bottom_toolbar=toolbar)
+            text = self._session.prompt("> ", bottom_toolbar=toolbar, default=default)
             # A yes typed before it could be known what is offered is none.
             if not is_yes(text) or time.monotonic() - shown >= TOO_SOON_SECONDS:
                 return text
@@ -116,7 +116,8 @@ def choose_lines(app: App, stdin: TextIO, stdout: TextIO) -> Lines:
         skills = [skill.name for skill in app.skills() if skill.user_invocable]
         return completions(text, skills, folders)
 
-    return TypedLines(app.home.private / "history" / "chat", complete)
+    history = app.home.private / "history" / "chat" if app.saving else None
+    return TypedLines(history, complete)
 
 
 def completions(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import current_home, print_json, table, warn
+from openclaw.sessions.folder import SHORT_ID
 
 if TYPE_CHECKING:
     from openclaw.app import App
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
 
 SUBJECT = 50
 HEADERS = ("ID", "AT", "KIND", "FILES", "LINES", "SESSION", "SUBJECT", "")
+NARROW = 120
+"""Columns of a terminal below which ids and dates are shortened, to leave room for the prompt."""
+NARROW_HEADERS = ("ID", "AT", "FILES", "SESSION", "SUBJECT")
+LONGEST_NAME = 12
 
 
 def log(
@@ -72,7 +79,25 @@ def log_lines(history: History, turns: Iterable[Turn]) -> list[str]:
     """A line for each turn, below a head."""
     waiting = history.waiting
     rows = [_turn_row(history, turn, waiting) for turn in turns]
-    return table(rows, HEADERS).splitlines() if rows else []
+    headers: Sequence[str] = HEADERS
+    if sys.stdout.isatty() and shutil.get_terminal_size().columns < NARROW:
+        rows, headers = [narrow_row(row) for row in rows], NARROW_HEADERS
+    return table(rows, headers).splitlines() if rows else []
+
+
+def narrow_row(row: Sequence[object]) -> tuple[str, ...]:
+    """The row of a turn for 80 columns: the day without its year, the end of a made session id, and
+    what is to be known of the turn before its subject, which tells its kind."""
+    from openclaw.cli.turn import is_made_id
+    from openclaw.cli.visible import one_line
+
+    turn_id, at, _, files, lines, place, subject, noted = map(str, row)
+    session, colon, number = place.rpartition(":")
+    if not (colon and number.isdecimal()):
+        session, colon, number = place, "", ""
+    session = session[-SHORT_ID:] if is_made_id(session) else one_line(session, LONGEST_NAME)
+    named = f"({noted}) {subject}" if noted else subject
+    return turn_id, at[len("2026-") :], f"{files} {lines}".strip(), session + colon + number, named
 
 
 def _turn_row(history: History, turn: Turn, waiting: str) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from openclaw.agent.events import Done, Error, Event
@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 _MADE_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
 
 
+def is_made_id(session_id: str) -> bool:
+    """Whether a session's id was made from the time, and is no name that the user gave."""
+    return bool(_MADE_ID.match(session_id))
+
+
 def open_session(store: SessionStore, latest: bool, name: str | None, model: str) -> Session:
     """The latest session, the one of this name or title (made when missing), or a new one. A name
     that looks like an id of ours must exist."""
     if latest and name:
         raise UsageError("--continue and --session exclude each other")
-    if latest or (name and _MADE_ID.match(name)):
+    if latest or (name and is_made_id(name)):
         return store.load("latest" if latest else str(name))
     if name is None:
         return store.new(None, model)
@@ -33,15 +38,20 @@ def open_session(store: SessionStore, latest: bool, name: str | None, model: str
     return store.load(titled[0]) if titled else store.new(name, model)
 
 
-def play(happenings: Iterator[Event], listener: Listener) -> Done | Error | None:
-    """Let the listener hear a whole turn; returns the event that ended it.
+def play(
+    happenings: Iterator[Event],
+    listener: Listener,
+    seen: Callable[[Event], Event] = lambda event: event,
+) -> Done | Error | None:
+    """Let the listener hear a whole turn, each event as `seen` gives it; returns the event that
+    ended it.
 
     Ctrl-C while the listener works goes to the turn, which ends as interrupted. OpenclawError may
     come out, with the listener closed.
     """
     end: Done | Error | None = None
     try:
-        for event in _interruptible(happenings, listener):
+        for event in _interruptible(happenings, lambda event: listener(seen(event))):
             if isinstance(event, Done | Error):
                 end = event
     finally:
@@ -58,10 +68,10 @@ def code_of(end: Done | Error | None) -> int:
     return end.exit_code if end else OpenclawError.exit_code
 
 
-def _interruptible(happenings: Iterator[Event], listener: Listener) -> Iterator[Event]:
+def _interruptible(happenings: Iterator[Event], hear: Callable[[Event], None]) -> Iterator[Event]:
     try:
         for event in happenings:
-            listener(event)
+            hear(event)
             yield event
     except KeyboardInterrupt as interrupt:
         throw = getattr(happenings, "throw", None)
@@ -69,10 +79,10 @@ def _interruptible(happenings: Iterator[Event], listener: Listener) -> Iterator[
             raise
         with contextlib.suppress(StopIteration):
             event = throw(interrupt)
-            listener(event)
+            hear(event)
             yield event
         for event in happenings:
-            listener(event)
+            hear(event)
             yield event
 
 

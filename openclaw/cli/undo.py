@@ -83,7 +83,8 @@ def taken_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str
     taken back in its turn."""
     for turn in taken.of:
         at = turn.at[:16].replace("T", " ")
-        yield f"{turn.id}  {at}  {one_line(turn.subject, 60)}"
+        subject = turn.subject.removeprefix("Undo: ")  # a redo is of undos
+        yield f"{turn.id}  {at}  {one_line(subject, 60)}"
     yield from (f"  {_change(each)}" for each in taken.files)
     if taken.messages:
         yield f"  {taken.messages} message{'' if taken.messages == 1 else 's'} of the conversation"
