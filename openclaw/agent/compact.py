@@ -97,7 +97,7 @@ class Asking:
         try:
             for chunk in self.model.stream(request):
                 if isinstance(chunk, Waiting):
-                    yield events.Notice(chunk.message)
+                    yield events.waited(chunk)
                 elif isinstance(chunk, Reply):
                     return chunk.text
         except OpenclawError as error:

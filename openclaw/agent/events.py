@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from openclaw.agent.receipt import Receipt
+from openclaw.models.base import Waiting
 from openclaw.shapes import Usage
 
 
@@ -91,6 +92,18 @@ class Trouble(Notice):
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """What goes on while the next event is waited for; it is shown for the moment only. `share` of
+    it that is done, from 0 to 1, None while that is unknown; `tail` are the last lines that a
+    running program has printed. Without `what` the words stay as they are."""
+
+    kind: ClassVar[str] = "progress"
+    what: str = ""
+    share: float | None = None
+    tail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """The first `messages` of the conversation went to the archive; `summary` stands for them. The
     tokens are those of a request without a new message."""
@@ -156,12 +169,20 @@ Event = (
     | ToolEnd
     | NewResponse
     | Notice
+    | Progress
     | Compaction
     | ReceiptMade
     | Done
     | Title
     | Error
 )
+
+
+def waited(waiting: Waiting) -> Notice | Progress:
+    """What a model that is not ready yet has to say."""
+    if waiting.share is None:
+        return Notice(waiting.message)
+    return Progress(waiting.message, waiting.share)
 
 
 def to_wire(event: Event) -> dict[str, Any]:

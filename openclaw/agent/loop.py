@@ -152,7 +152,7 @@ class Loop:
                 if isinstance(chunk, Reply):
                     return chunk
                 if isinstance(chunk, Waiting):
-                    yield events.Notice(chunk.message)
+                    yield events.waited(chunk)
                 elif isinstance(chunk, Thinking):
                     yield events.Thought(chunk.text)
                 elif isinstance(chunk, Text):

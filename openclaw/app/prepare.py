@@ -227,7 +227,7 @@ def _recalled(
     if ahead and not rooms.recall.answered:
         for waiting in rooms.model.warm(fitting.beginning(text)):
             if waiting.message:
-                yield events.Notice(waiting.message)
+                yield events.waited(waiting)
     found = rooms.recall.passages(rooms.settings.recall_wait)
     yield from map(events.Trouble, rooms.recall.news())
     masked = [{**passage, "text": rooms.vault.mask(passage["text"])} for passage in found]

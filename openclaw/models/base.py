@@ -70,9 +70,12 @@ class Thinking:
 class Waiting:
     """The model is not ready yet; `message` is for the user, for example "loading model".
 
-    An empty one, which only `Model.warm` gives, has nothing to say: it is a moment to stop in."""
+    With `share`, from 0 to 1, it tells how far that has come: it is shown for the moment and may
+    come again and again. An empty one, which only `Model.warm` gives, has nothing to say: it is a
+    moment to stop in."""
 
     message: str
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
