@@ -19,7 +19,7 @@ from openclaw.models.base import Chunk, ModelCard, Reply, Request, Waiting
 from openclaw.models.gguf import identity, read_header
 from openclaw.models.llama import Engine, EngineError, wire
 from openclaw.models.prefix import PrefixStates
-from openclaw.models.slot import BEAT, STREAMED, Read, Slot, Wanted
+from openclaw.models.slot import BEAT, STREAMED, Read, Slot, Wanted, share_read
 from openclaw.models.tested import with_profile
 from openclaw.shapes import Usage
 
@@ -154,15 +154,17 @@ class EmbeddedModel:
     def _answer(
         self, body: Mapping[str, Any], began: float, fresh: Read
     ) -> Generator[Chunk, None, None]:
-        deltas, first, told = chat.Deltas(), 0.0, fresh.tokens > 0
+        deltas, first, reading = chat.Deltas(), 0.0, ""
         last: Mapping[str, Any] = {}
         with closing(self._loaded().chat(body)) as chunks:
             for chunk in chunks:
                 last = chunk if "usage" in chunk else last
-                unread = _unread(chunk)
-                if unread > _LONG_READ and not told:
-                    told = True
-                    yield Waiting(f"reading {unread:,} tokens")
+                unread, share = _unread(chunk), share_read(chunk)
+                if reading and share is not None:
+                    yield Waiting(reading, share)
+                elif unread > _LONG_READ and not fresh.tokens:
+                    reading = f"reading {unread:,} tokens"
+                    yield Waiting(reading)
                 for piece in deltas.take(chunk):
                     first = first or time.perf_counter() - began
                     yield piece

@@ -27,6 +27,7 @@ STREAMED: Mapping[str, Any] = {
     "id_slot": 0,
 }
 BEAT = Waiting("")
+INSTRUCTIONS = "reading the instructions, once for this model"
 Wanted = Callable[[str], bool]
 
 
@@ -100,8 +101,8 @@ class Slot:
         key = state_key(*self._model, head)
         if self._restored(states, key):
             return Read()
-        yield Waiting("reading the instructions, once for this model")
-        fresh = yield from self._read(head)
+        yield Waiting(INSTRUCTIONS)
+        fresh = yield from self._read(head, INSTRUCTIONS)
         self._save(states, key)
         return fresh
 
@@ -137,15 +138,24 @@ class Slot:
         ]
         return _common_start(*texts)
 
-    def _read(self, text: str) -> Generator[Waiting, None, Read]:
-        """Read a text into the slot."""
+    def _read(self, text: str, what: str = "") -> Generator[Waiting, None, Read]:
+        """Read a text into the slot; `what` is told with the share that is read."""
         timings: Mapping[str, Any] = {}
         body = {"prompt": text, "n_predict": 0, "temperature": 0.0, **STREAMED}
         with closing(self._engine.complete(body)) as chunks:
             for chunk in chunks:
                 timings = chunk.get("timings", timings)
-                yield BEAT
+                share = share_read(chunk) if what else None
+                yield BEAT if share is None else Waiting(what, share)
         return Read(int(timings.get("prompt_n", 0)), float(timings.get("prompt_ms", 0.0)) / 1000)
+
+
+def share_read(chunk: Mapping[str, Any]) -> float | None:
+    """How much is read of what was not read before, None for a chunk that says nothing of it."""
+    told = chunk.get("prompt_progress") or {}
+    cached = told.get("cache", 0)
+    new = told.get("total", 0) - cached
+    return (told.get("processed", 0) - cached) / new if new > 0 else None
 
 
 def _leading(body: Mapping[str, Any]) -> list[Any]:
