@@ -54,4 +54,8 @@ class ModelFailed(OpenclawError):
 
 
 class PromptTooLarge(ModelFailed):
-    pass
+    """`counted` are the tokens that the server counted, 0 where it did not say."""
+
+    def __init__(self, message: str, hint: str = "", counted: int = 0) -> None:
+        super().__init__(message, hint)
+        self.counted = counted

@@ -223,18 +223,18 @@ def test_nothing_is_read_for_somebody_who_pipes_his_lines_in(home: Talk, reader:
 def test_a_server_that_loads_is_left_at_once_when_the_user_is_quicker(
     tmp_path: Path, fake_ollama: FakeOllama
 ) -> None:
-    fake_ollama.generate_stall = 30.0
+    fake_ollama.ahead_stall = 30.0
     fake_ollama.say("Hello.")
     it = talk(tmp_path / "home")
     it.app.use_model("ollama/fake:1b")
     loading = threading.Event()
     it.app.rest(it.session)
     while not loading.wait(0.01) and it.app.ahead.busy:
-        if "/api/generate" in fake_ollama.paths:
+        if fake_ollama.ahead:
             loading.set()
     assert loading.is_set()
     events = list(it.app.ask("Good morning.", it.session))
     assert fake_ollama.hung_up.wait(PATIENCE)
     assert events
-    assert fake_ollama.paths.count("/api/chat") == 1
+    assert len(fake_ollama.chats) == 1
     it.app.close()

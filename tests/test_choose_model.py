@@ -18,7 +18,7 @@ from openclaw.models.ollama import OllamaModel
 from openclaw.models.openai import OpenAIModel
 from openclaw.models.remote import asked_once
 from openclaw.shapes import Message
-from tests.fakes.ollama_server import FakeModel, FakeOllama
+from tests.fakes.ollama_server import FakeModel, FakeOllama, Launch
 from tests.fakes.scripted import ScriptedModel
 
 QUESTION = Request((Message("user", "Which port?"),))
@@ -132,7 +132,7 @@ def test_auto_prefers_a_loaded_model(fake_ollama: FakeOllama) -> None:
         FakeModel("old:1b", modified_at="2026-01-01T10:00:00Z"),
         FakeModel("nomic-embed-text:latest", family="nomic-bert"),
     ]
-    fake_ollama.loaded.update({"nomic-embed-text:latest": 2048, "old:1b": 8192})
+    fake_ollama.loaded.update({"nomic-embed-text:latest": Launch(2048), "old:1b": Launch(8192)})
     assert find_chat_model("") == "old:1b"
     model = pick("auto")
     assert model.card.name == "ollama/old:1b"

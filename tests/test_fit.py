@@ -17,6 +17,7 @@ from openclaw.models import fit
 from openclaw.models.base import Chunk, Reply, Request, Text
 from openclaw.models.fit_questions import JSON_QUESTIONS, passage
 from openclaw.models.profile import Profile, Score
+from openclaw.models.schema import fits
 from openclaw.shapes import ToolCall, Usage
 from tests.fakes.scripted import ScriptedModel
 
@@ -109,7 +110,7 @@ def test_json_is_counted_with_and_without_a_constraint() -> None:
     ],
 )
 def test_what_does_not_fit_a_schema_is_found_out(value: object) -> None:
-    assert not fit.fits(value, JSON_QUESTIONS[0][1])
+    assert not fits(value, JSON_QUESTIONS[0][1])
 
 
 @pytest.mark.parametrize(

@@ -68,11 +68,20 @@ def test_a_digit_counts_as_a_token_of_its_own() -> None:
 
 
 def test_a_server_that_refuses_what_was_counted_as_fitting_is_counted_higher() -> None:
-    meter = Meter(1.0)
-    assert meter.refused() and meter.ratio > 1.3
-    while meter.refused():
+    meter, request = Meter(1.0), Request((Message("user", "x " * 100),))
+    assert meter.refused(request) and meter.ratio > 1.3
+    while meter.refused(request):
         pass
     assert meter.ratio <= 4.0
+
+
+def test_a_server_that_says_how_much_it_counted_is_believed() -> None:
+    meter, request = Meter(1.0), Request((Message("user", "word " * 1000),))
+    ours = meter.cost(request.messages) / 1.02
+    assert meter.refused(request, counted=int(2 * ours))
+    assert meter.ratio == pytest.approx(2.0, rel=0.02)
+    assert meter.refused(request, counted=int(ours))  # no help: counted higher as before
+    assert meter.ratio > 2.0
 
 
 # -------- kept

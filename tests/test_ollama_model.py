@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -21,9 +22,16 @@ from openclaw.models.ollama_chat import cached, learned, read_of
 from openclaw.models.ollama_facts import base_url
 from openclaw.models.remote import asked_once
 from openclaw.shapes import Message, ToolCall
-from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
+from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, Launch
 
 QUESTION = Request((Message("system", "Be brief."), Message("user", "Which port?")))
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "read_file",
+        "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+    },
+}
 Make = Callable[..., OllamaModel]
 
 
@@ -94,7 +102,8 @@ def test_every_call_carries_the_window_and_forbids_silent_cuts(
         "stop": ["END"],
     }
     for body in (first, second):
-        assert (body["truncate"], body["shift"], body["stream"]) == (False, False, True)
+        assert (body["truncate"], body["stream"]) == (False, True)
+        assert "shift" not in body  # it would load the model anew for every other client
         assert body["keep_alive"] == "30m"
         assert body["messages"] == [
             {"role": "system", "content": "Be brief."},
@@ -149,6 +158,20 @@ def test_a_server_without_capabilities_is_read_by_its_template(
     ]
     assert make("with:1b").card.tools
     assert not make("without:1b").card.tools
+
+
+def test_what_a_model_thought_before_a_call_is_not_sent_back(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.models[:] = [FakeModel(capabilities=("completion", "tools", "thinking"))]
+    fake_ollama.say(Answer(thinking="hm hm", calls=[("read_file", {"path": "a.md"})]), "8080")
+    model = make()
+    reply, _ = ask(model, replace(QUESTION, tools=(TOOL,)))
+    made = Message("assistant", reply.text, reply.tool_calls)
+    result = Message("tool", "port 8080", tool_name="read_file", tool_call_id="call_1")
+    ask(model, Request((*QUESTION.messages, made, result), (TOOL,)))
+    assert (reply.thinking, reply.text) == ("hm hm", "")
+    assert fake_ollama.chats[1]["messages"][2].keys() == {"role", "tool_calls"}
 
 
 def test_a_schema_goes_out_as_format_unchanged(make: Make, fake_ollama: FakeOllama) -> None:
@@ -210,19 +233,33 @@ def test_loading_is_said_before_the_first_token_and_only_when_the_model_is_not_l
     assert fake_ollama.paths == asked_before_chat
 
 
-def test_getting_ready_reads_the_system_message_with_the_options_of_the_chat(
+def test_getting_ready_loads_the_model_as_the_chat_wants_it_and_reads_what_it_begins_with(
     make: Make, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say("Yes.")
     model = make()
-    request = Request((Message("system", "Be brief."), Message("user", "Ready?")))
+    request = Request((Message("system", "Be brief. " * 200), Message("user", "Ready?")), (TOOL,))
     said = [waiting for waiting in model.warm(request) if waiting.message]
     assert said == [Waiting("loading model fake:1b")]
-    ask(model)
-    made = {asked.path: asked.body for asked in fake_ollama.requests}
-    assert made["/api/generate"]["system"] == "Be brief."
-    window = made["/api/chat"]["options"]["num_ctx"]
-    assert made["/api/generate"]["options"]["num_ctx"] == window
+    ask(model, request)
+    [ahead], [chat] = fake_ollama.ahead, fake_ollama.chats
+    assert ahead["messages"] == [chat["messages"][0], {"role": "user", "content": "."}]
+    for key in ("truncate", "tools", "keep_alive"):
+        assert ahead[key] == chat[key]
+    assert ahead["options"] == {**chat["options"], "num_predict": 1}
+    first, second = fake_ollama.served
+    assert (first.loaded, second.loaded) == (True, False)
+    assert first.read > 500 and second.read < 20
+
+
+def test_a_prompt_read_ahead_is_written_as_the_schema_will_have_it(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.models[:] = [FakeModel(capabilities=("completion", "thinking"))]
+    list(make().warm(replace(QUESTION, schema={"type": "object"})))
+    [ahead] = fake_ollama.ahead
+    assert ahead["think"] is False  # some templates write that into the system message
+    assert "format" not in ahead
 
 
 def test_getting_ready_leaves_the_error_of_a_server_that_is_away_to_the_chat(
@@ -236,24 +273,26 @@ def test_getting_ready_leaves_the_error_of_a_server_that_is_away_to_the_chat(
         ask(model)
 
 
-def test_a_loaded_model_is_not_given_the_head_alone_which_would_push_out_the_conversation(
+def test_a_model_that_was_last_asked_in_this_conversation_is_ready(
     make: Make, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say("one")
     model = make()
-    ask(model)
+    ask(model, replace(QUESTION, session="trip"))
     history = (*QUESTION.messages, Message("assistant", "one"), Message("user", "."))
-    assert list(model.warm(Request(history))) == []
-    assert "/api/generate" not in fake_ollama.paths
+    assert list(model.warm(Request(history, session="trip"))) == []
+    assert not fake_ollama.ahead
+    list(model.warm(Request(history, session="another")))
+    assert fake_ollama.ahead
 
 
-def test_getting_ready_with_a_history_loads_a_model_that_is_not_loaded(
-    make: Make, fake_ollama: FakeOllama
-) -> None:
-    history = (*QUESTION.messages, Message("assistant", "one"), Message("user", "."))
+def test_getting_ready_reads_the_history_too(make: Make, fake_ollama: FakeOllama) -> None:
+    history = (*QUESTION.messages, Message("assistant", "one"), Message("user", "Why?"))
     said = [waiting.message for waiting in make().warm(Request(history)) if waiting.message]
     assert said == ["loading model fake:1b"]
-    assert fake_ollama.requests[-1].body["system"] == "Be brief."
+    [ahead] = fake_ollama.ahead
+    contents = [message["content"] for message in ahead["messages"]]
+    assert contents == ["Be brief.", "Which port?", "one", "."]
 
 
 def test_getting_ready_without_a_request_loads_nothing_that_leaving_would_unload(
@@ -266,7 +305,7 @@ def test_getting_ready_without_a_request_loads_nothing_that_leaving_would_unload
 def test_leaving_the_getting_ready_closes_the_connection(
     make: Make, fake_ollama: FakeOllama
 ) -> None:
-    fake_ollama.generate_stall = 20.0
+    fake_ollama.ahead_stall = 20.0
     waiting = cast("Generator[Waiting]", make().warm(QUESTION))
     assert next(waiting).message == "loading model fake:1b"
     assert next(waiting) == Waiting("")
@@ -294,7 +333,7 @@ def test_what_was_read_before_is_estimated_from_the_time_that_reading_took(
 def test_a_rate_that_an_earlier_process_has_learned_serves_the_first_call(
     make: Make, fake_ollama: FakeOllama
 ) -> None:
-    fake_ollama.loaded["fake:1b"] = 8192
+    fake_ollama.loaded["fake:1b"] = Launch(8192)
     fake_ollama.say(Answer("warm", prompt_tokens=1100, read_seconds=1.0))
     model = make()
     model.reading_rate = 100.0
@@ -304,7 +343,7 @@ def test_a_rate_that_an_earlier_process_has_learned_serves_the_first_call(
 def test_the_rate_is_learned_while_the_model_is_loaded_ahead(
     make: Make, fake_ollama: FakeOllama
 ) -> None:
-    fake_ollama.generate_read = (1000, 10.0)
+    fake_ollama.ahead_read = (1000, 10.0)
     fake_ollama.say(Answer("warm", prompt_tokens=1100, read_seconds=1.0))
     model = make()
     list(model.warm(QUESTION))
@@ -316,8 +355,8 @@ def test_the_rate_is_learned_while_the_model_is_loaded_ahead(
 def test_no_rate_is_learned_from_a_head_that_may_have_been_read_before(
     make: Make, fake_ollama: FakeOllama
 ) -> None:
-    fake_ollama.loaded["fake:1b"] = 8192
-    fake_ollama.generate_read = (1000, 0.1)
+    fake_ollama.loaded["fake:1b"] = Launch(8192)
+    fake_ollama.ahead_read = (1000, 0.1)
     fake_ollama.say(Answer("warm", prompt_tokens=1100, read_seconds=0.1))
     model = make()
     list(model.warm(QUESTION))
@@ -338,7 +377,7 @@ def test_who_reads_ahead_asks_a_server_that_refuses_only_once(closed_port: int, 
 
 
 def test_without_a_rate_nothing_is_said_to_be_cached(make: Make, fake_ollama: FakeOllama) -> None:
-    fake_ollama.loaded["fake:1b"] = 8192
+    fake_ollama.loaded["fake:1b"] = Launch(8192)
     fake_ollama.say(Answer("warm", prompt_tokens=1100, read_seconds=0.1))
     assert ask(make())[0].usage.cached_tokens == 0
 
@@ -372,7 +411,7 @@ def test_a_model_loaded_with_another_window_is_loaded_anew(
     make: Make, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say("one", "two")
-    fake_ollama.loaded["fake:1b"] = 4096
+    fake_ollama.loaded["fake:1b"] = Launch(4096)
     assert notices(ask(make())[1]) == ["loading model fake:1b"]
     assert notices(ask(make())[1]) == []
 
@@ -512,6 +551,91 @@ def test_a_prompt_that_the_server_finds_too_large_is_told_apart(
     assert "window" in caught.value.hint
 
 
+def test_a_prompt_that_is_too_large_says_by_how_much_where_the_server_does(
+    make: Make, fake_ollama: FakeOllama
+) -> None:
+    long = Request((Message("user", "word " * 2000),))
+    with pytest.raises(PromptTooLarge, match=r"has 25\d\d tokens, the model's window 2048: ") as e:
+        ask(make(window=2048), long)
+    assert 2500 <= e.value.counted < 2600
+
+
+def test_a_reply_that_left_the_window_is_told(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer("long", prompt_tokens=2000, generated_tokens=100))
+    _, told = notices(ask(make(window=2048))[1])
+    assert "2100 tokens, the window 2048" in told
+
+
+def test_a_model_that_embeds_gets_a_hint_of_its_own(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.models[:] = [FakeModel(dimensions=8)]
+    with pytest.raises(ModelFailed, match="does not support chat") as caught:
+        ask(make())
+    assert "set `model`" in caught.value.hint
+
+
+def test_a_server_that_is_silent_is_told_of_once(make: Make, fake_ollama: FakeOllama) -> None:
+    fake_ollama.loaded["fake:1b"] = Launch(8192)
+    fake_ollama.say(Answer("late", stall=3.2), "soon")
+    model = make()
+    model.reading_rate = 1.0
+    [told] = notices(ask(model)[1])
+    assert told.startswith(f"waiting for Ollama at {fake_ollama.url} (reading the whole prompt")
+    assert notices(ask(model)[1]) == []
+
+
+# -------- thinking under a schema
+
+SCHEMA = {
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {"kind": {"const": "answer"}, "answer": {"type": "string"}},
+            "required": ["kind", "answer"],
+        },
+        {"type": "object", "properties": {"kind": {"const": "more"}}, "required": ["kind"]},
+    ]
+}
+UNDER_A_SCHEMA = replace(QUESTION, schema=SCHEMA)
+FITTING = '{"kind":"answer","answer":"8080"}'
+
+
+@pytest.fixture
+def thinker(fake_ollama: FakeOllama) -> FakeOllama:
+    fake_ollama.models[:] = [FakeModel(capabilities=("completion", "thinking"))]
+    return fake_ollama
+
+
+def test_a_model_that_can_think_is_held_to_the_schema_by_not_thinking(
+    make: Make, thinker: FakeOllama
+) -> None:
+    thinker.say(FITTING, "free")
+    assert ask(make(), UNDER_A_SCHEMA)[0].text == FITTING
+    ask(make())  # without a schema it thinks as it likes
+    assert [body.get("think") for body in thinker.chats] == [False, None]
+
+
+def test_a_user_who_wants_thinking_gets_it_when_the_reply_fits(
+    make: Make, thinker: FakeOllama
+) -> None:
+    thinker.say(Answer(FITTING, thinking="let me see"))
+    reply, chunks = ask(make(), replace(UNDER_A_SCHEMA, think=True))
+    assert (reply.text, reply.thinking) == (FITTING, "let me see")
+    assert "".join(said(chunks, Text)) == FITTING
+    assert [body["think"] for body in thinker.chats] == [True]
+
+
+@pytest.mark.parametrize("unbound", ["8080 it is.", '{"kind":"change","tool":"web_search"}'])
+def test_a_reply_after_thinking_that_does_not_fit_is_asked_for_once_more_without(
+    make: Make, thinker: FakeOllama, unbound: str
+) -> None:
+    thinker.say(Answer(FITTING, unbound=unbound), FITTING)
+    reply, chunks = ask(make(), replace(UNDER_A_SCHEMA, think=True))
+    assert [body["think"] for body in thinker.chats] == [True, False]
+    assert (reply.text, reply.usage.calls) == (FITTING, 2)
+    assert "".join(said(chunks, Text)) == FITTING  # nothing of the other one was shown
+    assert "form that was asked for" in notices(chunks)[-1]
+
+
 @pytest.mark.parametrize("think", [True, False])
 def test_think_is_sent_only_to_models_that_can(
     make: Make, fake_ollama: FakeOllama, think: bool
@@ -593,6 +717,7 @@ def test_an_interrupt_while_waiting_hangs_up_on_the_server(
         ("0.0.0.0", "http://127.0.0.1:11434"),
         ("0.0.0.0:99", "http://127.0.0.1:99"),
         ("[::1]:99", "http://[::1]:99"),
+        (" box:99 ", "http://box:99"),
         (":99", "http://127.0.0.1:99"),
     ],
 )
@@ -605,7 +730,10 @@ def test_hosts_are_read_as_ollama_reads_them(
     assert base_url("") == url
 
 
-@pytest.mark.parametrize("given", ["box:port", "ftp://box", "http://box:99999"])
+@pytest.mark.parametrize(
+    "given",
+    ["box:port", "ftp://box", "http://box:99999", "127.0.0.1 :11434", "http://a b", "box\t:1"],
+)
 def test_a_host_that_is_none_is_named(given: str) -> None:
     with pytest.raises(UsageError, match="not a host"):
         base_url(given)

@@ -132,8 +132,8 @@ class Loop:
                 fitted = yield from self.fit(turn, request)
                 try:
                     return fitted, (yield from self._listen(fitted, turn, state))
-                except PromptTooLarge:
-                    if state.partial or not self.meter.refused():
+                except PromptTooLarge as error:
+                    if state.partial or not self.meter.refused(fitted, error.counted):
                         raise
                     yield events.Notice("the request was larger than counted; fitting it anew")
         except PromptTooLarge:

@@ -62,11 +62,16 @@ class Meter:
         most = int(tokens / self.factor)
         return surely_fits(text, most) or weight(text) <= most
 
-    def refused(self) -> bool:
+    def refused(self, request: Request, counted: int = 0) -> bool:
         """The server has found a request too large that was counted as fitting: count higher from
-        now on. False when that has been done often enough."""
+        now on, as the server did where it said (`counted`). False when that has been done often
+        enough."""
         if self.factor >= MOST:
             return False
+        ratio = min(MOST, round(counted / self._weight(request), 4)) if counted else 0.0
+        if ratio > self.factor:
+            self.ratio = ratio
+            return True
         self.ratio = min(MOST, round(self.factor * TOO_LOW, 4))
         return True
 
@@ -83,8 +88,7 @@ class Meter:
         # wrong; later only where it is there anyway.
         if not counted or (self.ratio and not suspicious and not counter.cache_info().currsize):
             return
-        said = sum(weight(flat([m])) + MESSAGE_OVERHEAD for m in request.messages)
-        ours = said + weight(flat((), request.tools))
+        ours = self._weight(request)
         if suspicious and counted < SHORTFALL * ours:
             raise PromptTooLarge(
                 f"the server read only {counted} of about {ours} tokens: it cut the prompt",
@@ -92,6 +96,10 @@ class Meter:
                 " openclaw.yaml",
             )
         self._take(counted / ours)
+
+    def _weight(self, request: Request) -> int:
+        said = sum(weight(flat([m])) + MESSAGE_OVERHEAD for m in request.messages)
+        return said + weight(flat((), request.tools))
 
     def _take(self, ratio: float) -> None:
         ratio = min(MOST, max(LEAST, ratio))

@@ -18,6 +18,7 @@ from openclaw.agent.window import (
     plan,
     summary_room,
 )
+from openclaw.app.bounds import bounds
 from openclaw.app.given import head as head_of
 from openclaw.app.given import read_sources
 from openclaw.app.provenance import Provenance
@@ -131,8 +132,20 @@ class Fitting:
         made = self.plan([*session.messages, user], self.tools)
         kept = [] if made.drop else session.messages  # a compaction changes all behind the head
         said = messages([*kept, user], made.short, session.compressed_context, wire)
-        system = Message("system", self.head)
-        return Request((system, *said), self.tools, session=session.id)
+        demand = self.protocol.demand(Turn(user), self.box)
+        think = bounds(self.rooms.settings, self.rooms.model.card)[1]
+        return Request(
+            (Message("system", self.head), *said),
+            demand.tools,
+            demand.schema,
+            think=think,
+            session=session.id,
+        )
+
+    def can_send(self, text: str, context: str) -> bool:
+        """Whether a new message can be sent at all; told before anything is read."""
+        entries = [*self.session.messages, Entry("user", text, context=context)]
+        return self.plan(entries, self.tools).tokens <= self.most
 
     def fit(self, turn: Turn, request: Request) -> Generator[events.Event, None, Request]:
         """The request with the messages that fit, and as many tokens for the reply as are left.

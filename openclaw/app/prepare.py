@@ -100,7 +100,9 @@ def prepare(
             yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
     beside = hooks.shown(added, watch.ledger, watch.room) if hooks else ()
     attached = "\n\n".join(filter(None, (followed, watch.materials(material), *beside)))
-    found = yield from _recalled(rooms, text, seen, fitting, ahead=ahead)
+    found: Sequence[Mapping[str, Any]] = ()
+    if fitting.can_send(text, attached):  # else the loop says why not
+        found = yield from _recalled(rooms, text, seen, fitting, ahead=ahead)
     passages = watch.passages([(p["path"], f"{where(p)}: {flat(p['text'])}") for p in found])
     if session.archived and (seen.asks or "?" in text):
         passages += watch.earlier(earlier(rooms, session, text))

@@ -119,7 +119,7 @@ class Settings:
         None, "read-only, ask, edit or full; null: by the situation", asks=True
     )
     language: str = _key("auto", "language of the answers; auto: the user's")
-    think: bool | None = _key(None, "let thinking models think; null: as the model likes")
+    think: bool | None = _key(None, "let thinking models think; null: except in JSON steps")
     embedding: str = _key("auto", "auto, embedded, ollama/NAME or none (words only)")
     recall: Literal["auto", "tool", "off"] = _key(
         "auto", "look up each prompt in memory; tool: only when the model asks"

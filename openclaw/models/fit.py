@@ -28,6 +28,7 @@ from openclaw.models.fit_questions import (
     passage,
 )
 from openclaw.models.profile import Score
+from openclaw.models.schema import fits_text
 from openclaw.shapes import Message, ToolCall
 
 Found = dict[str, Any]
@@ -204,10 +205,10 @@ def json_replies(listener: Listener) -> Iterator[Found]:
         if not (listener.answered(held) and listener.answered(left)):
             continue
         of += 1
-        forced += _fits_text(held.reply.text, schema)
+        forced += fits_text(_TAGS.sub("", held.reply.text), schema)
         said = left.reply.text
         bare = _FENCE.sub(r"\1", _TAGS.sub("", said).strip())
-        free += _fits_text(bare, schema)
+        free += fits_text(bare, schema)
         fenced = fenced or "```" in said
         scores = {"json_forced": Score(forced, of), "json_free": Score(free, of)}
         yield {**scores, "json_fenced": fenced}
@@ -244,37 +245,6 @@ def shape_of(text: str) -> str:
     if "```" in text:
         return "fenced JSON"
     return "bare JSON" if text.lstrip().startswith(("{", "[")) else "JSON in words"
-
-
-def fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a value is one of the schema: type, enum, items, and exactly the properties."""
-    if "enum" in schema and value not in schema["enum"]:
-        return False
-    kind = schema.get("type")
-    if kind == "object":
-        inner = schema["properties"]
-        return (
-            isinstance(value, dict)
-            and value.keys() == inner.keys()
-            and all(fits(value[key], inner[key]) for key in inner)
-        )
-    if kind == "array":
-        return isinstance(value, list) and all(fits(item, schema["items"]) for item in value)
-    types: dict[Any, Any] = {
-        "string": str,
-        "boolean": bool,
-        "integer": int,
-        "number": (int, float),
-    }
-    is_number_of_truth = isinstance(value, bool) and kind != "boolean"
-    return isinstance(value, types[kind]) and not is_number_of_truth
-
-
-def _fits_text(text: str, schema: Mapping[str, Any]) -> bool:
-    try:
-        return fits(json.loads(_TAGS.sub("", text)), schema)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _is_right(call: ToolCall, wanted: str) -> bool:

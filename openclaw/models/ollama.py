@@ -1,9 +1,13 @@
 """Models of an Ollama server, through the `ollama` library's `/api/chat`.
 
-The window is sent with every call: Ollama's own default is 4,096 tokens, and what does not fit is
-dropped from the front in silence. `usage.prompt_tokens` is the server's count of the whole prompt
-(0 when an old server that had all of it cached says nothing), for the agent to compare with its
-own.
+The window is sent with every call, also with the one that reads ahead: Ollama's own default is
+4,096 tokens, and a call with another window loads the model anew. `usage.prompt_tokens` is the
+server's count of the whole prompt (0 when an old server that had all of it cached says nothing),
+for the agent to compare with its own.
+
+A model that can think is held to a schema only when it does not think: without `think` Ollama
+leaves the schema out until a thought has come and ended. What a model thought is never sent back:
+templates leave it out of earlier turns, so that everything behind it would be read anew.
 """
 
 from __future__ import annotations
@@ -20,9 +24,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.models import remote
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, Waiting
+from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Waiting
 from openclaw.models.ollama_chat import (
     Heard,
+    begun,
     cached,
     calls_so_far,
     learned,
@@ -32,6 +37,7 @@ from openclaw.models.ollama_chat import (
 )
 from openclaw.models.ollama_facts import base_url, read_card
 from openclaw.models.ollama_wire import caught, client
+from openclaw.models.schema import fits_text
 from openclaw.models.sockets import Sockets
 from openclaw.models.tested import key_of, with_profile
 
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
     import ollama
 
 START_IT = "start it with `ollama serve`, or name its host in OLLAMA_HOST"
+CHARACTERS_A_TOKEN = 4  # about
 ASK_AGAIN_SECONDS = 60.0  # so long after its last use a model may have been unloaded
 
 
@@ -72,6 +79,7 @@ class OllamaModel:
         self._opened: ollama.Client | None = None
         self._sockets = Sockets()
         self._last_used = float("-inf")
+        self._session: str | None = None
         self.reading_rate = 0.0
         remote.lighten_httpx()
 
@@ -86,18 +94,26 @@ class OllamaModel:
                 return cast(ModelCard, end.value)
 
     def stream(self, request: Request) -> Iterator[Chunk]:
-        """See `Model`. A reply that is nothing but thinking is asked for once more without."""
+        """See `Model`. A reply that is nothing but thinking, or that after thinking does not fit
+        the schema, is asked for once more without."""
         card = yield from self._read_card()
         loads = self._must_load(card)
         if loads:
             yield Waiting(f"loading model {self._name}")
-        reply = yield from self._ask(request, self._thinks(request, card), card)
+        think = self._thinks(request, card)
+        can_stop = think is not False and self._can_stop(request, card)
+        schema = request.schema if think and can_stop else None
+        asking = self._ask(request, think, card)
+        reply = yield from asking if schema is None else _unsaid(asking)
         reply = self._measured(reply, is_whole=loads)
-        if only_thought(reply) and request.think is not False and self._can_stop(request, card):
-            yield Waiting("the model only thought and said nothing, asking again without thinking")
+        wrong = _complaint(reply, schema) if can_stop else ""
+        if wrong:
+            yield Waiting(f"{wrong}, asking again without thinking")
             again = self._measured((yield from self._ask(request, False, card)), is_whole=False)
             thinking = reply.thinking + again.thinking
             reply = replace(again, thinking=thinking, usage=reply.usage + again.usage)
+        elif schema is not None:
+            yield Text(reply.text)
         yield reply
 
     def wire(self, request: Request) -> bytes:
@@ -106,9 +122,9 @@ class OllamaModel:
         return caught(self._url, self._body(request, self._thinks(request, card), card))
 
     def warm(self, request: Request) -> Iterator[Waiting]:
-        """See `Model`: the server loads the model and reads the system message, whose state its
-        runner keeps for the chat that follows. A runner that is loaded may hold the state of this
-        very conversation, which the system message alone would push out: then nothing is done."""
+        """See `Model`: a chat of one token, else the same as the one that follows, so that the
+        server loads the model once and keeps what it has read. Nothing is done when the model is
+        loaded and was last asked in this very conversation."""
         with suppress(OpenclawError, OSError, http.client.HTTPException):
             card = yield from self._read_card()
             if not request.messages:
@@ -116,20 +132,14 @@ class OllamaModel:
             loads = self._must_load(card)
             if loads:
                 yield Waiting(f"loading model {self._name}")
-            elif _has_history(request):
+            elif request.session == self._session:
                 return
-            system = "\n\n".join(m.content for m in request.messages if m.role == "system")
-            body = {
-                "model": self._name,
-                "prompt": "." if system else "",  # without a prompt the model is only loaded
-                "system": system,
-                "options": self._body(replace(request, max_tokens=1), None, card)["options"],
-                "keep_alive": self._keep_alive,
-                "stream": False,
-            }
-            url = f"{self._url}/api/generate"
-            told = yield from remote.posted(url, body, _authorization())
-            self._last_used = time.monotonic()
+            first = replace(request, messages=begun(request.messages), schema=None, max_tokens=1)
+            body = self._body(first, self._thinks(request, card), card)
+            # As the library writes it: what it does to the tools is a part of the prompt, too.
+            sent = {**json.loads(caught(self._url, body)), "stream": False}
+            told = yield from remote.posted(f"{self._url}/api/chat", sent, _authorization())
+            self._last_used, self._session = time.monotonic(), request.session
             if loads:  # nothing of it can have been read before
                 count, seconds = read_of(told)
                 self.reading_rate = learned(self.reading_rate, count, seconds, is_whole=True)
@@ -161,7 +171,12 @@ class OllamaModel:
             return self._client.show(self._name)
 
     def _thinks(self, request: Request, card: ModelCard) -> bool | None:
-        return request.think if card.thinking else None
+        """What is sent as `think`. Under a schema None would be unbound; see the module."""
+        if not card.thinking:
+            return None
+        if request.think is None and request.schema is not None and self._can_stop(request, card):
+            return False
+        return request.think
 
     def _must_load(self, card: ModelCard) -> bool:
         """Whether the server will load the model first. Asked only when it may have been unloaded
@@ -191,7 +206,7 @@ class OllamaModel:
         heard = Heard(calls_so_far(request.messages))
         body = self._body(request, think, card)
         parts, part = yield from remote.patiently(
-            lambda: self._open(body), self._server, self._waits
+            lambda: self._open(body), self._server, self._waits, self.cut, self._expected(body)
         )
         with closing(parts):
             while part is not None:
@@ -200,7 +215,22 @@ class OllamaModel:
                 part = self._next(parts, heard.pieces)
         if heard.last is None:
             raise remote.broken_off(self._server, heard.pieces)
-        return heard.reply(heard.last)
+        self._session = request.session
+        reply = heard.reply(heard.last)
+        used = reply.usage.prompt_tokens + reply.usage.generated_tokens
+        if used > card.window:
+            yield Waiting(
+                f"prompt and reply have {used} tokens, the window {card.window}: the server forgot "
+                "the oldest while it wrote (set a lower max_tokens or a larger window)"
+            )
+        return reply
+
+    def _expected(self, body: Mapping[str, Any]) -> str:
+        """How long the first token may take, where that is known and long; of what was read before
+        Ollama tells nothing."""
+        size = sum(len(said["content"]) for said in body["messages"])
+        seconds = size / CHARACTERS_A_TOKEN / self.reading_rate if self.reading_rate else 0
+        return f"reading the whole prompt takes about {seconds:.0f} s" if seconds >= 5 else ""
 
     def _measured(self, reply: Reply, *, is_whole: bool) -> Reply:
         """The reply with an estimate of the tokens that the server had read before."""
@@ -212,7 +242,7 @@ class OllamaModel:
     def _body(self, request: Request, think: bool | None, card: ModelCard) -> dict[str, Any]:
         options: dict[str, Any] = {
             "num_ctx": card.window,
-            "num_predict": request.max_tokens,
+            "num_predict": min(request.max_tokens, card.window),
             "temperature": request.temperature,
             "repeat_penalty": 1.0,  # the default of 1.1 damages JSON
         }
@@ -280,8 +310,24 @@ class OllamaModel:
         return remote.failure(self._server, text, error.status_code)
 
 
-def _has_history(request: Request) -> bool:
-    return any(said.role == "assistant" for said in request.messages)
+def _unsaid(asking: Generator[Chunk, None, Reply]) -> Generator[Chunk, None, Reply]:
+    """The same without its text, which is still to be checked."""
+    while True:
+        try:
+            chunk = next(asking)
+        except StopIteration as end:
+            return cast(Reply, end.value)
+        if not isinstance(chunk, Text):
+            yield chunk
+
+
+def _complaint(reply: Reply, schema: Mapping[str, Any] | None) -> str:
+    """What is wrong with a reply that came after thinking, "" when nothing is."""
+    if only_thought(reply):
+        return "the model only thought and said nothing"
+    if schema is not None and not fits_text(reply.text, schema):
+        return "the reply does not have the form that was asked for"
+    return ""
 
 
 def _authorization() -> dict[str, str]:

@@ -33,6 +33,15 @@ def message(said: Message) -> dict[str, Any]:
     return body
 
 
+def begun(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """What of messages a later request has in common with this one: all but the newest of the user,
+    in whose place something short stands."""
+    said = list(messages)
+    while said and said[-1].role == "user":
+        said.pop()
+    return (*said, Message("user", "."))
+
+
 def calls_so_far(messages: Sequence[Message]) -> int:
     return sum(len(message.tool_calls) for message in messages)
 

@@ -32,6 +32,8 @@ def base_url(host: str) -> str:
         port = parts.port or (DEFAULT_PORT if not separator else 443 if scheme == "https" else 80)
     except ValueError as error:
         raise UsageError(f"not a host: {given!r} ({error})", "write HOST:PORT or a URL") from error
+    if re.search(r"\s", given.strip()):
+        raise UsageError(f"not a host: {given!r} (it holds a blank)", "write HOST:PORT or a URL")
     if scheme not in ("http", "https"):
         raise UsageError(f"not a host: {given!r}", "write HOST:PORT or an http:// or https:// URL")
     name = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(  # noqa: S104

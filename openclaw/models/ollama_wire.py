@@ -21,7 +21,7 @@ def client(url: str, sockets: Sockets | None = None, **options: Any) -> ollama.C
     connections."""
     import ollama
 
-    hooks = [_forbid_cutting, *([sockets.watch] if sockets else [])]
+    hooks = [_prepare_chat, *([sockets.watch] if sockets else [])]
     return ollama.Client(url, **(remote.client_options(url, *hooks) | options))
 
 
@@ -50,14 +50,15 @@ class _Caught(BaseException):
         self.body = body
 
 
-def _forbid_cutting(request: httpx.Request) -> None:
-    """Asks for an error instead of a silent cut. `Client.chat` (ollama 0.6) has no arguments for
-    these two; servers that do not know them ignore them. Notes how much may come back."""
+def _prepare_chat(request: httpx.Request) -> None:
+    """Asks for an error instead of a silent cut, for which `Client.chat` (ollama 0.6) has no
+    argument, and notes how much may come back. `shift` is not sent: since Ollama 0.30 a model runs
+    with the one it was loaded with, and a request with another one loads it anew."""
     import httpx
 
     if not request.url.path.endswith("/api/chat"):
         return
-    body = {**json.loads(request.content), "truncate": False, "shift": False}
+    body = {**json.loads(request.content), "truncate": False}
     request.extensions[LIMIT] = bytes_for(body["options"]["num_predict"])
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     request.headers["Content-Length"] = str(len(raw))

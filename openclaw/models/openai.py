@@ -83,7 +83,7 @@ class OpenAIModel:
         """See `Model`."""
         heard = _Heard()
         response = yield from remote.patiently(
-            lambda: self._post(request), self._server, self._waits
+            lambda: self._post(request), self._server, self._waits, self.cut
         )
         with closing(response):
             for event in self._events(response, heard):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import re
 import selectors
 import sys
@@ -15,17 +16,19 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
 from openclaw.files.replies import MOST_BYTES, ask_plain, bound
 from openclaw.models.base import Waiting
+from openclaw.models.call import Call
 
 T = TypeVar("T")
 
 _patient: ContextVar[bool] = ContextVar("patient", default=True)
 
+SILENT_SECONDS = 3.0
 RETRY_WAITS = (0.5, 1.0, 2.0)  # seconds
 CONNECT_SECONDS = 5.0
 BEAT_SECONDS = 0.05
@@ -39,19 +42,46 @@ _TOO_LARGE = re.compile(
 
 
 def patiently(
-    attempt: Callable[[], T], server: str, waits: Sequence[float]
+    attempt: Callable[[], T],
+    server: str,
+    waits: Sequence[float],
+    cut: Callable[[], object] | None = None,
+    expected: str = "",
 ) -> Generator[Waiting, None, T]:
     """The value of `attempt()`, tried again after each of `waits` seconds while the connection is
-    refused, with a chunk that says so. The last ServerAway is raised. See `asked_once`."""
+    refused, with a chunk that says so. The last ServerAway is raised. See `asked_once`.
+
+    With `cut`, which ends an attempt from another thread, a server that is silent for some seconds
+    is told of too; `expected` is how long that may take."""
+    why = f" ({expected})" if expected else ""
+    silent = f"waiting for {server}{why}"
     for seconds in waits if is_patient() else ():
         try:
-            return attempt()
+            return (yield from _heard(attempt, cut, silent)) if cut else attempt()
         except ServerAway as error:
             if not refused(error):
                 raise
         yield Waiting(f"{server} refuses the connection, trying again in {seconds:g} s")
         time.sleep(seconds)
-    return attempt()
+    return (yield from _heard(attempt, cut, silent)) if cut else attempt()
+
+
+def _heard(
+    attempt: Callable[[], T], cut: Callable[[], object], silent: str
+) -> Generator[Waiting, None, T]:
+    """The value of `attempt()`, and after some seconds without one a chunk that says `silent`."""
+    due, found = time.monotonic() + SILENT_SECONDS, None
+    try:
+        call = Call(lambda feed: feed((attempt(),)), name="server")
+        for piece in call.pieces():  # to its end, which comes with the value
+            found = piece or found
+            if found is None and time.monotonic() > due:
+                due = math.inf
+                yield Waiting(silent)
+    except (KeyboardInterrupt, GeneratorExit):
+        cut()
+        raise
+    return cast("tuple[T]", found)[0]
 
 
 @contextmanager
@@ -150,15 +180,26 @@ def failure(server: str, text: str, status: int = 0) -> ModelFailed:
     """The error for what a server said instead of a reply; `status` 0 when it came mid-stream."""
     line = one_line(text) or "nothing"
     if is_too_large(text):
-        return PromptTooLarge(
-            f"the prompt does not fit the model's window: {line}",
-            "raise `window` in openclaw.yaml, or start a new session",
-        )
+        return _too_large(text, line)
     code = f" (HTTP {status})" if status > 0 else ""
     hint = "the server's own log says more"
     if "does not support tools" in line or "tool choice requires" in line:
         hint = "set `protocol: json` in openclaw.yaml"
+    elif "does not support chat" in line:
+        hint = "it is a model for embedding: set `model` to one that chats (openclaw models list)"
     return ModelFailed(f"{server} said{code}: {line}", hint)
+
+
+def _too_large(text: str, line: str) -> PromptTooLarge:
+    """The error for a prompt that is too long, with the server's own counts where it tells them."""
+    counts = [re.search(rf'\b{key}\\*"\s*:\s*(\d+)', text) for key in ("n_prompt_tokens", "n_ctx")]
+    hint = "raise `window` in openclaw.yaml, or start a new session"
+    if not all(counts):
+        return PromptTooLarge(f"the prompt does not fit the model's window: {line}", hint)
+    tokens, window = (int(count[1]) for count in counts if count)
+    more = tokens - window
+    told = f"the prompt has {tokens} tokens, the model's window {window}: {more} too many"
+    return PromptTooLarge(told, hint, counted=tokens)
 
 
 def is_too_large(text: str) -> bool:

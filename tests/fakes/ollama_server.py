@@ -14,6 +14,10 @@ A client that hangs up before its answer is complete sets `hung_up`.
 A model with `dimensions` embeds (`/api/embed`, and the older `/api/embeddings`): each text gets the
 vector of its words (see `vectors`), so what shares words is near. `vectors_said` is a script for
 these: a `Vectors` is taken for the next request while there is one.
+
+It behaves as the real server was seen to: `RULES` lists what it keeps to, `VERSION` which one that
+was. `served` tells of each request that a model answered how many tokens were read for it and
+whether the model was loaded.
 """
 
 from __future__ import annotations
@@ -27,14 +31,52 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import takewhile
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from tests.fakes.vectors import of_words
 
 POLL_SECONDS = 0.01
+VERSION = "0.32.15"
+
+RULES = {
+    "reload": "num_ctx and shift (absent: true) are what the model was started with: a request with"
+    " another value of one loads it anew, and what it had read is lost",
+    "cache": "what was read is kept, also of other conversations: a prompt is read from where it"
+    " parts from all earlier ones",
+    "counts": "prompt_eval_count is the whole prompt, read before or not",
+    "truncate_false": "a prompt that is too long, truncate false: 400, llama-server's JSON as text"
+    " inside `error`, with n_prompt_tokens and n_ctx; also of /api/generate",
+    "shift_false": "a prompt that is too long, shift false alone: 400 in Ollama's own words",
+    "cut": "a prompt that is too long, neither: 200, cut in silence, a single message to half of"
+    " the window",
+    "shift": "a reply that reaches the end of the window goes on, the oldest is forgotten",
+    "format_thinking": "a model that can think, think absent: format does not hold until thinking"
+    " has come and ended",
+    "format": "format is a schema or `json`: 500 for another text, 400 for an unknown type",
+    "capabilities": "chat of a model without completion, tools without tools, think true without"
+    " thinking: 400",
+    "options": "num_ctx that is no integer: 500; keep_alive as a text without a unit: 400",
+    "unknown_model": "404, in other words by /api/chat, /api/show (with the tag) and /api/embed",
+    "embed_by_chat_model": "501",
+    "bad_json": "400, in Go's words",
+    "tags": "/api/tags tells capabilities, context_length and embedding_length; of an embedding"
+    " model it may say completion, where /api/show says embedding",
+    "pull": "what goes wrong comes inside a 200 stream, without a network in Go's words",
+    "defaults": "num_ctx 4096 where none is sent",
+}
+"""What the real server was seen to do, each tried by the test of that name in
+tests/test_ollama_rules.py."""
+
+WINDOW = 4096
+LOAD_NANOSECONDS, LOADED_NANOSECONDS = 4_000_000_000, 10_000_000
+NO_NETWORK = (
+    'pull model manifest: Get "https://registry.ollama.ai/v2/library/x/manifests/latest":'
+    " dial tcp: lookup registry.ollama.ai: no such host"
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +88,9 @@ class Answer:
     `counts` False leaves both counts out. `stall` is seconds before the first byte, `pause`
     between pieces. `status` other than 200 answers with `error` at once. After `cut_after`
     pieces the connection breaks; after `end_after` the stream just ends; after `malformed_after`
-    a line that is no JSON follows; after `error_after` an object with `error`.
+    a line that is no JSON follows; after `error_after` an object with `error`. `unbound` is what
+    it says in place of `text` where the format of the request does not hold (see RULES); without
+    it the text comes in a fence.
     """
 
     text: str | Sequence[str] = ""
@@ -66,6 +110,8 @@ class Answer:
     malformed_after: int | None = None
     error_after: int | None = None
     end_after: int | None = None
+    unbound: str = ""
+    load_nanoseconds: int = LOADED_NANOSECONDS
 
 
 @dataclass(frozen=True)
@@ -103,6 +149,33 @@ class FakeModel:
     def refuses(self, text: str) -> bool:
         return not self.truncates and len(text.split()) > self.context_length
 
+    @property
+    def abilities(self) -> Sequence[str] | None:
+        """The capabilities; None of a server that is too old to know them."""
+        return ("embedding",) if self.dimensions else self.capabilities
+
+    def lacks(self, ability: str) -> bool:
+        return self.abilities is not None and ability not in self.abilities
+
+
+class Launch(NamedTuple):
+    """What a running model was started with."""
+
+    window: int
+    shift: bool = True
+
+
+@dataclass(frozen=True)
+class Served:
+    """A request that a model answered: tokens of its prompt, those that were really read, and
+    whether the model was loaded for it."""
+
+    path: str
+    model: str
+    tokens: int
+    read: int
+    loaded: bool
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -117,24 +190,29 @@ class Asked:
 
 @dataclass
 class FakeOllama:
-    """See the module. `loaded` maps names of running models to their window; `pullable` models
-    are listed only after /api/pull. With `start` False connections are refused until `listen()`.
-    `generate_stall` are the seconds that /api/generate takes, which loads a model and reads a head;
-    `generate_read` (tokens, seconds) what it tells of that.
+    """See the module. `loaded` maps names of running models to what they were started with;
+    `pullable` models are listed only after /api/pull, which ends with `pull_error` if that is set.
+    With `start` False connections are refused until `listen()`. A chat of one token that is not
+    streamed only reads ahead: it takes nothing of the script, and stands in `ahead` instead of
+    `chats`; `ahead_stall` are the seconds that it takes, `ahead_read` (tokens, seconds) what it
+    tells of them.
     """
 
     models: list[FakeModel] = field(default_factory=lambda: [FakeModel()])
-    loaded: dict[str, int] = field(default_factory=dict)
+    loaded: dict[str, Launch] = field(default_factory=dict)
+    served: list[Served] = field(default_factory=list)
     pullable: list[FakeModel] = field(default_factory=list)
+    pull_error: str = ""
     requests: list[Asked] = field(default_factory=list)
     failed: str = ""
     start: bool = True
-    generate_stall: float = 0.0
-    generate_read: tuple[int, float] | None = None
+    ahead_stall: float = 0.0
+    ahead_read: tuple[int, float] | None = None
 
     def __post_init__(self) -> None:
         self.script: deque[Line] = deque()
         self.vectors_said: deque[Vectors] = deque()
+        self.read: dict[str, list[str]] = {}
         self.hung_up = threading.Event()
         self.stopping = threading.Event()
         self._server = _Server(self)
@@ -181,6 +259,15 @@ class FakeOllama:
 
     @property
     def chats(self) -> list[dict[str, Any]]:
+        return [body for body in self._chats if not reads_ahead(body)]
+
+    @property
+    def ahead(self) -> list[dict[str, Any]]:
+        """The bodies of the chats that only read ahead."""
+        return [body for body in self._chats if reads_ahead(body)]
+
+    @property
+    def _chats(self) -> list[dict[str, Any]]:
         return [asked.body for asked in self.requests if asked.path.endswith(CHAT_PATHS)]
 
     @property
@@ -191,9 +278,38 @@ class FakeOllama:
     def paths(self) -> list[str]:
         return [asked.path for asked in self.requests]
 
+    @property
+    def loads(self) -> int:
+        """How often a model was loaded."""
+        return sum(served.loaded for served in self.served)
+
+    def prompt_tokens(self, body: Mapping[str, Any]) -> int:
+        """How many tokens the prompt of a request has."""
+        return len(rendered(body)) // 4
+
+    def take_in(self, path: str, body: Mapping[str, Any], tokens: int) -> Served:
+        """Load the model as the request wants it, and read what it has not read yet."""
+        name, launch = body["model"], launch_of(body)
+        loads = self.loaded.get(name) != launch
+        if loads:
+            self.loaded[name] = launch
+            self.read[name] = []
+        text = rendered(body)
+        known = max((common(text, earlier) for earlier in self.read.get(name, ())), default=0)
+        self.read.setdefault(name, []).append(text)
+        unread = max(1, round(tokens * (1 - known / len(text)))) if text else 0
+        self.served.append(Served(path, name, tokens, unread, loads))
+        return self.served[-1]
+
     def say(self, *lines: Line) -> None:
         """Add to the script."""
         self.script.extend(lines)
+
+    def answer_to(self, body: dict[str, Any]) -> Answer:
+        if not reads_ahead(body):
+            return self.next_answer(body)
+        tokens, seconds = self.ahead_read or (None, 0.0)
+        return Answer(".", prompt_tokens=tokens, read_seconds=seconds, stall=self.ahead_stall)
 
     def next_answer(self, body: dict[str, Any]) -> Answer:
         if not self.script:
@@ -208,7 +324,14 @@ class FakeOllama:
         return next((m for m in self.models if m.name in (name, tagged)), None)
 
 
+JSON_TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 CHAT_PATHS = ("/api/chat", "/v1/chat/completions")
+
+
+def reads_ahead(body: Mapping[str, Any]) -> bool:
+    """Whether a chat only wants the model to be loaded and the prompt to be read."""
+    is_short = (body.get("options") or {}).get("num_predict") == 1
+    return is_short and body.get("stream") is False
 
 
 def last_words(body: Mapping[str, Any]) -> str:
@@ -224,10 +347,44 @@ def pieces(text: str | Sequence[str]) -> list[str]:
     return [w if i == 0 else f" {w}" for i, w in enumerate(words)] if text else []
 
 
+def rendered(body: Mapping[str, Any]) -> str:
+    """The prompt of a request, as a template writes it."""
+    messages = body.get("messages")
+    if messages is None:  # /api/generate; without a prompt the model is only loaded
+        if not body.get("prompt"):
+            return ""
+        given = (("system", body.get("system")), ("user", body["prompt"]))
+        messages = [{"role": role, "content": text} for role, text in given if text]
+    tools = json.dumps(body["tools"], ensure_ascii=False) if body.get("tools") else ""
+    return tools + "".join(map(_written, messages))
+
+
+def _written(message: Mapping[str, Any]) -> str:
+    calls = message.get("tool_calls")
+    said = f"{message.get('content') or ''}{json.dumps(calls, ensure_ascii=False) if calls else ''}"
+    return f"<|im_start|>{message.get('role')}\n{said}<|im_end|>\n"
+
+
+def common(first: str, second: str) -> int:
+    """How many characters two texts begin with alike."""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return sum(1 for _ in alike)
+
+
+def launch_of(body: Mapping[str, Any]) -> Launch:
+    window: Any = (body.get("options") or {}).get("num_ctx", WINDOW)
+    return Launch(window, body.get("shift") is not False)
+
+
+def is_bound(answer: Answer, body: Mapping[str, Any], model: FakeModel) -> bool:
+    """Whether the reply is held to the format of a request, if it has one."""
+    can_think = "thinking" in (model.abilities or ())
+    return not can_think or body.get("think") is False or bool(answer.thinking)
+
+
 def counts(answer: Answer, body: Mapping[str, Any]) -> tuple[int, int]:
     """(prompt tokens, generated tokens)."""
-    sent = json.dumps([body.get("messages"), body.get("tools")], ensure_ascii=False)
-    prompt = len(sent) // 4 if answer.prompt_tokens is None else answer.prompt_tokens
+    prompt = len(rendered(body)) // 4 if answer.prompt_tokens is None else answer.prompt_tokens
     made = len(pieces(answer.text)) + len(pieces(answer.thinking)) + 10 * len(answer.calls)
     return prompt, made if answer.generated_tokens is None else answer.generated_tokens
 
@@ -274,12 +431,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _route(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        body = json.loads(raw) if raw else {}
+        try:
+            body = json.loads(raw) if raw else {}
+        except ValueError:
+            first = raw.decode(errors="replace")[:1]
+            self._send(
+                {"error": f"invalid character {first!r} looking for beginning of value"}, 400
+            )
+            return
         asked = Asked(self.command, self.path, dict(self.headers.items()), body, raw)
         self.fake.requests.append(asked)
         routes: dict[str, Callable[[dict[str, Any]], None]] = {
             "GET /": lambda _: self._send("Ollama is running"),
-            "GET /api/version": lambda _: self._send({"version": "0.12.6"}),
+            "GET /api/version": lambda _: self._send({"version": VERSION}),
             "GET /api/tags": lambda _: self._send({"models": list(map(listed, self.fake.models))}),
             "GET /api/ps": lambda _: self._send({"models": list(self._running())}),
             "GET /v1/models": lambda _: self._send(
@@ -306,24 +470,27 @@ class _Handler(BaseHTTPRequestHandler):
     # listing
 
     def _running(self) -> Iterator[dict[str, Any]]:
-        for name, window in self.fake.loaded.items():
+        for name, launch in self.fake.loaded.items():
             model = self.fake.find(name)
             if model is not None:
-                yield {**listed(model), "context_length": window, "size_vram": 0}
+                yield {**running(model), "context_length": launch.window, "size_vram": 0}
 
     def _generate(self, body: dict[str, Any]) -> None:
-        self._wait(self.fake.generate_stall)
-        told: dict[str, Any] = {"response": "", "done": True}
-        if self.fake.generate_read is not None:
-            count, seconds = self.fake.generate_read
-            told |= {"prompt_eval_count": count, "prompt_eval_duration": round(seconds * 1e9)}
-        self._send(told)
+        model = self._asked_model(body)
+        if model is None or self._is_refused(body, model):
+            return
+        if body.get("keep_alive") == 0:
+            self.fake.loaded.pop(model.name, None)
+        else:
+            self.fake.take_in(self.path, body, self.fake.prompt_tokens(body))
+        self._send({"response": "", "done": True})
 
     def _show(self, body: dict[str, Any]) -> None:
         name = body.get("model") or body.get("name") or ""
         model = self.fake.find(name)
         if model is None:
-            self._send({"error": f"model '{name}' not found"}, 404)
+            tagged = name if ":" in name else f"{name}:latest"
+            self._send({"error": f"model '{tagged}' not found"}, 404)
             return
         shown: dict[str, Any] = {
             "template": model.template,
@@ -331,8 +498,8 @@ class _Handler(BaseHTTPRequestHandler):
             "model_info": {f"{model.family}.context_length": model.context_length},
             "modified_at": model.modified_at,
         }
-        if model.capabilities is not None:
-            shown["capabilities"] = list(model.capabilities)
+        if model.abilities is not None:
+            shown["capabilities"] = list(model.abilities)
         self._send(shown)
 
     def _pull(self, body: dict[str, Any]) -> None:
@@ -341,8 +508,9 @@ class _Handler(BaseHTTPRequestHandler):
         model = next((m for m in known if m.name in (name, f"{name}:latest")), None)
         self._start_stream("application/x-ndjson")
         self._line({"status": "pulling manifest"})
-        if model is None:
-            self._line({"error": "pull model manifest: file does not exist"})
+        if model is None or self.fake.pull_error:
+            error = self.fake.pull_error or "pull model manifest: file does not exist"
+            self._line({"error": error})
         else:
             for done in (0, 500, 1000):
                 part = {"status": "pulling abc", "digest": "sha256:abc", "total": 1000}
@@ -368,7 +536,8 @@ class _Handler(BaseHTTPRequestHandler):
         if said.status != 200:
             self._send({"error": said.error}, said.status)
         elif not model.dimensions:
-            self._send({"error": "this model does not support embeddings"}, 501)
+            error = "This server does not support embeddings. Start it with `--embeddings`"
+            self._send({"error": error}, 501)
         elif any(map(model.refuses, texts)):
             self._send({"error": "the input length exceeds the context length"}, 400)
         else:
@@ -398,22 +567,55 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _chat(self, body: dict[str, Any]) -> None:
         is_openai = self.path.startswith("/v1/")
-        name = body.get("model", "")
-        if self.fake.find(name) is None:
-            self._refuse(404, f"model '{name}' not found")
+        model = self._asked_model(body)
+        if model is None or (not is_openai and self._is_refused(body, model)):
             return
-        answer = self.fake.next_answer(body)
+        answer = self.fake.answer_to(body)
         self._wait(answer.stall)
         if answer.status != 200:
             self._refuse(answer.status, answer.error)
             return
-        self.fake.loaded[name] = (body.get("options") or {}).get("num_ctx", 4096)
+        if not is_openai:
+            answer = self._taken_in(answer, body, model)
         say = openai_events if is_openai else ollama_parts
         if not body.get("stream", not is_openai):
             self._send(whole(list(say(answer, body)), is_openai))
             return
         self._start_stream("text/event-stream" if is_openai else "application/x-ndjson")
         self._play(answer, say(answer, body), self._event if is_openai else self._line)
+
+    def _asked_model(self, body: dict[str, Any]) -> FakeModel | None:
+        name = body.get("model", "")
+        model = self.fake.find(name)
+        if model is None:
+            self._refuse(404, f"model '{name}' not found")
+        return model
+
+    def _is_refused(self, body: dict[str, Any], model: FakeModel) -> bool:
+        """Whether the server refuses the request before anything is read."""
+        refused = refusal(body, model, self.fake.prompt_tokens(body))
+        if refused is not None:
+            self._refuse(*refused)
+        return refused is not None
+
+    def _taken_in(self, answer: Answer, body: dict[str, Any], model: FakeModel) -> Answer:
+        """The answer as it comes of this request."""
+        tokens = self.fake.prompt_tokens(body)
+        if answer.prompt_tokens is not None:
+            tokens = answer.prompt_tokens
+        elif tokens > (window := launch_of(body).window):
+            spoken = sum(message["role"] != "system" for message in body["messages"])
+            tokens = window if spoken > 1 else window // 2
+        served = self.fake.take_in(self.path, body, tokens)
+        if body.get("format") and not is_bound(answer, body, model):
+            text = answer.text if isinstance(answer.text, str) else "".join(answer.text)
+            answer = replace(answer, text=answer.unbound or f"```json\n{text}\n```")
+        said = "".join((*pieces(answer.thinking), *pieces(answer.text)))
+        calls = [{"function": {"name": n, "arguments": dict(a)}} for n, a in answer.calls]
+        made = {"role": "assistant", "content": said, "tool_calls": calls}
+        self.fake.read[body["model"]][-1] += _written(made)
+        load = LOAD_NANOSECONDS if served.loaded else LOADED_NANOSECONDS
+        return replace(answer, prompt_tokens=tokens, load_nanoseconds=load)
 
     def _play(
         self,
@@ -485,7 +687,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._chunk(b"data: " + json.dumps(value, ensure_ascii=False).encode() + b"\n\n")
 
 
-def listed(model: FakeModel) -> dict[str, Any]:
+def running(model: FakeModel) -> dict[str, Any]:
+    """A model as /api/ps tells of it."""
     details = {"format": "gguf", "family": model.family, "parameter_size": model.parameter_size}
     return {
         "name": model.name,
@@ -495,6 +698,57 @@ def listed(model: FakeModel) -> dict[str, Any]:
         "digest": model.digest,
         "details": details,
     }
+
+
+def listed(model: FakeModel) -> dict[str, Any]:
+    """A model as /api/tags tells of it."""
+    told = running(model)
+    if model.abilities is not None:
+        told["capabilities"] = ["completion"] if model.dimensions else list(model.abilities)
+        told["details"]["context_length"] = model.context_length
+        told["details"]["embedding_length"] = model.dimensions or 1536
+    return told
+
+
+def refusal(body: Mapping[str, Any], model: FakeModel, tokens: int) -> tuple[int, str] | None:
+    """(status, error) for a request of so many tokens that the server does not take."""
+    for is_asked, ability in (
+        (True, "completion"),
+        (body.get("tools"), "tools"),
+        (body.get("think"), "thinking"),
+    ):
+        if is_asked and model.lacks(ability):
+            wanted = "chat" if ability == "completion" else ability
+            return 400, f'"{model.name}" does not support {wanted}'
+    keep_alive = body.get("keep_alive")
+    if isinstance(keep_alive, str) and keep_alive.lstrip("-").isdigit():
+        return 400, f'time: missing unit in duration "{keep_alive}"'
+    launch = launch_of(body)
+    if not str(launch.window).isdigit():
+        return 500, 'option "num_ctx" must be of type integer'
+    held_to = body.get("format")
+    if isinstance(held_to, str) and held_to not in ("", "json"):
+        return 500, f'invalid format: "{held_to}"; expected "json" or a valid JSON Schema object'
+    if isinstance(held_to, Mapping) and held_to.get("type", "object") not in JSON_TYPES:
+        return 400, "JSON schema conversion failed"
+    if tokens <= launch.window:
+        return None
+    if body.get("truncate") is False:
+        told = {
+            "code": 400,
+            "message": f"request ({tokens} tokens) exceeds the available context size"
+            f" ({launch.window} tokens), try increasing it",
+            "type": "exceed_context_size_error",
+            "n_prompt_tokens": tokens,
+            "n_ctx": launch.window,
+        }
+        return 400, json.dumps({"error": told}, separators=(",", ":"))
+    if not launch.shift:
+        return 400, (
+            "the prompt is longer than the context length currently available to the model; "
+            "shorten it or raise num_ctx"
+        )
+    return None
 
 
 def ollama_parts(answer: Answer, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -515,6 +769,7 @@ def ollama_parts(answer: Answer, body: Mapping[str, Any]) -> Iterator[dict[str, 
         prompt, made = counts(answer, body)
         last |= {"prompt_eval_count": prompt, "eval_count": made}
     nanoseconds = round(answer.read_seconds * 1e9)
+    last["load_duration"] = answer.load_nanoseconds
     yield {**last, "total_duration": 5_000_000, "prompt_eval_duration": nanoseconds}
 
 
