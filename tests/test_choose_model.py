@@ -162,6 +162,18 @@ def test_auto_takes_the_newest_chat_model_and_never_one_for_embeddings(
     assert find_chat_model("") == "new:1b"
 
 
+@pytest.mark.parametrize("loaded", [True, False])
+def test_auto_passes_over_a_model_that_only_embeds_though_neither_name_nor_list_say_so(
+    fake_ollama: FakeOllama, loaded: bool
+) -> None:
+    fake_ollama.models[:] = [
+        FakeModel("old:1b", modified_at="2026-01-01T10:00:00Z"),
+        FakeModel("q:latest", modified_at="2026-11-20T10:00:00Z", dimensions=8),
+    ]
+    fake_ollama.loaded.update({"q:latest": Launch(2048)} if loaded else {})
+    assert find_chat_model("") == "old:1b"
+
+
 def test_auto_without_any_model_says_how_to_get_one() -> None:
     began = time.monotonic()
     with pytest.raises(ModelMissing) as caught:

@@ -14,7 +14,7 @@ from openclaw.errors import ModelMissing
 from openclaw.models import catalog
 from tests.fakes.command import Result, openclaw
 from tests.fakes.gguf import chat_model
-from tests.fakes.ollama_server import FakeModel, FakeOllama
+from tests.fakes.ollama_server import NO_NETWORK, FakeModel, FakeOllama
 
 
 def _models(*words: str, home: Path | None = None) -> Result:
@@ -238,6 +238,39 @@ def test_ollama_names_are_pulled_by_ollama(fake_ollama: FakeOllama) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(" % of ") == 1
     assert "ollama/new:1b is ready" in done.stdout
+
+
+def test_pull_without_a_network_is_no_wrong_name(fake_ollama: FakeOllama) -> None:
+    fake_ollama.pull_error = NO_NETWORK
+    done = _models("pull", "ollama/new:1b")
+    assert done.returncode == 4
+    assert "cannot reach the network" in done.stderr and "library" not in done.stderr
+
+
+def test_pull_of_a_wrong_name_says_where_the_names_are(fake_ollama: FakeOllama) -> None:
+    done = _models("pull", "ollama/nosuch:1b")
+    assert done.returncode == 5
+    assert "https://ollama.com/library" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["ollama/", "ollama/ "])
+def test_pull_without_the_name_of_a_model_is_a_wrong_use(name: str) -> None:
+    done = _models("pull", name)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 2)
+    assert "openclaw models pull ollama/NAME" in done.stderr
+
+
+def test_list_tells_what_ollama_tells_of_its_models(fake_ollama: FakeOllama) -> None:
+    fake_ollama.models += [
+        FakeModel("deep:4b", ("completion", "thinking"), context_length=40960),
+        FakeModel("old:1b", None),
+        FakeModel("bare:1b", ("embedding",)),
+    ]
+    rows = {row["name"]: row for row in json.loads(_models("list", "--json").stdout)}
+    assert rows["ollama/deep:4b"]["about"] == "in Ollama, window 40,960, thinking"
+    assert rows["ollama/old:1b"]["about"] == "in Ollama"
+    kinds = [rows[f"ollama/{name}"]["kind"] for name in ("fake:1b", "old:1b", "bare:1b")]
+    assert kinds == ["chat", "chat", "embedding"]
 
 
 def test_pull_by_an_ollama_that_is_away_says_so() -> None:

@@ -143,7 +143,8 @@ def check_model(home: Home, settings: Settings, name: str | None) -> Check:
     abilities = [
         word for word, able in (("tools", card.tools), ("thinking", card.thinking)) if able
     ]
-    size = f", {card.parameters:g} billion parameters" if card.parameters else ""
+    digits = ".1f" if card.parameters >= 0.1 else ".1g"
+    size = f", {card.parameters:{digits}} billion parameters" if card.parameters else ""
     can = ", ".join(abilities) or "no native tools"
     return Check("model", "ok", f"{card.name}: window {card.window:,} tokens, {can}{size}")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.fit import test
-from openclaw.errors import UsageError
+from openclaw.errors import ServerAway, UsageError
 
 if TYPE_CHECKING:
     from openclaw.config import Settings
@@ -25,6 +26,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
 )
+
+_NO_NETWORK = re.compile(r"dial tcp|no such host|i/o timeout|connection refused|unreachable")
+"""What Ollama says, in Go's words, when it cannot reach the place that it fetches models from."""
 
 SECONDS_PER_LINE = 10.0
 """Between two lines of progress where there is no terminal."""
@@ -41,7 +45,7 @@ def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
     try:
         rows += _of_ollama(settings_of(ctx).ollama.host)
         away = ""
-    except OSError as error:
+    except ServerAway as error:
         away = f"Ollama is not asked: {error}"
     if as_json:
         print_json(rows)
@@ -73,7 +77,9 @@ def pull(
         _pull_what_is_missing(settings_of(ctx))
         return
     if _is_ollama(name):
-        bare = name.removeprefix("ollama/")
+        bare = name.removeprefix("ollama/").strip()
+        if not bare:
+            raise UsageError("no model is named", "openclaw models pull ollama/NAME")
         with _progress(PlainProgress()) as on_progress:
             _pull_by_ollama(bare, settings_of(ctx).ollama.host, on_progress)
         typer.echo(f"ollama/{bare} is ready")
@@ -131,7 +137,6 @@ def _fetch(name: str, lines: PlainProgress) -> None:
 
 def at_hand(host: str) -> str:
     """The model that `auto` would take, "" when there is none."""
-    from openclaw.errors import ServerAway
     from openclaw.models import catalog
     from openclaw.models.choose import find_chat_model
 
@@ -208,35 +213,35 @@ def _other_files() -> list[dict[str, Any]]:
 
 
 def _of_ollama(host: str) -> list[dict[str, Any]]:
-    """The models that Ollama has. OSError when it does not answer."""
-    from openclaw.models.ollama_facts import base_url
-    from openclaw.models.remote import client_options
+    """The models that Ollama has. ServerAway when it does not answer."""
+    from openclaw.models.ollama_found import listed, may_chat
     from openclaw.retrieval.ollama_models import embeds
 
-    url = base_url(host)
-    import httpx
-    import ollama  # asks the variable for a host, too
-
-    try:
-        with ollama.Client(host=url, **{**client_options(url), "timeout": 2.0}) as client:
-            found = client.list().models
-    except (httpx.HTTPError, ollama.ResponseError, ConnectionError) as error:
-        raise OSError(f"nothing answers at {url}") from error
     return [
         {
-            "name": f"ollama/{model.model}",
-            "kind": "embedding" if embeds(model.model or "") else "chat",
-            "size": int(model.size or 0),
+            "name": f"ollama/{model.get('name')}",
+            "kind": "chat"
+            if may_chat(model) and not embeds(str(model.get("name")))
+            else "embedding",
+            "size": int(model.get("size") or 0),
             "installed": True,
-            "about": "in Ollama",
+            "about": _about(model),
             "path": None,
         }
-        for model in found
+        for model in listed(host)
     ]
 
 
+def _about(model: Mapping[str, Any]) -> str:
+    """What Ollama lists of a model; before 0.32 it told neither window nor abilities."""
+    window = (model.get("details") or {}).get("context_length")
+    said = model.get("capabilities") or ()
+    can = [ability for ability in ("tools", "thinking", "vision") if ability in said]
+    return ", ".join(["in Ollama", *([f"window {window:,}"] if window else []), *can])
+
+
 def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
-    from openclaw.errors import ModelMissing, ServerAway
+    from openclaw.errors import ModelMissing
     from openclaw.models.ollama_facts import base_url
     from openclaw.models.remote import client_options
 
@@ -253,6 +258,10 @@ def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
     except (httpx.TransportError, ConnectionError) as error:
         raise ServerAway(f"Ollama does not answer at {url}", "ollama serve") from error
     except ollama.ResponseError as error:
+        if _NO_NETWORK.search(error.error):
+            raise ServerAway(
+                f"Ollama cannot reach the network to fetch {name}", "look at its connection"
+            ) from error
         raise ModelMissing(
             f"Ollama cannot fetch {name}: {error.error}", "https://ollama.com/library has the names"
         ) from error
