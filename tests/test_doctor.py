@@ -15,7 +15,7 @@ from openclaw.config import load_settings
 from openclaw.errors import Damaged
 from openclaw.files.home import Home, create_home
 from openclaw.models import catalog
-from tests.fakes.ollama_server import FakeModel, FakeOllama
+from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 
 
 @pytest.fixture
@@ -42,6 +42,36 @@ def test_the_model_s_window_and_abilities_are_told(home: Home) -> None:
     assert checks(home)["model"].found.startswith(
         f"ollama/fake:1b: window {window:,} tokens, tools"
     )
+
+
+@pytest.mark.parametrize(
+    ("reply", "state", "words"),
+    [
+        ('{"code":"k7-q2"}', "ok", "are held to a schema"),
+        ("Hello!", "warning", "are not held to a schema"),
+        (Answer(status=500, error="runner died"), "warning", "runner died"),
+    ],
+)
+def test_whether_a_model_that_can_think_is_held_to_a_schema_is_tried(
+    home: Home, fake_ollama: FakeOllama, reply: str | Answer, state: str, words: str
+) -> None:
+    fake_ollama.models[:] = [FakeModel(capabilities=("completion", "thinking"))]
+    fake_ollama.say(reply)
+    check = checks(home)["schema"]
+    assert check.state == state and words in check.found
+    [asked] = fake_ollama.chats
+    assert (asked["think"], asked["options"]["num_ctx"]) == (False, load_settings(home).window)
+
+
+def test_a_model_that_cannot_think_is_not_asked(home: Home, fake_ollama: FakeOllama) -> None:
+    assert "schema" not in checks(home)
+    assert not fake_ollama.chats
+
+
+def test_the_size_of_a_model_has_one_digit(home: Home, fake_ollama: FakeOllama) -> None:
+    for size, told in (("1777.09M", ", 1.8 billion"), ("22M", ", 0.02 billion")):
+        fake_ollama.models[:] = [FakeModel(parameter_size=size)]
+        assert told in checks(home)["model"].found
 
 
 def test_a_missing_soul_is_a_warning_that_names_init(home: Home) -> None:

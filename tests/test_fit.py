@@ -99,6 +99,38 @@ def test_json_is_counted_with_and_without_a_constraint() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reply", "holds"), [('{"code":"k7-q2"}', True), ("Hello!", False), ('{"code":"a"}', False)]
+)
+def test_whether_a_schema_holds_is_told_by_what_nobody_would_say(reply: str, holds: bool) -> None:
+    model = ScriptedModel(reply)
+    assert _last(fit.holding(fit.Listener(model))) == {"schema_holds": holds}
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "fitting"),
+    [
+        ({"kind": "answer", "answer": "x"}, True),
+        ({"kind": "answer", "answer": "x", "sure": None}, True),
+        ({"kind": "more"}, True),
+        ({"kind": "change", "tool": "web_search"}, False),
+        ({"kind": "answer"}, False),
+        ("answer", False),
+    ],
+)
+def test_a_union_of_objects_is_understood(value: object, fitting: bool) -> None:
+    answer = {"kind": {"const": "answer"}, "answer": {"type": "string"}}
+    answer["sure"] = {"type": ["boolean", "null"]}  # type: ignore[dict-item]
+    schema = {
+        "anyOf": [
+            {"type": "object", "properties": answer, "required": ["kind", "answer"]},
+            {"type": "object", "properties": {"kind": {"const": "more"}}, "required": ["kind"]},
+        ]
+    }
+    assert fits(value, schema) is fitting
+
+
+@pytest.mark.parametrize(
     "value",
     [
         {"town": "Tovik", "books": "3", "maps": 2, "day": "Friday"},

@@ -17,7 +17,7 @@ import pytest
 from openclaw.app.fit import Fit
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing, ServerAway
-from openclaw.models.fit_questions import JSON_QUESTIONS
+from openclaw.models.fit_questions import GREETING, JSON_QUESTIONS, UNASKED
 from openclaw.models.folder import profiles_folder
 from openclaw.models.profile import Profile, Score, known_profiles, write_profile
 from openclaw.shapes import ToolCall
@@ -41,7 +41,7 @@ def _clever(body: dict[str, Any]) -> str | Answer:
         at = next((n for word, n in named.items() if word in words), None)
         made = [] if at is None else [(CALLS[at].name, CALLS[at].arguments)]
         return Answer("" if made else "Good morning!", made)
-    for question, schema in JSON_QUESTIONS:
+    for question, schema in (*JSON_QUESTIONS, (GREETING, UNASKED)):
         if words.startswith(question):
             return json.dumps(_value(schema))
     if body.get("format"):
@@ -71,6 +71,7 @@ def test_a_whole_test_of_a_model_of_ollama_fills_its_profile(fake_ollama: FakeOl
     assert (test.faults, profile.complete) == ([], True)
     assert (profile.calls, profile.native, profile.needless) == ("native", Score(3, 3), False)
     assert (profile.json_forced, profile.json_free) == (Score(3, 3), Score(3, 3))
+    assert profile.schema_holds
     assert (profile.thinking, profile.stops, profile.protocol) == ("none", True, "json")
     assert profile.tasks == {
         "right tool": False,

@@ -220,6 +220,7 @@ class Fit:
         probes: Sequence[Probe] = (
             ("reading and writing", fit.speeds(heard, runs)),
             ("tool calls", fit.tool_calls(heard, _calls)),
+            ("schema", fit.holding(heard)),
             ("JSON", fit.json_replies(heard)),
             ("thinking", fit.thinking(heard)),
         )

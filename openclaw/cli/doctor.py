@@ -23,9 +23,12 @@ from openclaw.files.beneath import read_bytes
 if TYPE_CHECKING:
     from openclaw.config import Settings
     from openclaw.files.home import Home
+    from openclaw.models.base import Model, ModelCard
 
 REQUIRED = ("SOUL.md", "AGENTS.md", "USER.md")
 FREE_BYTES = 2_000_000_000
+SCHEMA_SECONDS = 20.0
+"""For the one reply that is asked for; a model that has to be loaded may need longer."""
 MOST_LINES = 8
 """Findings of one check that are printed; JSON has all."""
 MOST_MEMORIES = 400
@@ -79,7 +82,7 @@ def examine(
     settings, check = check_settings(home)
     yield check
     if settings:
-        yield check_model(home, settings, model)
+        yield from check_model(home, settings, model)
         yield check_embedding(settings)
         yield from check_reach(home, settings)
     yield from (check_tokenizer(), check_memory(home))
@@ -129,24 +132,46 @@ def check_settings(home: Home) -> tuple[Settings | None, Check]:
     return settings, Check("settings", "ok", f"{there}, model: {settings.model}")
 
 
-def check_model(home: Home, settings: Settings, name: str | None) -> Check:
+def check_model(home: Home, settings: Settings, name: str | None) -> Iterator[Check]:
     """Which model would answer, whether it can be reached, and what it can do."""
     from openclaw.app import App
 
-    app = App.open(home, settings, model=name)
+    with closing(App.open(home, settings, model=name)) as app:
+        try:
+            card = app.model.card
+        except OpenclawError as error:
+            yield _fault("model", error)
+            return
+        yield Check("model", "ok", _told(card))
+        if card.thinking and card.name.startswith("ollama/"):
+            yield check_schema(app.model, settings)
+
+
+def check_schema(model: Model, settings: Settings) -> Check:
+    """Whether the replies of a model that can think are held to a schema: with Ollama not always.
+    The one check that asks a model."""
+    from openclaw.models.fit import Listener, holding
+
     try:
-        card = app.model.card
+        found = next(holding(Listener(model, SCHEMA_SECONDS), settings.think), {})
     except OpenclawError as error:
-        return _fault("model", error)
-    finally:
-        app.close()
+        return Check("schema", "warning", one_line(str(error)), error.hint)
+    if not found:
+        return Check("schema", "ok", f"not tried: no reply within {SCHEMA_SECONDS:.0f} s")
+    if found["schema_holds"]:
+        return Check("schema", "ok", "its replies are held to a schema (JSON steps)")
+    advice = "set `think` to null in openclaw.yaml" if settings.think else "take another model"
+    return Check("schema", "warning", "its replies are not held to a schema (JSON steps)", advice)
+
+
+def _told(card: ModelCard) -> str:
     abilities = [
         word for word, able in (("tools", card.tools), ("thinking", card.thinking)) if able
     ]
     digits = ".1f" if card.parameters >= 0.1 else ".1g"
     size = f", {card.parameters:{digits}} billion parameters" if card.parameters else ""
     can = ", ".join(abilities) or "no native tools"
-    return Check("model", "ok", f"{card.name}: window {card.window:,} tokens, {can}{size}")
+    return f"{card.name}: window {card.window:,} tokens, {can}{size}"
 
 
 def check_embedding(settings: Settings) -> Check:

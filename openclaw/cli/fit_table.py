@@ -124,6 +124,11 @@ def _score(score: Score) -> str:
     return str(score) if score.of else ""
 
 
+def _forced(p: Profile) -> str:
+    holds = _yes(p.schema_holds, "", "the schema does not hold")
+    return ", ".join(filter(None, (_score(p.json_forced), holds)))
+
+
 def _thinking(p: Profile) -> str:
     if not p.thinking:
         return ""
@@ -158,7 +163,7 @@ _ROWS: tuple[Row, ...] = (
     ("memory (computed)", _memory),
     ("tool calls", _calls),
     ("tool for small talk", lambda p: _yes(p.needless)),
-    ("JSON under a schema", lambda p: _score(p.json_forced)),
+    ("JSON under a schema", _forced),
     ("JSON by words alone", lambda p: _score(p.json_free) + (", fenced" if p.json_fenced else "")),
     ("thinking", _thinking),
     ("stops by itself", lambda p: _yes(p.stops)),

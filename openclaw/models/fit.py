@@ -20,11 +20,13 @@ from openclaw.models.base import Model, Reply, Request, Text, Waiting
 from openclaw.models.bounded import Bounded, TooLate
 from openclaw.models.fit_questions import (
     COUNTING,
+    GREETING,
     JSON_QUESTIONS,
     SMALL_TALK,
     STORY,
     TOOL_QUESTIONS,
     TOOLS,
+    UNASKED,
     passage,
 )
 from openclaw.models.profile import Score
@@ -212,6 +214,13 @@ def json_replies(listener: Listener) -> Iterator[Found]:
         fenced = fenced or "```" in said
         scores = {"json_forced": Score(forced, of), "json_free": Score(free, of)}
         yield {**scores, "json_fenced": fenced}
+
+
+def holding(listener: Listener, think: bool | None = None) -> Iterator[Found]:
+    """Whether a schema holds at all, by one short request for what nobody would reply to it."""
+    said = listener.ask(asked(GREETING, 24, schema=UNASKED, think=think))
+    if listener.answered(said):
+        yield {"schema_holds": fits_text(said.reply.text, UNASKED)}
 
 
 def thinking(listener: Listener) -> Iterator[Found]:

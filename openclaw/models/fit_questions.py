@@ -49,6 +49,10 @@ def _object(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
+UNASKED = _object(code={"type": "string", "enum": ["k7-q2"]})
+"""What no model replies to GREETING unless it is held to it."""
+GREETING = "Say hello in one short sentence."
+
 _TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 

@@ -62,9 +62,10 @@ class Profile:
     `calls` is how the model calls tools when asked natively: native, text or none, `call_shape` in
     which shape as text, `native` how often a right call came natively, `needless` whether it called
     a tool for small talk. `json_forced` and `json_free` count replies that fit a schema, with it as
-    a constraint and with words alone, `json_fenced` whether a fence stood around those. `thinking`
-    is none, tags or field; `think_off` whether it can be switched off, `only_thinks` whether it
-    used up a whole reply by it. `stops` is False when a reply had to be broken off from here.
+    a constraint and with words alone, `json_fenced` whether a fence stood around those;
+    `schema_holds` whether a schema made it say what it would not say by itself. `thinking` is
+    none, tags or field; `think_off` whether it can be switched off, `only_thinks` whether it used
+    up a whole reply by it. `stops` is False when a reply had to be broken off from here.
     `tasks` are the small tasks by name, `protocol` how they were asked.
     """
 
@@ -90,6 +91,7 @@ class Profile:
     json_forced: Score = Score(0, 0)
     json_free: Score = Score(0, 0)
     json_fenced: bool | None = None
+    schema_holds: bool | None = None
     thinking: str = ""
     think_off: bool | None = None
     only_thinks: bool | None = None
