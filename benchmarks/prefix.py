@@ -1,6 +1,7 @@
-"""Time to the first token with the embedded model: cold, same process, new process, with recall.
+"""Time to the first token with the embedded model: cold, same process, new process, with recall;
+and what a server of Ollama's kind loads and reads until then.
 
-    python -m benchmarks.prefix [--model PATH] [--runs 3]
+    python -m benchmarks.prefix [--model PATH] [--runs 3] [--only-ollama | --only-talks]
 
 Each cold and each new process is a real one. The reference is the cold prefill of the same run:
 the head is read from its first token on. Loading the model is told apart, it is the same for all.
@@ -8,6 +9,9 @@ the head is read from its first token on. Loading the model is told apart, it is
 The second table is of whole one-shot commands in a home of 10,000 passages, from their start on, by
 turns without and with recall. A question that nothing answers shows what the looking up costs; one
 that notes answer adds the reading of the passages themselves, whose tokens are told.
+
+The table of the Ollama path needs no model: whole commands are run against the stand-in, which
+loads and reads as the real server was seen to, and counts what it read (`tests/fakes`).
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import notes, talks
+from tests.fakes.ollama_server import VERSION, Answer, FakeOllama
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 HEAD_CHARACTERS = 3300
@@ -37,8 +42,12 @@ def main() -> None:
     words.add_argument("--model", type=Path, help="a GGUF file (default: the installed one)")
     words.add_argument("--runs", type=int, default=3)
     words.add_argument("--only-talks", action="store_true", help="the last tables alone")
+    words.add_argument("--only-ollama", action="store_true", help="that table alone")
     words.add_argument("--measure", type=Path, metavar="CACHE", help=argparse.SUPPRESS)
     said = words.parse_args()
+    if said.only_ollama:
+        report_ollama()
+        return
     model = said.model or installed_model()
     if said.measure:
         print(json.dumps(measure(model, said.measure)))
@@ -46,6 +55,7 @@ def main() -> None:
     if not said.only_talks:
         report(model, said.runs)
         report_recall(model, said.runs)
+        report_ollama()
     talks.report(str(model), said.runs)
     if name := ollama_model():
         talks.report(name, said.runs)
@@ -169,14 +179,67 @@ def one_shot(home: Path, model: Path, recall: str, question: str) -> Shot:
     return shot
 
 
-def openclaw(*words: str) -> Iterator[str]:
+class Row(NamedTuple):
+    """Of one command until its first token: its requests, how often the model was loaded for them,
+    tokens of the request that is answered, tokens read in all."""
+
+    name: str
+    requests: int
+    loads: int
+    tokens: int
+    read: int
+
+
+class Answering(FakeOllama):
+    """Answers everything in one step."""
+
+    def next_answer(self, body: dict[str, Any]) -> Answer:
+        return Answer('{"kind":"answer","answer":"On Thursday, at ten."}')
+
+
+def report_ollama() -> None:
+    print(f"\nOllama ({VERSION}, stand-in)      requests  loads    tokens      read   of turn 1")
+    with tempfile.TemporaryDirectory(prefix="openclaw-bench-") as folder, Answering() as server:
+        rows = ollama_rows(Path(folder), server)
+    for row in rows:
+        share = f"{row.read / rows[0].read:.1%}"
+        print(
+            f"{row.name:<30}{row.requests:11}{row.loads:7}{row.tokens:10,}{row.read:10,}{share:>12}"
+        )
+    print("\naim: one load in all; later turns and conversations read at most 15 %")
+
+
+def ollama_rows(home: Path, server: FakeOllama) -> list[Row]:
+    """Three commands, each a process of its own; all look into the memory first."""
+    list(openclaw("--home", str(home), "init", str(home)))
+    (home / "memory" / "2026-11-18.md").write_text(
+        "# 2026-11-18\n\n- The plumber comes on Thursday at ten.\n", encoding="utf-8"
+    )
+    (home / "openclaw.yaml").write_text("embedding: none\nprotocol: json\n", encoding="utf-8")
+    words = ("--home", str(home), "--model", f"ollama/{server.models[0].name}")
+    asked = (
+        ("turn 1", ("When does the plumber come?",)),
+        ("turn 2, new process", ("-c", "And on which day was that said?")),
+        ("new conversation", ("Who comes on Thursday?",)),
+    )
+    rows = []
+    for name, more in asked:
+        before = len(server.served)
+        list(openclaw(*words, *more, OLLAMA_HOST=server.host))
+        new = server.served[before:]
+        loads, read = sum(s.loaded for s in new), sum(s.read for s in new)
+        rows.append(Row(name, len(new), loads, new[-1].tokens, read))
+    return rows
+
+
+def openclaw(*words: str, **variables: str) -> Iterator[str]:
     """Run openclaw to its end and give its lines as they come."""
     run = subprocess.Popen(
         [sys.executable, "-m", "openclaw", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **variables},
     )
     with run:
         yield from run.stdout or ()
