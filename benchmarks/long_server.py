@@ -68,6 +68,9 @@ class LongServer(FakeOllama):
         """The turn that the next requests belong to."""
         self._turn, self._left, self._steps = turn, list(turn.calls), 0
 
+    def prompt_tokens(self, body: Body) -> int:
+        return tokens_of(body)
+
     def next_answer(self, body: dict[str, Any]) -> Answer:
         began = time.perf_counter()
         if self.replaying:

@@ -12,6 +12,8 @@ import pytest
 from openclaw.agent.events import (
     Event,
     NewResponse,
+    Notice,
+    Progress,
     ReceiptMade,
     Thought,
     Token,
@@ -338,6 +340,27 @@ def test_a_failed_write_backs_no_claim(it: Talk) -> None:
 def test_an_answer_comes_in_pieces(it: Talk) -> None:
     happened = it.say("Tell me.", "The soup is hot and the bread is fresh.")
     assert len([event for event in happened if isinstance(event, Token)]) > 3
+
+
+def test_what_was_thought_before_a_call_is_no_part_of_the_history(it: Talk) -> None:
+    thinking = calls(("list_files", {}), text="<think>Which files?</think>I look.")
+    it.say("What is here?", thinking, "Nothing.")
+    [said] = [m for m in it.requests[1].messages if m.tool_calls]
+    assert said.content == "I look."
+
+
+def test_how_far_a_model_is_comes_as_progress_and_not_as_a_notice(tmp_path: Path) -> None:
+    class Reading(ScriptedModel):
+        def stream(self, request: Request) -> Iterator[Chunk]:
+            yield Waiting("reading 900 tokens")
+            yield Waiting("reading 900 tokens", 0.5)
+            yield from super().stream(request)
+
+    it = talk(tmp_path / "home")
+    it.app.model = Reading("Hello.")
+    happened = it.say("Good morning.")
+    assert [e.share for e in happened if isinstance(e, Progress)] == [0.5]
+    assert [e.text for e in happened if isinstance(e, Notice)].count("reading 900 tokens") == 1
 
 
 def test_thoughts_and_waiting_are_told_apart_from_the_answer(tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from openclaw.models.prefix import PrefixStates, session_key, state_key
+from openclaw.models.slot import share_read
 
 
 def _saved(states: PrefixStates, key: str, size: int = 1000) -> Path:
@@ -171,3 +173,18 @@ def test_processes_that_save_the_same_state_never_leave_half_a_one(states: Prefi
     assert [writer.wait() for writer in writers] == [0, 0]
     assert looks > 10
     assert [path.name for path in states.folder.iterdir()] == ["shared.kv"]
+
+
+@pytest.mark.parametrize(
+    ("chunk", "share"),
+    [
+        ({"prompt_progress": {"total": 900, "cache": 100, "processed": 500}}, 0.5),
+        ({"prompt_progress": {"total": 900, "processed": 900}}, 1.0),
+        ({"prompt_progress": {"total": 900, "cache": 900, "processed": 900}}, None),
+        ({"choices": []}, None),
+    ],
+)
+def test_the_share_that_was_read_leaves_out_what_was_known(
+    chunk: dict[str, Any], share: float | None
+) -> None:
+    assert share_read(chunk) == share

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from openclaw.agent.parse import Step, read_step
+from openclaw.agent.parse import THINK, Step, read_step
 from openclaw.agent.protocol import Demand, Turn, as_call, with_context
 from openclaw.models.base import Reply
 from openclaw.shapes import Entry, Message, ToolUse
@@ -51,7 +51,8 @@ class Native:
 
     def read(self, reply: Reply, turn: Turn, toolbox: Toolbox) -> Step:
         if reply.tool_calls:
-            return Step(answer=reply.text.strip(), calls=reply.tool_calls)
+            # Templates leave out what was thought in earlier turns: it is not kept as said.
+            return Step(answer=THINK.sub("", reply.text).strip(), calls=reply.tool_calls)
         return read_step(reply.text, toolbox.arguments)
 
     def spoken(self, text: str, turn: Turn) -> str:
