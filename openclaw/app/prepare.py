@@ -100,9 +100,7 @@ def prepare(
             yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
     beside = hooks.shown(added, watch.ledger, watch.room) if hooks else ()
     attached = "\n\n".join(filter(None, (followed, watch.materials(material), *beside)))
-    found: Sequence[Mapping[str, Any]] = ()
-    if fitting.can_send(text, attached):  # else the loop says why not
-        found = yield from _recalled(rooms, text, seen, fitting, ahead=ahead)
+    found = yield from _recalled(rooms, text, attached, seen, fitting, ahead=ahead)
     passages = watch.passages([(p["path"], f"{where(p)}: {flat(p['text'])}") for p in found])
     if session.archived and (seen.asks or "?" in text):
         passages += watch.earlier(earlier(rooms, session, text))
@@ -218,11 +216,12 @@ def _limits(rooms: Rooms, card: ModelCard, drawn: bytes) -> Limits:
 
 
 def _recalled(
-    rooms: Rooms, text: str, seen: Cues, fitting: Fitting, *, ahead: bool
+    rooms: Rooms, text: str, attached: str, seen: Cues, fitting: Fitting, *, ahead: bool
 ) -> Generator[events.Event, None, list[Mapping[str, Any]]]:
-    """Passages for the tail. While they are looked for, the model reads the head, `ahead` of it."""
+    """Passages for the tail. While they are looked for, the model reads the head, `ahead` of it;
+    none for a prompt that is too long to be sent, of which the loop tells."""
     known = {*SOURCES.values()} - {part.path for part in fitting.parts if part.cut}
-    if not looks_up(rooms, text, seen, known):
+    if not looks_up(rooms, text, seen, known) or not fitting.can_send(text, attached):
         return []
     page = page_of(rooms.model.card.window)
     rooms.recall.begin(text, known, long_files(rooms.home, seen, page))
