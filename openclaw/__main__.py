@@ -1,6 +1,8 @@
 """The console script. `--version` is answered before anything is imported."""
 
+import errno
 import gc
+import io
 import os
 import sys
 
@@ -8,11 +10,12 @@ import sys
 def main() -> None:
     """Run openclaw with the words of the command line and leave with its exit code."""
     leave_out_current_folder()
+    guard_streams()
     if sys.argv[1:] == ["--version"]:
         from openclaw import __version__
 
         sys.stdout.write(f"openclaw {__version__}\n")
-        return
+        leave(0)
     # Importing makes no garbage, and looking for it every 700 objects is a fifth of a start.
     gc.set_threshold(50_000, 20, 20)
     from openclaw.cli.main import run
@@ -35,6 +38,42 @@ def leave_out_current_folder() -> None:
         sys.path.append(top)
 
 
+class _Output(io.FileIO):
+    """A standard stream that never fails: what cannot be written is dropped, `failure` keeps why.
+    A turn goes on when `head` has seen enough of it or the disk is full, and is saved."""
+
+    failure: OSError | None = None
+
+    def write(self, data, /) -> int:  # type: ignore[no-untyped-def]
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        try:
+            while rest and not self.failure:
+                rest = rest[super().write(rest) or 0 :]
+        except OSError as error:
+            self.failure = error
+        return size
+
+
+def guard_streams() -> None:
+    """Let no closed or full standard stream end a command. A closed one is the null device, as a
+    file that is opened later would else take its number and get what is printed."""
+    # ruff: noqa: PTH123, SIM115
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        if stream is None:
+            stream = open(os.devnull, "w" if number else "r", encoding="utf-8")
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+        elif number and not stream.isatty():
+            raw = _Output(number, "w", closefd=False)
+            setattr(sys, name, io.TextIOWrapper(
+                raw if isinstance(stream.buffer, io.RawIOBase) else io.BufferedWriter(raw),
+                stream.encoding, stream.errors,
+                line_buffering=stream.line_buffering, write_through=stream.write_through,
+            ))  # fmt: skip
+
+
 def leave(code: int) -> None:
     """End the process with this exit code, at once when nothing is left to wait for.
 
@@ -47,16 +86,31 @@ def leave(code: int) -> None:
         not thread.daemon and thread is not threading.main_thread()
         for thread in threading.enumerate()
     ):
-        sys.exit(code)
+        sys.exit(_after_output(code))
     import atexit
 
     atexit._run_exitfuncs()
+    os._exit(_after_output(code))
+
+
+def _after_output(code: int) -> int:
+    """The exit code when all has been written: not 0 when it could not be. A reader that has left
+    wanted no more, which is no failure."""
+    failure = None
     try:
         sys.stdout.flush()
+        failure = getattr(getattr(sys.stdout.buffer, "raw", sys.stdout.buffer), "failure", None)
+    except OSError as error:  # of a terminal
+        failure = error
+    try:
+        if failure and failure.errno != errno.EPIPE:
+            code = code or 1
+            why = failure.strerror
+            sys.stderr.write(f"openclaw: standard output cannot be written: {why}\n")
         sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):  # its reader has left, or it never was there
-        code = code or 1
-    os._exit(code)
+    except OSError:  # nobody can be told
+        pass
+    return code
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
@@ -65,8 +65,6 @@ def run(words: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("\nopenclaw: interrupted\n")
         return 130
-    except BrokenPipeError:
-        return _nobody_listens()
     except Exception as error:  # noqa: BLE001  (the one exit point)
         return _report(error, words)
 
@@ -87,17 +85,14 @@ def _report(error: Exception, words: Sequence[str]) -> int:
         traceback.print_exception(error)
     elif hint is None:
         hint = "run again with --debug for the whole trace"
-    try:
-        if wants_json(words):
-            from openclaw.agent.events import Error
-            from openclaw.cli.render import write_json
+    if wants_json(words):
+        from openclaw.agent.events import Error
+        from openclaw.cli.render import write_json
 
-            write_json(sys.stdout, Error(message, hint or "", code))
-        lines = [f"openclaw: {message}", *(f"  {line}" for line in (hint or "").splitlines())]
-        sys.stderr.write("\n".join(lines) + "\n")
-        sys.stderr.flush()
-    except BrokenPipeError:
-        _nobody_listens()
+        write_json(sys.stdout, Error(message, hint or "", code))
+    lines = [f"openclaw: {message}", *(f"  {line}" for line in (hint or "").splitlines())]
+    sys.stderr.write("\n".join(lines) + "\n")
+    sys.stderr.flush()
     return code
 
 
@@ -136,10 +131,3 @@ def _speak_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-
-
-def _nobody_listens() -> int:
-    """The reader of stdout has left: keep Python from complaining when it exits."""
-    stdout: TextIO = sys.stdout
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
-    return 1
