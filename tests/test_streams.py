@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.files.home import create_home
-from tests.fakes.ollama_server import FakeOllama
+from tests.fakes.command import openclaw
+from tests.fakes.ollama_server import FakeOllama, last_words
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="lines for a POSIX shell")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
@@ -89,3 +90,65 @@ def test_an_answer_that_cannot_be_printed_is_kept(home: Path, fake_ollama: FakeO
     code, _, err = shell("$openclaw --output json hi >/dev/full", home)
     assert (code, err.endswith(FULL)) == (1, True)
     assert messages(home) == ["hi", "All is well."]
+
+
+# -------- input
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+def shown(fake: FakeOllama) -> list[str]:
+    """What each request held behind the time of day."""
+    return [last_words(body).partition("</context>")[2].strip() for body in fake.chats]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'while read x; do $openclaw "$x"; done < list',
+        pytest.param('cat list | while read x; do $openclaw "$x"; done', marks=on_linux),
+        pytest.param('cat list | while read x; do nice $openclaw "$x"; done', marks=on_linux),
+    ],
+)
+def test_a_loop_runs_for_each_of_its_lines(line: str, home: Path, fake_ollama: FakeOllama) -> None:
+    (home / "list").write_text("one\ntwo\n", encoding="utf-8")
+    fake_ollama.say("A.", "B.")
+    code, out, err = shell(line, home)
+    assert (code, out, shown(fake_ollama)) == (0, "A.\nB.\n", ["one", "two"])
+    assert err.count("standard input is left to the loop") == 1  # at the end nothing is left
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "$openclaw ask < list",
+        "cat list | env $openclaw ask",
+        "take() { $openclaw ask; }; cat list | take",
+        "cat list | sh -c '$openclaw ask; true'",
+        "{ read x; $openclaw ask --stdin; } < list",
+        "{ read x; $openclaw ask -; } < list",
+    ],
+)
+def test_what_is_given_to_the_command_goes_along(
+    line: str, home: Path, fake_ollama: FakeOllama
+) -> None:
+    (home / "list").write_text("one\ntwo\n", encoding="utf-8")
+    fake_ollama.say("Seen.")
+    line = line.replace("ask", '"sum up"')
+    code, out, err = shell(line, home)
+    assert (code, out, "standard input" in err) == (0, "Seen.\n", False)
+    (asked,) = shown(fake_ollama)
+    assert "two\n<</data" in asked and asked.endswith("sum up")
+
+
+def test_standard_input_can_be_left_alone(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("Hi.")
+    assert openclaw("--no-stdin", "hi", stdin="one").stdout == "Hi.\n"
+    assert shown(fake_ollama) == ["hi"]
+    assert "nothing was asked" in openclaw("--no-stdin", stdin="one").stderr
+
+
+def test_an_end_that_does_not_come_is_told(home: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say("Hi.")
+    _, out, err = shell("sleep 4 | $openclaw --quiet hi", home)
+    assert (out, "reading standard input to its end" in err) == ("Hi.\n", True)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from openclaw.shapes import Material
     from openclaw.tools.grants import Grant
 
-STDIN_PATIENCE_SECONDS = 3.0
-
 
 class Output(StrEnum):
     text = "text"
@@ -64,6 +62,14 @@ NoSave = Annotated[
     bool, typer.Option("--no-save", help="Keep nothing of what is said; changes to files are kept.")
 ]
 Words = Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)]
+Stdin = Annotated[
+    bool | None,
+    typer.Option(
+        "--stdin/--no-stdin",
+        show_default=False,
+        help="Take standard input along, as - at the end does; or leave it alone.",
+    ),
+]
 
 
 def ask(
@@ -82,22 +88,26 @@ def ask(
     max_steps: Steps = None,
     skill: SkillName = "",
     no_save: NoSave = False,
+    stdin: Stdin = None,
 ) -> None:
     """Ask once and print the answer.
 
     What is piped in is material for the prompt, or the prompt itself when none is given.
     """
     from openclaw.cli.door import IMPLICIT, check_prompt
+    from openclaw.cli.piped import piped_in
     from openclaw.cli.turn import by_name
 
     words = words or []
     if ctx.meta.get(IMPLICIT):
         check_prompt(words)
-    if not words and _is_terminal():
+    if words[-1:] == ["-"]:
+        words, stdin = words[:-1], True
+    if not words and not stdin and _is_terminal():
         options = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
         chat(ctx, None, *options)
         return
-    piped = piped_in(waiting=not quiet)
+    piped = piped_in(stdin if words else stdin is not False, quiet=quiet)
     typed = " ".join(words).strip()
     prompt = typed or piped.strip() or (by_name(skill) if skill else "")
     if not prompt:
@@ -269,22 +279,3 @@ def can_ask() -> bool:
 
 def _is_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
-
-
-def piped_in(*, waiting: bool) -> str:
-    """What is piped in, "" for nothing. Says so on stderr when it has to wait for it."""
-    if sys.stdin is None or sys.stdin.isatty():
-        return ""
-    from threading import Timer
-
-    from openclaw.cli.attach import read_stdin
-
-    words = "waiting for the end of standard input (none to give: run with </dev/null)"
-    timer = Timer(STDIN_PATIENCE_SECONDS, _say_err, [words])
-    timer.daemon = True
-    if waiting:
-        timer.start()
-    try:
-        return read_stdin(sys.stdin.buffer)
-    finally:
-        timer.cancel()

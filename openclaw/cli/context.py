@@ -100,10 +100,11 @@ def _report(
     app: App, words: list[str], which: tuple[bool, str | None], skill: str
 ) -> ContextReport:
     """The report on what `openclaw ask` would send for the same words and options."""
-    from openclaw.cli.ask import material_of, piped_in
+    from openclaw.cli.ask import material_of
+    from openclaw.cli.piped import piped_in
     from openclaw.cli.turn import by_name, open_session
 
-    piped = piped_in(waiting=True) if words else ""  # a bare look waits for nobody
+    piped = piped_in(None) if words else ""  # a bare look waits for nobody
     prompt = " ".join(words).strip() or (by_name(skill) if skill else "")
     material = material_of(prompt, piped, app.home, quiet=False)
     session = open_session(app.sessions, *which, app.model_name)
