@@ -82,16 +82,49 @@ def test_addresses_and_names_stay_text(prompt: str, folders: tuple[Path, Path]) 
 
 
 @pytest.mark.parametrize(
+    ("prompt", "name", "advice"),
+    [
+        ("sum up @note.md.", "note.md", "did you mean @notes.md?"),
+        ("see @nothere:3-9.", "nothere:3-9", ""),
+        ("see @a.md", "a.md", 'did you mean @"a b.md"?'),
+        ("see @memory/MEMRY.md:3", "memory/MEMRY.md:3", "did you mean @memory/MEMORY.md?"),
+        ("see @MEMRY.md", "MEMRY.md", "did you mean @memory/MEMORY.md?"),
+        ("see @memry/MEMORY.md", "memry/MEMORY.md", "did you mean @memory/MEMORY.md?"),
+        ("see @memory/nothing", "memory/nothing", "looked in "),
+        ("is @photo.jpg nice?", "photo.jpg", "a blank behind the @ makes it plain words"),
+        ("see @./x and @~/y", "./x", "looked in "),
+        ("see @other.xyz", "other.xyz", "did you mean @another.xyz?"),
+    ],
+)
+def test_what_can_only_be_a_path_must_be_there(
+    prompt: str, name: str, advice: str, folders: tuple[Path, Path]
+) -> None:
+    (folders[0] / "another.xyz").touch()
+    with pytest.raises(UsageError) as wrong:
+        attach(prompt, "", *folders)
+    assert str(wrong.value) == f"there is no file '{name}'"
+    assert advice in wrong.value.hint
+
+
+def test_one_folder_is_named_once(folders: tuple[Path, Path]) -> None:
+    with pytest.raises(UsageError) as wrong:
+        attach("see @no.pdf", "", folders[0], folders[0])
+    assert wrong.value.hint.count(str(folders[0])) == 1
+
+
+@pytest.mark.parametrize(
     ("prompt", "names"),
     [
-        ("what failed in @lgo.txt?", ["lgo.txt"]),
-        ("see @nothere:3-9.", ["nothere:3-9"]),
+        ("what does @app.get do?", ["app.get"]),
+        ("who is @example.org?", ["example.org"]),
+        ("explain @property, @angular/core, @alice and ann@example.md", []),
         ("see @notes.md, ask @bob or ann@example.org", []),
     ],
 )
-def test_what_is_named_like_a_file_but_is_none_is_told(
+def test_what_may_be_something_else_is_only_told(
     prompt: str, names: list[str], folders: tuple[Path, Path]
 ) -> None:
+    attach(prompt, "", *folders)
     assert not_found(prompt, *folders) == names
 
 

@@ -141,11 +141,11 @@ def test_an_attached_file_goes_along(
     )
 
 
-def test_a_file_that_is_not_there_is_named(home: Path, fake_ollama: FakeOllama) -> None:
-    fake_ollama.say("Where?")
+def test_a_file_that_is_not_there_is_an_error(home: Path, fake_ollama: FakeOllama) -> None:
     done = openclaw("what is in @lgo.txt?")
-    assert (done.returncode, done.stdout) == (0, "Where?\n")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "there is no file 'lgo.txt'" in done.stderr
+    assert not fake_ollama.chats
 
 
 def test_binary_stdin_is_refused_before_a_model_is_asked(

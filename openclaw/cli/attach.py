@@ -10,7 +10,9 @@ import hashlib
 import io
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -72,7 +74,8 @@ def mentions(prompt: str, cwd: Path, home: Path) -> list[Mention]:
     """The files and folders that `@path`, `@path:10-20` and `@"a path"` name, in their order.
 
     A path is looked up from the current folder, then from the home. Words after an @ that are no
-    file, such as names and e-mail addresses, are none; a quoted path must exist (UsageError).
+    file, such as names and e-mail addresses, are none; a path that is quoted or that can be nothing
+    but a path must exist (UsageError).
     """
     found = []
     for match in _MENTION.finditer(prompt):
@@ -81,16 +84,59 @@ def mentions(prompt: str, cwd: Path, home: Path) -> list[Mention]:
         mention = _lookup(words, (cwd, home))
         if mention:
             found.append(mention)
-        elif quoted:
-            raise UsageError(f"there is no file '{quoted}'", f"looked in {cwd} and {home}")
+        elif quoted or _is_path(words.rstrip(_CLOSING), (cwd, home)):
+            name = quoted or words.rstrip(_CLOSING)
+            raise UsageError(f"there is no file '{name}'", _advice(name, (cwd, home)))
     return found
 
 
 def not_found(prompt: str, cwd: Path, home: Path) -> list[str]:
-    """What the prompt names like a file (@log.txt, @notes:3-9) but is none: most likely misspelt,
-    and sent as the plain words that they are."""
+    """What the prompt names like a file (@log.xyz) but is none and may be something else, as
+    @app.get is: sent as the plain words that they are."""
     words = [match["bare"].rstrip(_CLOSING) for match in _MENTION.finditer(prompt) if match["bare"]]
     return [w for w in words if _FILE_LIKE.search(w) and not _lookup(w, (cwd, home))]
+
+
+def _is_path(words: str, folders: tuple[Path, ...]) -> bool:
+    """Whether words can be nothing but a path: by how they begin, by a range of lines, by a folder
+    that is there, or by an ending that files have, in general or beside it."""
+    from mimetypes import types_map
+
+    from openclaw.retrieval.readers import SUFFIXES
+
+    name = _RANGE.sub("", words)
+    if name.startswith(("./", "../", "/", "~/")) or (name and name != words):
+        return True
+    if "/" in name and any(_existing(folder, name.partition("/")[0]) for folder in folders):
+        return True
+    ending = Path(name).suffix.lower()
+    known = frozenset(types_map).union(*SUFFIXES.values())
+    return bool(ending) and (
+        ending in known or any(Path(each).suffix == ending for each in _beside(name, folders))
+    )
+
+
+def _beside(name: str, folders: tuple[Path, ...]) -> Iterator[str]:
+    """The names of the files in the folder that a path names, relative as the path is."""
+    for folder in folders:
+        parent = _existing(folder, os.path.dirname(name))  # noqa: PTH120  (keeps ~)
+        if parent and parent.is_dir():
+            yield from (name[: name.rfind("/") + 1] + each.name for each in parent.iterdir())
+
+
+def _advice(name: str, folders: tuple[Path, ...]) -> str:
+    """What to do about a file that is not there."""
+    from difflib import get_close_matches
+
+    below = (each for folder in folders for each in folder.glob("[!.]*/*"))
+    names = [*_beside(name, folders), *(f"{p.parent.name}/{p.name}" for p in islice(below, 5000))]
+    by_last = {each.rpartition("/")[2]: each for each in reversed(names)}
+    near = get_close_matches(_RANGE.sub("", name).rpartition("/")[2], by_last, n=1)
+    if near:
+        found = by_last[near[0]]
+        return f'did you mean @"{found}"?' if " " in found else f"did you mean @{found}?"
+    where = " and ".join(dict.fromkeys(map(str, folders)))
+    return f"looked in {where}; a blank behind the @ makes it plain words"
 
 
 def _lookup(words: str, folders: tuple[Path, ...]) -> Mention | None:
