@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from openclaw.cli import door
 from openclaw.cli.door import COMMANDS, check_prompt, hoist, route
 from openclaw.cli.main import run, wants_json
 from openclaw.errors import UsageError
@@ -342,12 +344,52 @@ def test_a_reader_that_leaves_is_no_error_worth_a_trace(
 
 
 def test_a_misspelt_command_is_not_sent_to_the_model(home: Path, fake_ollama: FakeOllama) -> None:
-    done = openclaw("sesions", "list")
+    done = openclaw("tood", "add", "buy milk", "--json")
     assert done.returncode == 2 and not fake_ollama.chats
     assert done.stderr.splitlines() == [
-        "openclaw: no command 'sesions'; did you mean 'sessions'?",
-        "  to ask the model: openclaw ask sesions",
+        "openclaw: no command 'tood'; did you mean 'todo'?",
+        "  openclaw todo add 'buy milk' --json",
+        "  to ask the model: openclaw ask 'tood add buy milk --json'",
     ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "why is the sky blue",
+        "show me my todos",
+        "undo that",
+        "help me write",
+        "todo buy milk",
+        "log in to the bank",
+        "memory lane",
+    ],
+)
+def test_a_prompt_that_begins_with_a_command_is_shown_how_to_ask(
+    words: str, home: Path, fake_ollama: FakeOllama
+) -> None:
+    done = openclaw(*words.split())
+    assert done.returncode == 2 and not fake_ollama.chats
+    hint = f"  to ask the model: openclaw ask '{words}'"
+    assert done.stderr.splitlines()[-1] == hint
+    fake_ollama.say("So.")
+    assert openclaw(*shlex.split(hint)[5:]).stdout == "So.\n"
+    assert last_words(fake_ollama.chats[0]).endswith(words)
+
+
+@pytest.mark.parametrize("words", ["todo lst", "todo add", "todo list --jsn", "log --n 3"])
+def test_what_can_only_be_a_command_is_not_offered_as_a_prompt(words: str, home: Path) -> None:
+    done = openclaw(*words.split())
+    assert done.returncode == 2 and "to ask the model" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "inner"), [*door.ALONE.items(), ("todo", "list"), ("memory", "list")]
+)
+def test_a_group_alone_shows_what_there_is(name: str, inner: str, home: Path) -> None:
+    alone, whole = openclaw(name, "--json"), openclaw(name, inner, "--json")
+    assert (alone.returncode, alone.stdout) == (0, whole.stdout)
+    assert openclaw(name).stdout == openclaw(name, inner).stdout
 
 
 @pytest.mark.parametrize("words", [("ask", "sessions"), ("--", "sessions")])
@@ -370,6 +412,10 @@ def test_a_command_s_name_can_be_asked(
         (["--show-completion"], ["--show-completion"], False),
         (["help"], ["--help"], False),
         (["help", "todo"], ["todo", "--help"], False),
+        (["help", "todo", "add"], ["todo", "add", "--help"], False),
+        (["todo"], ["todo", "list"], False),
+        (["todo", "-h"], ["todo", "-h"], False),
+        (["todo", "--all"], ["todo", "list", "--all"], False),
         ([], ["ask"], True),
     ],
 )
@@ -389,21 +435,55 @@ def test_home_and_debug_may_stand_anywhere_before_two_dashes() -> None:
     assert hoist(["hi", "--home=x"]) == (["--home=x"], ["hi"])
 
 
-@pytest.mark.parametrize("word", ["todos", "Session", "modles", "skils", "chat"])
-def test_a_single_word_near_a_command_is_questioned(word: str) -> None:
+@pytest.mark.parametrize(
+    "words",
+    ["todos", "Session", "modles", "skils", "chat", "memry", "memry search anna", "undoo 2",
+     "model list", "sesions shwo latest", "memry --json", "shw 2026-11-22:1"],
+)  # fmt: skip
+def test_words_near_a_command_are_questioned(words: str) -> None:
     with pytest.raises(UsageError, match=r"^(no command|options of)"):
-        check_prompt([word])
+        check_prompt(words.split())
 
 
-@pytest.mark.parametrize("words", [["hello"], ["why?"], ["todo list for today"], ["2+2"], []])
+@pytest.mark.parametrize(
+    "words",
+    [["hello"], ["why?"], ["todo list for today"], ["2+2"], [], ["how", "are", "you"],
+     ["skill", "me", "in", "chess"], ["model", "a", "sonnet"], ["tood list is wrong"]],
+)  # fmt: skip
 def test_other_words_are_not_questioned(words: list[str]) -> None:
     check_prompt(words)
 
 
-def test_an_unknown_option_names_the_help(home: Path) -> None:
-    done = openclaw("--bogus", "hi")
-    assert done.returncode == 2
-    assert "--bogus" in done.stderr and "openclaw ask --help" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("--bogus hi", "see: openclaw --help"),
+        ("ask --bogus hi", "see: openclaw ask --help"),
+        ("--versoin", "did you mean --version? see: openclaw --help"),
+        ("--sesion x hi", "did you mean --session? see: openclaw --help"),
+        ("todo list --jsn", "did you mean --json? see: openclaw todo list --help"),
+        ("-x", "see: openclaw --help"),
+    ],
+)
+def test_an_unknown_option_names_the_near_one_and_the_help(words: str, hint: str) -> None:
+    done = openclaw(*words.split())
+    said = f"openclaw: No such option: {next(w for w in words.split() if w[0] == '-')}"
+    assert (done.returncode, done.stderr.splitlines()) == (2, [said, f"  {hint}"])
+
+
+def test_a_file_for_a_home_is_told_what_to_name(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").touch()
+    done = openclaw("--home", str(tmp_path / "notes.md"), "todo")
+    assert done.returncode == 6
+    assert done.stderr.endswith("openclaw init DIR\n")
+
+
+@pytest.mark.parametrize("text", ["model: [", "modle: x\n", "model: 3\nwindow: many\n"])
+def test_the_hint_for_wrong_settings_works(text: str, home: Path) -> None:
+    (home / "openclaw.yaml").write_text(text, encoding="utf-8")
+    hint = openclaw("log").stderr.splitlines()[-1]
+    assert "openclaw config path names the file" in hint
+    assert openclaw("config", "path").stdout == f"{home / 'openclaw.yaml'}\n"
 
 
 def test_a_wrong_value_names_the_right_ones(home: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ TOP = Path(__file__).parent.parent
 PAGES = [TOP / "README.md", TOP / "CHANGELOG.md", *sorted((TOP / "docs").glob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:)([^)\s]+)\)")
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
+NAMED = re.compile(r"(?<![\w/~.-])openclaw ([a-z]+(?: [a-z]+)?)")
+SAYING = {"Check", "Finding", *(name for name in vars(errors) if name[0].isupper())}
 NEEDS_A_MODEL = (
     ["ask"],
     ["chat"],
@@ -79,6 +83,28 @@ def test_every_command_and_option_says_what_it_is_for() -> None:
             options = [p for p in inner.params if p.param_type_name == "option"]
             silent += [f"{name} {p.opts[0]}" for p in options if not getattr(p, "help", "")]
     assert silent == []
+
+
+def test_every_command_that_a_hint_names_is_one() -> None:
+    named = list(hints())
+    assert ["todo", "list"] in named and ["config", "path"] in named
+    assert [words for words in named if not is_command(words)] == []
+
+
+def hints() -> Iterator[list[str]]:
+    """The words behind each `openclaw` in what errors and checks say is to be done."""
+    for path in sorted((TOP / "openclaw").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in SAYING:
+                for text in node.args[1:]:
+                    yield from (found.split() for found in NAMED.findall(ast.unparse(text)))
+
+
+def is_command(words: list[str]) -> bool:
+    if words[0] not in door.COMMANDS:
+        return False
+    inner = getattr(door.load(words[0]), "commands", {})
+    return not inner or len(words) == 1 or words[1] in inner
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TOP)))

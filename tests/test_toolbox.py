@@ -323,6 +323,8 @@ def test_a_tool_tells_from_its_arguments_what_a_call_does() -> None:
         "shell make (run): mode edit asks before running a command; nobody is there to ask "
         "(allow it by openclaw policy allow command make or --yes)"
     ]
+    assert not run("shell", {"line": "make; touch made"}, box).ok
+    assert "openclaw policy allow command 'make; touch made'" in ledger.refused[1]  # for a shell
     every: frozenset[Effect] = frozenset({"read", "run"})
     assert len(box.shapes(every)) == 1
     free = Toolbox([tool(shell, forms=forms, action=act)], Policy("full"), ledger)

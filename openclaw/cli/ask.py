@@ -41,10 +41,13 @@ Continue = Annotated[
 ]
 SessionName = Annotated[
     str | None,
-    typer.Option("--session", metavar="NAME", help="Continue a named one, made when missing."),
+    typer.Option(
+        "--session", "-s", metavar="NAME", help="Continue a named one, made when missing."
+    ),
 ]
 ModelName = Annotated[
-    str | None, typer.Option("--model", metavar="NAME", help="The model, e.g. ollama/qwen3:4b.")
+    str | None,
+    typer.Option("--model", "-m", metavar="NAME", help="The model, e.g. ollama/qwen3:4b."),
 ]
 ModeName = Annotated[Modes | None, typer.Option("--mode", help="What tools may do.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Answer every question of a tool with yes.")]
@@ -93,6 +96,11 @@ def ask(
     """Ask once and print the answer.
 
     What is piped in is material for the prompt, or the prompt itself when none is given.
+
+    \b
+    openclaw "sum up @workspace/report.md:10-40"
+    tail -n 50 app.log | openclaw "what failed?" --quiet
+    openclaw --session trip --model ollama/qwen3:4b "which trains are there?"
     """
     from openclaw.cli.door import IMPLICIT, check_prompt
     from openclaw.cli.piped import piped_in

@@ -36,7 +36,7 @@ def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` wrote.")],
     directory: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="A new or empty folder; else --home.")
+        Path | None, typer.Argument(metavar="DIR", help="A new or empty folder; else --home.")
     ] = None,
 ) -> None:
     """Make a home of an archive, in a new or empty folder. Nothing is written over.

@@ -8,17 +8,14 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, table
 
-app = typer.Typer(help="Show and change settings.", add_completion=False, rich_markup_mode=None)
+app = typer.Typer(
+    help="Show and change settings (openclaw.yaml in the home).",
+    add_completion=False,
+    rich_markup_mode=None,
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 Name = Annotated[str, typer.Argument(metavar="KEY", help="For example model or ollama.host.")]
-
-
-@app.callback(invoke_without_command=True)
-def default(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """Show and change settings (openclaw.yaml in the home)."""
-    if ctx.invoked_subcommand is None:
-        show(ctx, as_json)
 
 
 @app.command("show")

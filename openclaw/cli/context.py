@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 def context(
     ctx: typer.Context,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[PROMPT]", show_default=False)
-    ] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)] = None,
     continue_: Continue = False,
     session: SessionName = None,
     model: ModelName = None,

@@ -38,7 +38,7 @@ MOST_CHARS = 200_000
 def doctor(
     ctx: typer.Context,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Check this model.")
+        str | None, typer.Option("--model", "-m", metavar="NAME", help="Check this model.")
     ] = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Repair what can be; copies go to .openclaw/kept/.")

@@ -6,8 +6,10 @@ Everything that is not a command is a prompt: `openclaw "..."` is `openclaw ask 
 from __future__ import annotations
 
 import difflib
+import re
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +52,15 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "hooks": ("openclaw.cli.hooks", "app", "List, allow and try your own programs."),
     "skills": ("openclaw.cli.skills", "app", "List, check, install and switch skills."),
 }
+# What a group does when no command of it is named.
+ALONE = {
+    **dict.fromkeys(("models", "sessions", "todo", "memory", "mcp", "hooks", "skills"), "list"),
+    **dict.fromkeys(("config", "policy"), "show"),
+}
 HELP = ["-h", "--help"]
 IMPLICIT = "openclaw.implicit"
+ALIKE = 0.75
+"""How alike a word and a name are when the name was meant: `tood` and `todo` are, just so."""
 _GLOBAL = "--home"
 _OWN = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 
@@ -61,10 +70,12 @@ class Door(TyperGroup):
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         front, rest = hoist(args)
-        if rest or not ctx.resilient_parsing:
-            piped = not (sys.stdin and sys.stdin.isatty())
-            rest, implicit = route(rest, piped=piped)
+        completing = ctx.resilient_parsing and (not rest or rest[0] in (*COMMANDS, "help"))
+        if not completing:
+            rest, implicit = route(rest, piped=not sys.stdin.isatty())
             ctx.meta[IMPLICIT] = implicit
+            if implicit and not ctx.resilient_parsing:
+                check_prompt(rest[1:])
         return super().parse_args(ctx, [*front, *rest])
 
     def list_commands(self, ctx: Context) -> list[str]:
@@ -107,6 +118,8 @@ def load(name: str) -> Command:
     found.rich_markup_mode = None
     group = typer.main.get_group(found)
     group.name = name
+    group.subcommand_metavar = "[COMMAND] [ARGS]..."
+    group.epilog = f"Without a command: openclaw {name} {ALONE[name]}."
     return lighten(group)
 
 
@@ -117,9 +130,24 @@ def lighten(command: Command) -> Command:
     for param in command.get_params(context):
         if hasattr(param, "_runtime_param"):
             param._runtime_param = _Words(param)
+        if param.param_type_name == "argument":
+            _name_plainly(param)
     for inner in getattr(command, "commands", {}).values():
+        inner.short_help = (inner.help or "").partition("\n\n")[0].partition(". ")[0].rstrip(
+            "."
+        ) + "."
         lighten(inner)
     return command
+
+
+def _name_plainly(param: Any) -> None:
+    """Have an argument named as DIR, [DIR], TEXT... or [TEXT...] in help, without its type."""
+    name = str(param.metavar or param.name.upper()).removesuffix("...")
+    many = name if param.nargs == 1 else f"{name}..."
+    shown = many if param.required else f"[{many}]"
+    param.metavar = name
+    param._usage_display_name = param._rich_display_name = lambda: shown
+    param.display_type_rich = lambda ctx: None
 
 
 class _Words:
@@ -162,9 +190,13 @@ def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
     """The words with the command's name before them, and whether the name had to be added."""
     if not words:
         return (["ask"], True) if piped else (["chat"], True)
-    first = words[0]
+    first, *rest = words
     if first == "help":
-        return [*words[1:2], "--help"], False
+        if rest and rest[0] not in COMMANDS:
+            raise UsageError(*_unknown(rest[0], _near(rest[0], []), words))
+        return [*rest, "--help"], False
+    if first in ALONE and (not rest or (rest[0].startswith("-") and rest[0] not in HELP)):
+        return [first, ALONE[first], *rest], False
     if first in COMMANDS or first.startswith(_OWN):
         return list(words), False
     return ["ask", *words], "--" not in words
@@ -172,14 +204,56 @@ def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
 
 def check_prompt(words: Sequence[str]) -> None:
     """Raise UsageError when words without a command look like a command that was meant."""
-    if not words or len(words[0].split()) != 1 or words[0].endswith("?"):
+    if not words or not re.fullmatch(r"[^\s-]\S*[^\s?]", words[0]):
         return
     word = words[0]
-    ask = f"to ask the model: openclaw ask {word}"
     if word in COMMANDS:
         raise UsageError(
-            f"options of '{word}' come after the command", f"openclaw {word} --help; {ask}"
+            f"options of '{word}' come after the command",
+            f"openclaw {word} --help\n{to_ask(words)}",
         )
-    near = difflib.get_close_matches(word.lower(), COMMANDS, n=1, cutoff=0.8)
-    if near:
-        raise UsageError(f"no command '{word}'; did you mean '{near[0]}'?", ask)
+    if near := _near(word, words[1:]):
+        raise UsageError(*_unknown(word, near, words))
+
+
+def to_ask(words: Sequence[str]) -> str:
+    """The hint of how words that look like a command are asked."""
+    return f"to ask the model: openclaw ask {shlex.quote(' '.join(words))}"
+
+
+def ask_instead(words: Sequence[str]) -> str:
+    """That hint for a command line that the command it begins with cannot be given; "" when it can
+    only be meant for that command."""
+    _, words = hoist(words)
+    if len(words) < 2 or words[0] not in COMMANDS or any(word.startswith("-") for word in words):
+        return ""
+    return "" if _closest(words[1], _inner(words[0])) else to_ask(words)
+
+
+def _near(word: str, rest: Sequence[str]) -> str:
+    """The command that a misspelt word and those behind it can be meant for, "" for none: a group
+    wants one of its commands next, any other nothing that is a plain word, as "how are you" is."""
+    for name in difflib.get_close_matches(word.lower(), COMMANDS, n=3, cutoff=ALIKE):
+        if not any(word.isalpha() or " " in word for word in rest):
+            return name
+        if name in ALONE and _closest(rest[0], _inner(name)):
+            return name
+    return ""
+
+
+def _closest(word: str, names: Iterable[str]) -> str:
+    found = difflib.get_close_matches(word, names, n=1, cutoff=ALIKE)
+    return found[0] if found else ""
+
+
+def _inner(name: str) -> Iterable[str]:
+    """The commands of a group."""
+    return getattr(load(name), "commands", {}) if name in ALONE else ()
+
+
+def _unknown(word: str, near: str, words: Sequence[str]) -> tuple[str, str]:
+    """Message and hint for a word that is no command."""
+    if not near:
+        return f"no command '{word}'", to_ask(words)
+    meant = shlex.join(near if each == word else each for each in words)
+    return f"no command '{word}'; did you mean '{near}'?", f"openclaw {meant}\n{to_ask(words)}"

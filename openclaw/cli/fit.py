@@ -29,7 +29,7 @@ def test(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[MODEL]...", help="PROVIDER/NAME or a path; the configured one without."
+            metavar="MODEL", help="PROVIDER/NAME or a path; the configured one without."
         ),
     ] = None,
     quick: Annotated[

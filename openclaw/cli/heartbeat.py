@@ -40,7 +40,8 @@ def heartbeat(
         str, typer.Option("--quiet-hours", metavar="22-7", help="Do nothing in these hours.")
     ] = "",
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="The model, e.g. ollama/qwen3:4b.")
+        str | None,
+        typer.Option("--model", "-m", metavar="NAME", help="The model, e.g. ollama/qwen3:4b."),
     ] = None,
 ) -> None:
     """Do once what workspace/HEARTBEAT.md says, for cron or a timer.

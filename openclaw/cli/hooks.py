@@ -28,7 +28,6 @@ STATES = {"trusted": "runs", "new": "waits for a yes", "changed": "changed, wait
 
 app = typer.Typer(
     help="List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )

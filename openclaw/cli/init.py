@@ -17,7 +17,7 @@ def init(
     ctx: typer.Context,
     directory: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="Where; else --home, OPENCLAW_HOME, or here."),
+        typer.Argument(metavar="DIR", help="Where; else --home, OPENCLAW_HOME, or here."),
     ] = None,
 ) -> None:
     """Make a home, or add what is missing to one. Nothing is ever overwritten."""

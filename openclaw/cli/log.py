@@ -36,7 +36,7 @@ def log(
         int, typer.Option("-n", min=1, metavar="N", help="The newest N of them.")
     ] = 20,
     session: Annotated[
-        str, typer.Option("--session", metavar="ID", help="Of this conversation only.")
+        str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation only.")
     ] = "",
     file: Annotated[
         str, typer.Option("--file", metavar="PATH", help="Only what changed this file.")

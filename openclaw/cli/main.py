@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 
 from openclaw import __version__
 from openclaw.cli.common import Options
-from openclaw.cli.door import HELP, Door, lighten
+from openclaw.cli.door import ALIKE, HELP, IMPLICIT, Door, ask_instead, lighten
 from openclaw.errors import OpenclawError
 
 app = typer.Typer(
@@ -44,9 +45,15 @@ def enter(
 ) -> None:
     """A personal agent that lives in a folder of plain files.
 
-    openclaw "PROMPT" asks once; openclaw alone starts a talk. Words that are piped in, and files
-    named @path or @path:10-20 in the prompt, go along as material. A prompt that is the name of a
-    command: openclaw ask WORD.
+    Words that are piped in, and files named @path or @path:10-20 in the prompt, go along as
+    material. A prompt that is the name of a command: openclaw ask WORD.
+
+    \b
+    openclaw                                      start a talk
+    openclaw "what is due this week?"             ask once
+    openclaw -c "and the week after?"             go on with the latest one
+    git diff | openclaw "write a commit message"  with material
+    openclaw todo add "call Anna" --due friday    no model is needed for commands
     """
     ctx.obj = Options(home=home, debug=debug)
 
@@ -85,6 +92,8 @@ def _report(error: Exception, words: Sequence[str]) -> int:
         traceback.print_exception(error)
     elif hint is None:
         hint = "run again with --debug for the whole trace"
+    if type(error).__name__ in ("UsageError", "BadParameter") and (ask := ask_instead(words)):
+        hint = f"{hint}\n{ask}"
     if wants_json(words):
         from openclaw.agent.events import Error
         from openclaw.cli.render import write_json
@@ -104,12 +113,9 @@ def explain(error: Exception) -> tuple[str, str | None, int]:
         return one_line(str(error)), harmless(error.hint), error.exit_code
     told: Any = error
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # typer's own family
-        context = getattr(error, "ctx", None)
-        where = context.command_path if context else "openclaw"
-        if type(error).__name__ == "NoArgsIsHelpError":
-            return "a command is missing", str(told.format_message()), 2
+        told.possibilities = ()  # of options: some that are not like the wrong one at all
         said = one_line(told.format_message()).replace(": Value error, ", ": ")  # pydantic's words
-        return said, f"see: {where} --help", int(told.exit_code)
+        return said, _see(error), int(told.exit_code)
     if isinstance(error, OSError) and error.filename:
         said = one_line(f"{error.filename}: {error.strerror}")
         return said, "look at what stands there and who may use it; --debug shows the trace", 1
@@ -117,6 +123,18 @@ def explain(error: Exception) -> tuple[str, str | None, int]:
         what = f"a text holds what {error.encoding} cannot say, and can be neither sent nor kept"
         return what, "look at the words of the command and at variables such as OPENAI_API_KEY", 2
     return one_line(f"{type(error).__name__}: {error}"), None, 1
+
+
+def _see(error: Any) -> str:
+    """Where the help for a wrong command line is, and what a misspelt option is like."""
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return "see: openclaw --help"
+    where = "openclaw" if context.meta.get(IMPLICIT) else context.command_path
+    params = (*context.command.params, *context.find_root().command.params)
+    options = [name for param in params for name in param.opts]
+    near = get_close_matches(getattr(error, "option_name", ""), options, n=1, cutoff=ALIKE)
+    return "".join(f"did you mean {name}? " for name in near) + f"see: {where} --help"
 
 
 def wants_json(words: Sequence[str]) -> bool:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="List and try MCP servers (`mcp:` in openclaw.yaml).",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )

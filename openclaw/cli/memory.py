@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Show, add to and forget what is remembered.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )

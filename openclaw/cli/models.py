@@ -24,7 +24,6 @@ app = typer.Typer(
     help="List, fetch and choose models.",
     add_completion=False,
     rich_markup_mode=None,
-    no_args_is_help=True,
 )
 
 _NO_NETWORK = re.compile(r"dial tcp|no such host|i/o timeout|connection refused|unreachable")
@@ -59,7 +58,7 @@ def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
 def pull(
     ctx: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="A name of the list, or ollama/NAME.")
+        str, typer.Argument(metavar="NAME", help="A name of the list, or ollama/NAME.")
     ] = "",
     if_needed: Annotated[
         bool,

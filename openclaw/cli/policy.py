@@ -20,13 +20,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 BY_SITUATION = "ask in a talk, edit for a single prompt"
 
 
-@app.callback(invoke_without_command=True)
-def default(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """Show what tools may do, and what you have granted (grants: in openclaw.yaml)."""
-    if ctx.invoked_subcommand is None:
-        show(ctx, as_json)
-
-
 @app.command("show")
 def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show the mode, the table of modes, the sandbox and the grants."""

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 Model = Annotated[
     str | None,
-    typer.Option("--model", metavar="NAME", help="Not the model that it was recorded with."),
+    typer.Option("--model", "-m", metavar="NAME", help="Not the model that it was recorded with."),
 ]
 Tested = Annotated[
     str | None,
-    typer.Option("--model", metavar="NAME", help="Not the model of the home's settings."),
+    typer.Option("--model", "-m", metavar="NAME", help="Not the model of the home's settings."),
 ]
 Live = Annotated[
     bool,

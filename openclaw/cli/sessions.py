@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="List, search and manage conversations.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
@@ -191,7 +190,7 @@ def compact(
         bool, typer.Option("--dry-run", help="Show the summary and change nothing.")
     ] = False,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="The model that sums up.")
+        str | None, typer.Option("--model", "-m", metavar="NAME", help="The model that sums up.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -73,7 +73,7 @@ def install(
 
 def update(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Only this one.")] = "",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Only this one.")] = "",
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite what was changed here, too.")
     ] = False,

@@ -23,7 +23,7 @@ def try_skill(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Not the configured model.")
+        str | None, typer.Option("--model", "-m", metavar="NAME", help="Not the configured model.")
     ] = None,
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Show what code alone picks by the words.")

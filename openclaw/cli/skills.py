@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="List, check, install and switch skills.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )

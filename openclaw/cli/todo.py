@@ -37,19 +37,6 @@ Due = Annotated[
 Overdue = Annotated[bool, typer.Option("--overdue", help="Only what should have been done.")]
 
 
-@app.callback(invoke_without_command=True)
-def default(
-    ctx: typer.Context,
-    as_json: AsJson = False,
-    everything: Everything = False,
-    due: Due = "",
-    overdue: Overdue = False,
-) -> None:
-    """Show and change the to-do lists; alone it lists what is open."""
-    if ctx.invoked_subcommand is None:
-        show_all(ctx, as_json, everything, due, overdue)
-
-
 @app.command("list")
 def show_all(
     ctx: typer.Context,

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from openclaw.history.turn import Scope
 
 Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many.")]
-Session = Annotated[str, typer.Option("--session", metavar="ID", help="Of this conversation only.")]
+Session = Annotated[
+    str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation only.")
+]
 Keep = Annotated[
     bool, typer.Option("--keep", help="Leave lines as they are that were changed since.")
 ]

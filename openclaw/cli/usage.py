@@ -31,7 +31,7 @@ def usage(
     session: Annotated[
         str,
         typer.Option(
-            "--session", metavar="ID", help="The turns of this conversation (or: latest)."
+            "--session", "-s", metavar="ID", help="The turns of this conversation (or: latest)."
         ),
     ] = "",
     since: Annotated[

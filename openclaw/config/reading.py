@@ -234,7 +234,7 @@ def _shown(node: yaml.Node) -> str:
 def _refuse(line: int, problem: str) -> NoReturn:
     raise UsageError(
         f"{FILE} line {line}: {problem}",
-        "mend that line; openclaw config path names the file, openclaw config shows all keys",
+        "mend that line; openclaw config path names the file, openclaw doctor looks at all of it",
     )
 
 

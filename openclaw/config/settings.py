@@ -226,4 +226,5 @@ def find_key(name: str, where: str = "") -> Key:
     near = near or [by_leaf[leaf] for leaf in get_close_matches(name, by_leaf, n=1)]
     named = " or ".join(f"'{known}'" for known in near)
     guess = f"did you mean {named}? " if near else ""
-    raise UsageError(f"{where}unknown key '{name}'", f"{guess}openclaw config shows all keys")
+    advice = "openclaw config path names the file" if where else "openclaw config shows all keys"
+    raise UsageError(f"{where}unknown key '{name}'", guess + advice)

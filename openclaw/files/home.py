@@ -208,7 +208,8 @@ def _checked(folder: Path) -> Home:
     except FileNotFoundError as error:
         raise Damaged(f"there is no openclaw home at {folder}", make) from error
     except NotADirectoryError as error:
-        raise Damaged(f"{folder} is a file, not an openclaw home", make) from error
+        advice = "name a folder with --home or OPENCLAW_HOME, or make one: openclaw init DIR"
+        raise Damaged(f"{folder} is a file, not an openclaw home", advice) from error
     except OSError as error:
         raise Damaged(
             f"the home {folder} cannot be read: {error.strerror}",

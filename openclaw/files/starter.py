@@ -46,5 +46,5 @@ def _shipped(folder: Path, path: str, blob: str) -> bytes:
     except GitError as error:
         raise OpenclawError(
             f"{folder / path} is not the file that a new home begins with",
-            "install openclaw again, or get the file back",
+            "install the package again, or get the file back",
         ) from error

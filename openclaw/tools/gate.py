@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -103,7 +104,7 @@ def refused_around(ledger: Ledger, action: Action, why: str) -> RefusedCall:
 def _advice(policy: Policy, action: Action, *, tainted: bool) -> str:
     """How the user can allow it beforehand, "" when only a person can be asked."""
     ways = [
-        f"openclaw policy allow {grant.kind} {grant.value}"
+        f"openclaw policy allow {grant.kind} {shlex.quote(grant.value)}"
         for grant in policy.offers(action, tainted=tainted)[:1]
         if lasting(grant)
     ]
