@@ -124,3 +124,28 @@ def test_the_folder_is_the_named_one_else_the_surrounding_home_else_this(tmp_pat
     (here / "workspace").mkdir(parents=True)
     (here / "workspace" / "SOUL.md").write_text("soul", encoding="utf-8")
     assert chosen_folder(None, None, here / "workspace", environ) == here
+
+
+def test_a_folder_full_of_something_else_is_asked_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = tmp_path / "project"
+    full.mkdir()
+    for name in ("README.md", "main.c", "Makefile"):
+        (full / name).touch()
+    assert run(["init", str(full)]) == 2
+    said = capsys.readouterr().err
+    assert f"{full} holds 3 other files" in said and f"init {full / 'openclaw'}\n" in said
+    assert said.endswith("add --yes\n")
+    assert len(list(full.iterdir())) == 3
+    assert run(["init", str(full), "--yes"]) == 0
+    assert run(["init", str(full)]) == 0  # it is one now
+
+
+@pytest.mark.parametrize("names", [(), (".git",), (".obsidian", "a.png"), ("a.md", "b.md")])
+def test_an_empty_folder_and_one_of_notes_are_not(names: tuple[str, ...], tmp_path: Path) -> None:
+    root = tmp_path / "notes"
+    root.mkdir()
+    for name in names:
+        (root / name).touch()
+    assert run(["init", str(root)]) == 0

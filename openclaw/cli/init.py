@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import options
+from openclaw.cli.common import confirmed, options, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,17 +20,45 @@ def init(
         Path | None,
         typer.Argument(metavar="DIR", help="Where; else --home, OPENCLAW_HOME, or here."),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask about a folder that holds other files.")
+    ] = False,
 ) -> None:
     """Make a home, or add what is missing to one. Nothing is ever overwritten."""
     import os
 
     target = chosen_folder(directory, options(ctx).home, Path.cwd(), os.environ)
+    _ask_about_others(target, yes=yes)
     created = make_home(target)
     for name in created:
         typer.echo(f"created {name}")
     typer.echo(f"the home is {target}" if created else f"nothing is missing in {target}")
     words = f' --home "{target}"' if _must_be_named(target, Path.cwd(), os.environ) else ""
     typer.echo(f"next: openclaw{words} doctor")
+
+
+def _ask_about_others(target: Path, *, yes: bool) -> None:
+    """Ask before a folder full of something else becomes a home, all of which tools may use. Notes
+    are what a home is for, and what has a part of one is to be completed."""
+    from openclaw.files.home import MARKS
+
+    names = [path.name for path in target.iterdir()] if target.is_dir() else []
+    others = [name for name in names if not name.startswith(".")]
+    notes = all(name.endswith(".md") for name in others if (target / name).is_file())
+    if yes or not others or ".obsidian" in names or not set(names).isdisjoint(MARKS):
+        return
+    if notes and any(name.endswith(".md") for name in others):
+        return
+    own = shlex.quote(str(target / "openclaw"))
+    warn(
+        [
+            f"{target} holds {len(others)} other files and folders; tools of the agent may read "
+            "and change all that is in its home",
+            f"to give it a folder of its own: openclaw init {own}",
+        ]
+    )
+    if not confirmed("Make it a home all the same?", yes=False):
+        raise typer.Exit(1)
 
 
 def make_home(target: Path) -> list[str]:

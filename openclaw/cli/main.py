@@ -92,7 +92,8 @@ def _report(error: Exception, words: Sequence[str]) -> int:
         traceback.print_exception(error)
     elif hint is None:
         hint = "run again with --debug for the whole trace"
-    if type(error).__name__ in ("UsageError", "BadParameter") and (ask := ask_instead(words)):
+    unfit = type(error).__name__ in ("UsageError", "BadParameter")  # typer's
+    if unfit and not isinstance(error, OpenclawError) and (ask := ask_instead(words)):
         hint = f"{hint}\n{ask}"
     if wants_json(words):
         from openclaw.agent.events import Error
