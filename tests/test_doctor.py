@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.checks import Check
-from openclaw.cli.doctor import examine
+from openclaw.cli.doctor import examine, shown
 from openclaw.cli.main import run
+from openclaw.cli.plots import Canvas
 from openclaw.config import load_settings
 from openclaw.errors import Damaged
 from openclaw.files.home import Home, create_home
@@ -247,3 +248,16 @@ def test_settings_in_another_encoding_are_mended_before_they_are_read(home: Home
     home.settings.write_bytes(f"{text}# Gr\u00fcn\n".encode("utf-16"))
     mended = {check.name: check for check in examine(lambda: home, fix=True)}
     assert mended["encoding"].fixed and mended["settings"].state == "ok"
+
+
+def test_on_a_terminal_lines_are_broken_at_its_width_and_states_coloured() -> None:
+    found = "word " * 20 + "end"
+    checks = [Check("git", "warning", found, "openclaw doctor --fix"), Check("disk", "ok", "")]
+    lines = list(shown(checks, Canvas(width=60, coloured=True)))
+    assert lines[0].startswith("\x1b[33mwarning\x1b[m  git          word word")
+    assert all(line.startswith(" " * 22 + "word") for line in lines[1:3])
+    assert lines[-2:] == [
+        " " * 22 + "-> openclaw doctor --fix",
+        "\x1b[32mok\x1b[m       also         disk",
+    ]
+    assert next(shown(checks)) == f"warning  git          {found}"

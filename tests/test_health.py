@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import stat
 from collections.abc import Iterable
@@ -410,3 +411,30 @@ def test_private_files_of_a_newer_version_are_left_alone(home: Home, name: str) 
     assert (result.state, result.exit_code) == ("fault", 6)
     assert "version 9" in result.found and "newer openclaw" in result.advice
     assert path.read_bytes() == data
+
+
+# -------- folders
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_a_folder_that_git_has_comes_back(home: Home) -> None:
+    todos = (home.memory / "TODO.md").read_bytes()
+    (home.memory / "later.md").write_text("not committed", encoding="utf-8")
+    shutil.rmtree(home.memory)
+    (found,) = look(home, "folders")
+    assert (found.state, found.found) == (
+        "warning",
+        "memory/ is not there; the last commit has 2 files of it",
+    )
+    (fixed,) = look(home, "folders", fix=True)
+    assert fixed.fixed == "memory/ is back with 2 files"
+    assert (home.memory / "TODO.md").read_bytes() == todos
+    assert look(home, "folders") == [Result("folders", "ok")]
+
+
+def test_a_folder_that_was_never_there_is_missed_if_it_is_the_memory(tmp_path: Path) -> None:
+    root = tmp_path / "bare"
+    (root / "workspace").mkdir(parents=True)
+    assert "nothing is remembered" in one(Home(root), "folders").found
+    assert look(Home(root), "folders", fix=True)[0].fixed == "made memory/"
+    assert (root / "memory").is_dir()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.checks import Check, check_health, check_reach
+from openclaw.cli.plots import Canvas, canvas
 from openclaw.cli.visible import one_line
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
 from openclaw.files.beneath import read_bytes
@@ -31,6 +32,10 @@ SCHEMA_SECONDS = 20.0
 """For the one reply that is asked for; a model that has to be loaded may need longer."""
 MOST_LINES = 8
 """Findings of one check that are printed; JSON has all."""
+INDENT, LEAST_ROOM = 22, 20
+"""Columns before what was found, and those that are at least left for it."""
+COLOURS = {"ok": 1, "fixed": 1, "warning": 4, "fault": 5}
+"""Green, yellow, red of `plots.HUES`."""
 MOST_MEMORIES = 400
 MOST_CHARS = 200_000
 
@@ -60,7 +65,8 @@ def doctor(
         shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
         sys.stdout.write(json.dumps(shape, ensure_ascii=False, indent=2) + "\n")
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in shown(checks)))
+        on = canvas() if sys.stdout.isatty() else None
+        sys.stdout.write("".join(f"{line}\n" for line in shown(checks, on)))
     raise typer.Exit(_exit_code(checks))
 
 
@@ -268,24 +274,41 @@ def _exit_code(checks: list[Check]) -> int:
     return next((check.exit_code for check in checks if check.state == "fault"), 0)
 
 
-def shown(checks: Sequence[Check]) -> Iterator[str]:
+def shown(checks: Sequence[Check], on: Canvas | None = None) -> Iterator[str]:
     """The checks as lines: the sound ones that have nothing to say in one, at the end, and of many
-    findings of one check the first."""
+    findings of one check the first. On a terminal they are broken at its width, and coloured."""
     silent = [check.name for check in checks if not check.found]
     told: dict[str, int] = {}
     for check in checks:
         told[check.name] = number = told.get(check.name, 0) + 1
         if check.found and number <= MOST_LINES:
-            yield from _lines(check)
+            yield from _lines(check, on)
     for name, count in told.items():
         if count > MOST_LINES:
-            yield f"{'':<21} {count - MOST_LINES} more of {name} (--json shows all)"
+            yield f"{'':<{INDENT}}{count - MOST_LINES} more of {name} (--json shows all)"
     if silent:
-        yield f"{'ok':<8} {'also':<12} {', '.join(silent)}"
+        yield from _row("ok", "also", ", ".join(silent), on)
 
 
-def _lines(check: Check) -> Iterator[str]:
-    state = "fixed" if check.fixed else check.state
-    yield f"{state:<8} {check.name:<12} {one_line(check.found)}"
+def _lines(check: Check, on: Canvas | None) -> Iterator[str]:
+    yield from _row("fixed" if check.fixed else check.state, check.name, check.found, on)
     for line in filter(None, [check.fixed, *check.advice.splitlines()]):
-        yield f"{'':<21} -> {one_line(line)}"
+        yield from _broken(f"{'':<{INDENT}}-> ", line, on)
+
+
+def _row(state: str, name: str, text: str, on: Canvas | None) -> Iterator[str]:
+    first, *more = _broken(f"{state:<8} {name:<12} ", text, on)
+    yield (on.hue(state, COLOURS[state]) if on else state) + first[len(state) :]
+    yield from more
+
+
+def _broken(front: str, text: str, on: Canvas | None) -> Iterator[str]:
+    """Text behind `front`, in lines that are as far in as it."""
+    lines = [one_line(text)]
+    if on:
+        import textwrap
+
+        room = max(on.width - len(front), LEAST_ROOM)
+        lines = textwrap.wrap(lines[0], room, break_long_words=False, break_on_hyphens=False)
+    for number, line in enumerate(lines):
+        yield (" " * len(front) if number else front) + line

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from openclaw.app.health import (
     access,
     derived,
+    folders,
     hooks,
     leftovers,
     ordinary,
@@ -28,6 +29,7 @@ CHECKS: Mapping[str, Check] = {
     "access": access.rights,
     "disk": access.disk,
     "network": access.network,
+    "folders": folders.folders,
     "leftovers": leftovers.files,
     "locks": leftovers.locks,
     "encoding": texts.encoding,
