@@ -76,6 +76,17 @@ def test_without_the_file_no_model_is_asked(home: Path, fake_ollama: FakeOllama)
     assert not fake_ollama.requests
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals")
+def test_on_a_terminal_it_says_why_it_is_silent(home: Path) -> None:
+    ours, theirs = os.openpty()
+    words = [sys.executable, "-m", "openclaw", "heartbeat"]
+    done_ = subprocess.run(words, stdout=theirs, stderr=subprocess.PIPE, timeout=60, check=False)
+    for end in (ours, theirs):
+        os.close(end)
+    why = b"openclaw: nothing to do: workspace/HEARTBEAT.md is not there or names no task\n"
+    assert (done_.returncode, done_.stderr) == (0, why)
+
+
 def test_comments_are_no_tasks(tmp_path: Path) -> None:
     create_home(tmp_path)
     write(tmp_path, "# A\n<!-- an example -->\n- [ ] Look at the to-dos.\n")

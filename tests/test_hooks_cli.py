@@ -156,6 +156,17 @@ def test_a_command_of_the_agent_cannot_say_yes(
     assert "cannot say yes" in said(capsys, "trust", "--yes", code=7)[1]
 
 
+def test_files_that_no_hook_names_are_shown_apart(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(home, {"before_turn": {"run": script(home, "one.py", "pass"), "timeout": 5}})
+    (home / "inside.tar.gz").touch()
+    out, _ = said(capsys, "trust", "--yes")
+    assert "with these files of the home:\n  hooks/one.py\nnobody names these" in out
+    assert "look:\n  inside.tar.gz\n" in out
+    assert "at most 5 s" in said(capsys, "list")[0]
+
+
 def test_what_is_shown_before_a_yes_hides_nothing(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

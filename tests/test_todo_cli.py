@@ -92,6 +92,12 @@ def test_json_has_all_to_dos_with_path_and_line(claw: Claw) -> None:
     assert claw.json("todo") == todos
 
 
+def test_the_day_is_shown_once(claw: Claw) -> None:
+    claw("todo", "add", "call Anna", "--due", "2099-11-27")
+    line = claw("todo", "list").splitlines()[-1]
+    assert line.endswith("2099-11-27  call Anna")
+
+
 def test_add_done_undone_and_remove(claw: Claw) -> None:
     out = claw("todo", "add", "call", "Ada", "--list", "work", "--due", "2026-12-24")
     assert out.startswith("added to work: call Ada due:2026-12-24 (")

@@ -72,7 +72,7 @@ class Door(TyperGroup):
         front, rest = hoist(args)
         completing = ctx.resilient_parsing and (not rest or rest[0] in (*COMMANDS, "help"))
         if not completing:
-            rest, implicit = route(rest, piped=not sys.stdin.isatty())
+            rest, implicit = route(rest, piped=not (sys.stdin and sys.stdin.isatty()))
             ctx.meta[IMPLICIT] = implicit
             if implicit and not ctx.resilient_parsing:
                 check_prompt(rest[1:])

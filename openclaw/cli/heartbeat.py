@@ -57,6 +57,10 @@ def heartbeat(
         from openclaw.cli.visible import harmless
 
         typer.echo(harmless(beat.answer) if sys.stdout.isatty() else beat.answer)
+    elif (
+        sys.stdout.isatty() and not beat.code
+    ):  # who has typed it wants to know why it says nothing
+        typer.echo(f"openclaw: {beat.why}", err=True)
     raise typer.Exit(beat.code)
 
 
@@ -69,7 +73,7 @@ def _beat(home: Home, quiet_hours: str, model: str | None) -> Beat:
         return Beat(why="it is a quiet hour")
     tasks = tasks_of(home)
     if not tasks:
-        return Beat(why="workspace/HEARTBEAT.md says nothing to do")
+        return Beat(why="nothing to do: workspace/HEARTBEAT.md is not there or names no task")
     with alone(home) as mine:
         return _run(home, tasks, model) if mine else Beat(why="another heartbeat runs")
 

@@ -46,8 +46,8 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
         print_json(described)
         return
     if described:
-        rows = [(each["event"], each["label"], _when(each), _state(each)) for each in described]
-        typer.echo(table(rows, ("EVENT", "RUN", "WHEN", "STATE")))
+        rows = [(each["event"], each["label"], _details(each), _state(each)) for each in described]
+        typer.echo(table(rows, ("EVENT", "RUN", "DETAILS", "STATE")))
     elif not hooks.faults:
         typer.echo("no hooks yet: name one below `hooks:` in openclaw.yaml", err=True)
 
@@ -201,10 +201,10 @@ def _state(described: dict[str, Any]) -> str:
     return f"{state}; no program" if described["missing"] else state
 
 
-def _when(described: dict[str, Any]) -> str:
-    """What narrows a hook, in few words."""
+def _details(described: dict[str, Any]) -> str:
+    """For which tools a hook runs, how long, and what else is said of it, in few words."""
     flags = [name for name in ("required", "trusted") if described[name]]
-    words = [*(" ".join(described["match"]).split()), f"{described['timeout']:g} s"]
+    words = [*(" ".join(described["match"]).split()), f"at most {described['timeout']:g} s"]
     words += [f"words {flag}" if flag == "trusted" else flag for flag in flags]
     words += [f"gets {' '.join(described['env'])}"] if described["env"] else []
     return one_line(", ".join(words))
@@ -231,8 +231,16 @@ def shown(now: Asked) -> Iterator[str]:
         if server.env:
             given = (f"{name}={value}" for name, value in server.env.items())
             yield f"    gets {one_line(', '.join(given))}"
-    yield from _few("with these files of the home", now.programs.files)
+    named = [name for name in now.programs.files if _is_named(name, now.programs.named)]
+    others = [name for name in now.programs.files if name not in named]
+    yield from _few("with these files of the home", named)
+    yield from _few("nobody names these, but they lie where programs look", others)
     yield from _few("which are not there", now.programs.missing)
+
+
+def _is_named(name: str, named: Sequence[str]) -> bool:
+    """Whether a file, or a folder that it lies in, is among those that the commands name."""
+    return any(name == each or name.startswith(f"{each}/") for each in named)
 
 
 def _few(title: str, names: Sequence[str]) -> Iterator[str]:

@@ -27,7 +27,7 @@ WAITING = "reading standard input to its end (--no-stdin leaves it alone)"
 def piped_in(wanted: bool | None, *, quiet: bool = False) -> str:
     """What is piped in, "" for nothing. `wanted` is what the user has said of it, None for nothing.
     Told on stderr: that something is left alone, and that the end does not come."""
-    if wanted is False or (wanted is None and sys.stdin.isatty()):
+    if wanted is False or not sys.stdin or (wanted is None and sys.stdin.isatty()):
         return ""
     if wanted is None and _is_of_others():
         if not quiet and _holds_more():

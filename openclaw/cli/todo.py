@@ -181,12 +181,13 @@ def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
 
 
 def _rows(todos: Sequence[Todo]) -> Iterator[tuple[str, ...]]:
+    from openclaw.memory.tasklist import without_due
     from openclaw.memory.todos import is_overdue
 
     today = _today()
     for todo in todos:
         due = (todo.due or "") + (" overdue" if is_overdue(todo, today) else "")
-        yield todo.id, "x" if todo.done else "", todo.list, due, todo.text
+        yield todo.id, "x" if todo.done else "", todo.list, due, without_due(todo.text)
 
 
 def _file(home: Home) -> TodoFile:

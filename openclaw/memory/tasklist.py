@@ -107,6 +107,11 @@ def due_of(text: str) -> str | None:
         return None
 
 
+def without_due(text: str) -> str:
+    """A to-do's text without the date that `due_of` finds."""
+    return _DUE.sub("", text, count=1).strip() if due_of(text) else text
+
+
 def stamped(page: TaskPage) -> None:
     """Write the ids of all task lines into the page's lines."""
     for item in page.items:
