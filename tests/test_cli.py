@@ -529,12 +529,40 @@ def test_version_is_printed_wherever_it_is_asked_for() -> None:
     ],
 )
 def test_the_shell_completes(words: str, found: list[str]) -> None:
+    assert completed(words) == found
+
+
+def completed(words: str) -> list[str]:
+    """What bash offers for the last of these words."""
     environ = {
         "_OPENCLAW_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split()) - 1),
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
-    assert openclaw(environ=environ).stdout.split() == found
+    return openclaw(environ=environ).stdout.split()
+
+
+def test_the_shell_completes_what_is_in_the_home(home: Path, fake_ollama: FakeOllama) -> None:
+    (home / "memory" / "TODO.md").write_text(
+        "## Home\n\n- [ ] milk ^1a2b3c4d\n- [x] rent ^5e6f7a8b\n", encoding="utf-8"
+    )
+    fake_ollama.say("Hello.")
+    openclaw("--session", "garden", "hi")
+    assert completed("openclaw sessions show g") == ["garden"]
+    assert completed("openclaw --session ") == ["garden"]
+    assert completed("openclaw todo done ") == ["1a2b3c4d"]
+    assert completed("openclaw todo undone ") == ["5e6f7a8b"]
+    assert completed("openclaw todo add x --list ") == ["Home"]
+    assert "digest" in completed("openclaw --skill d")
+    assert completed("openclaw --model ollama/") == ["ollama/fake:1b"]
+    assert completed("openclaw config get ollama.h") == ["ollama.host"]
+    (turn,) = completed("openclaw show ")
+    assert openclaw("show", turn).returncode == 0
+    assert not any(completed(f"openclaw {end}") for end in ("hi ", "skills new ", "todo add "))
+
+
+def test_where_no_home_is_the_shell_completes_nothing(tmp_path: Path) -> None:
+    assert not completed(f"openclaw --home {tmp_path}/x sessions show ")
 
 
 def test_the_completion_script_is_shown() -> None:

@@ -132,12 +132,20 @@ def lighten(command: Command) -> Command:
             param._runtime_param = _Words(param)
         if param.param_type_name == "argument":
             _name_plainly(param)
+        if not param._custom_shell_complete and param.metavar:
+            param._custom_shell_complete = _complete
     for inner in getattr(command, "commands", {}).values():
         inner.short_help = (inner.help or "").partition("\n\n")[0].partition(". ")[0].rstrip(
             "."
         ) + "."
         lighten(inner)
     return command
+
+
+def _complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
+    from openclaw.cli.completion import complete
+
+    return complete(ctx, param, incomplete)
 
 
 def _name_plainly(param: Any) -> None:

@@ -40,12 +40,7 @@ app.command("test")(test)
 @app.command("list")
 def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the models of the catalogue, of the models folder and of Ollama."""
-    rows = [*_catalogue(), *_other_files()]
-    try:
-        rows += _of_ollama(settings_of(ctx).ollama.host)
-        away = ""
-    except ServerAway as error:
-        away = f"Ollama is not asked: {error}"
+    rows, away = all_models(settings_of(ctx).ollama.host)
     if as_json:
         print_json(rows)
         return
@@ -167,6 +162,16 @@ def named_model(name: str) -> str:
 def _is_ollama(name: str) -> bool:
     """`ollama/NAME`, or a bare name with a tag; a drive letter is none."""
     return name.startswith("ollama/") or (":" in name[2:] and not name.lower().endswith(".gguf"))
+
+
+def all_models(host: str) -> tuple[list[dict[str, Any]], str]:
+    """The models of the catalogue, of the models folder and of Ollama, and why Ollama has not said
+    which it has, "" when it has."""
+    rows = [*_catalogue(), *_other_files()]
+    try:
+        return [*rows, *_of_ollama(host)], ""
+    except ServerAway as error:
+        return rows, f"Ollama is not asked: {error}"
 
 
 def _catalogue() -> list[dict[str, Any]]:
