@@ -49,7 +49,12 @@ class _Output(io.FileIO):
         size = len(rest)
         try:
             while rest and not self.failure:
-                rest = rest[super().write(rest) or 0 :]
+                written = super().write(rest)
+                if written is None:  # a full pipe that another program has made not to block
+                    import select
+
+                    select.select((), (self,), ())
+                rest = rest[written or 0 :]
         except OSError as error:
             self.failure = error
         return size

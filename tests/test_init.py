@@ -135,11 +135,16 @@ def test_a_folder_full_of_something_else_is_asked_about(
         (full / name).touch()
     assert run(["init", str(full)]) == 2
     said = capsys.readouterr().err
-    assert f"{full} holds 3 other files" in said and f"init {full / 'openclaw'}\n" in said
+    assert f"{full} holds other files already" in said and f'init "{full / "openclaw"}"\n' in said
     assert said.endswith("add --yes\n")
     assert len(list(full.iterdir())) == 3
     assert run(["init", str(full), "--yes"]) == 0
     assert run(["init", str(full)]) == 0  # it is one now
+
+
+def test_a_folder_of_hidden_files_is_asked_about_as_a_users_own_may_be(tmp_path: Path) -> None:
+    (tmp_path / ".ssh").mkdir()
+    assert run(["init", str(tmp_path)]) == 2
 
 
 @pytest.mark.parametrize("names", [(), (".git",), (".obsidian", "a.png"), ("a.md", "b.md")])

@@ -115,7 +115,7 @@ def check_files(home: Home) -> Iterator[Check]:
         path = home.workspace / name
         where = f"workspace/{name}"
         if not path.is_file():
-            advice = f"openclaw init {home.root}"
+            advice = f'openclaw init "{home.root}"'
             yield Check(name, "warning", f"{where} is missing", advice)
             continue
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,9 @@ from openclaw.cli.common import confirmed, options, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+NO_CONTENT = frozenset({".git", ".gitignore", ".gitattributes", ".DS_Store"})
+"""What an empty folder may hold."""
 
 
 def init(
@@ -42,19 +44,17 @@ def _ask_about_others(target: Path, *, yes: bool) -> None:
     are what a home is for, and what has a part of one is to be completed."""
     from openclaw.files.home import MARKS
 
-    names = [path.name for path in target.iterdir()] if target.is_dir() else []
-    others = [name for name in names if not name.startswith(".")]
-    notes = all(name.endswith(".md") for name in others if (target / name).is_file())
-    if yes or not others or ".obsidian" in names or not set(names).isdisjoint(MARKS):
+    names = {path.name for path in target.iterdir()} if target.is_dir() else set()
+    others = names - NO_CONTENT
+    files = [name for name in others if name[0] != "." and (target / name).is_file()]
+    notes = ".obsidian" in names or (files and all(name.endswith(".md") for name in files))
+    if yes or notes or not others or not names.isdisjoint(MARKS):
         return
-    if notes and any(name.endswith(".md") for name in others):
-        return
-    own = shlex.quote(str(target / "openclaw"))
     warn(
         [
-            f"{target} holds {len(others)} other files and folders; tools of the agent may read "
+            f"{target} holds other files already; tools of the agent may read "
             "and change all that is in its home",
-            f"to give it a folder of its own: openclaw init {own}",
+            f'to give it a folder of its own: openclaw init "{target / "openclaw"}"',
         ]
     )
     if not confirmed("Make it a home all the same?", yes=False):

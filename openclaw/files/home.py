@@ -202,7 +202,7 @@ def _put(path: Path, data: bytes) -> bool:
 
 def _checked(folder: Path) -> Home:
     root = Path(os.path.realpath(folder))
-    make = f"make one: openclaw init {folder}"
+    make = f'make one: openclaw init "{folder}"'
     try:
         names = {entry.name for entry in os.scandir(root)}
     except FileNotFoundError as error:
@@ -216,7 +216,7 @@ def _checked(folder: Path) -> Home:
             f"give this user access to it, or {make}",
         ) from error
     if names.isdisjoint(MARKS):
-        raise Damaged(f"{folder} is not an openclaw home", f"make it one: openclaw init {folder}")
+        raise Damaged(f"{folder} is not an openclaw home", f'make it one: openclaw init "{folder}"')
     return Home(root)
 
 

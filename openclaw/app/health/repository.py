@@ -54,7 +54,7 @@ def _no_repository(home: Home) -> Iterator[Finding]:
         found = f"the home lies in the repository {where}; nothing is committed automatically"
         yield Finding(found, "ok")
     else:
-        advice = f"openclaw init {home.root}, or git init in it"
+        advice = f'openclaw init "{home.root}", or git init in it'
         yield Finding("the home is no repository", advice=advice)
 
 
