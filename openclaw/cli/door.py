@@ -242,7 +242,7 @@ def _near(word: str, rest: Sequence[str]) -> str:
     """The command that a misspelt word and those behind it can be meant for, "" for none: a group
     wants one of its commands next, any other nothing that is a plain word, as "how are you" is."""
     for name in difflib.get_close_matches(word.lower(), COMMANDS, n=3, cutoff=ALIKE):
-        if not any(word.isalpha() or " " in word for word in rest):
+        if not any(each.isalpha() or " " in each for each in rest):
             return name
         if name in ALONE and _closest(rest[0], _inner(name)):
             return name
