@@ -126,25 +126,30 @@ def test_the_folder_is_the_named_one_else_the_surrounding_home_else_this(tmp_pat
     assert chosen_folder(None, None, here / "workspace", environ) == here
 
 
-def test_a_folder_full_of_something_else_is_asked_about(
+def test_a_script_is_told_that_a_folder_is_full_of_something_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     full = tmp_path / "project"
     full.mkdir()
     for name in ("README.md", "main.c", "Makefile"):
         (full / name).touch()
-    assert run(["init", str(full)]) == 2
+    assert run(["init", str(full)]) == 0
     said = capsys.readouterr().err
     assert f"{full} holds other files already" in said and f'init "{full / "openclaw"}"\n' in said
-    assert said.endswith("add --yes\n")
-    assert len(list(full.iterdir())) == 3
-    assert run(["init", str(full), "--yes"]) == 0
     assert run(["init", str(full)]) == 0  # it is one now
+    assert not capsys.readouterr().err
 
 
-def test_a_folder_of_hidden_files_is_asked_about_as_a_users_own_may_be(tmp_path: Path) -> None:
+def test_the_users_own_folder_becomes_a_home_only_with_a_yes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
     (tmp_path / ".ssh").mkdir()
     assert run(["init", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.endswith("add --yes\n")
+    assert not (tmp_path / "workspace").exists()
+    assert run(["init", str(tmp_path), "--yes"]) == 0
 
 
 @pytest.mark.parametrize("names", [(), (".git",), (".obsidian", "a.png"), ("a.md", "b.md")])

@@ -161,7 +161,7 @@ def test_a_home_may_be_made_in_a_repository_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "project/inner").mkdir(parents=True)
     git(tmp_path / "project", "init", "-q")
     assert openclaw("init", str(tmp_path / "project/inner")).returncode == 0
-    assert openclaw("init", str(tmp_path / "project"), "--yes").returncode == 0
+    assert openclaw("init", str(tmp_path / "project")).returncode == 0
     assert is_trusted(Home(tmp_path / "project"))
     assert is_trusted(Home(tmp_path / "project/inner"))
 

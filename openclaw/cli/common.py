@@ -100,11 +100,16 @@ def warn(lines: Iterable[str]) -> None:
         sys.stderr.write(f"openclaw: {one_line(line)}\n")
 
 
+def can_ask() -> bool:
+    """Whether a question reaches the user: a terminal to read from and one to ask on."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def confirmed(question: str, *, yes: bool) -> bool:
     """Whether the user agrees: `--yes`, or asked on a terminal; UsageError when nobody can be."""
     if yes:
         return True
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         from openclaw.errors import UsageError
 
         raise UsageError("this asks first, and there is no terminal to ask on", "add --yes")

@@ -41,8 +41,12 @@ def init(
 
 def _ask_about_others(target: Path, *, yes: bool) -> None:
     """Ask before a folder full of something else becomes a home, all of which tools may use. Notes
-    are what a home is for, and what has a part of one is to be completed."""
-    from openclaw.files.home import MARKS
+    are what a home is for, and what has a part of one is to be completed. A script that names a
+    folder is only told, unless it is the user's own folder."""
+    import os
+
+    from openclaw.cli.common import can_ask
+    from openclaw.files.home import MARKS, default_folder
 
     names = {path.name for path in target.iterdir()} if target.is_dir() else set()
     others = names - NO_CONTENT
@@ -57,6 +61,9 @@ def _ask_about_others(target: Path, *, yes: bool) -> None:
             f'to give it a folder of its own: openclaw init "{target / "openclaw"}"',
         ]
     )
+    own = default_folder(os.environ).parent.resolve()
+    if not can_ask() and target.resolve() not in (own, *own.parents):
+        return
     if not confirmed("Make it a home all the same?", yes=False):
         raise typer.Exit(1)
 
