@@ -249,6 +249,16 @@ def test_more_is_not_offered_for_ever(root: Path) -> None:
     assert case.may_answer and not (case.may_ask_for_more or case.tools)
 
 
+def test_who_asks_politely_may_have_it_done_after_a_look(root: Path) -> None:
+    case = Case(root, "Would you mind crossing the bag out of trip.md?")
+    assert {"read_file"} | CHANGING <= case.tools
+    case.play("read_file", path="notes/trip.md", from_line=1)
+    assert case.may_answer and case.may_ask_for_more
+    assert "still to be done" in case.turn.entries[-1].hint
+    case.steps.hint(case.turn, (), case.box)  # it asks for more
+    assert {"read_file", "edit_file"} <= case.tools and case.may_answer
+
+
 def test_after_the_only_change_there_is_nothing_more_to_ask_for(root: Path) -> None:
     case = Case(root, "Remember that I like tea")
     case.play("remember", "change", fact="I like tea", where="lasting")
@@ -307,20 +317,40 @@ def test_after_a_try_to_leave_the_home_only_an_answer_is_left(root: Path) -> Non
 # -------- skills
 
 
-def test_a_fitting_skill_is_read_first(root: Path) -> None:
-    case = Case(root, "Scale the bread dough for me")
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Start a new page log.md for the garden.",
+        'Create notes/new-plan.md with the line "Buy tiles today".',
+        "Scale the bread dough for me",
+    ],
+)
+def test_a_skill_that_only_shares_words_leaves_every_step(request_: str, root: Path) -> None:
+    case = Case(root, request_)
+    assert case.turn.cues.offered and case.may_answer
+    assert case.tools >= CHANGING | {"read_skill", "read_file", "todo"}
+
+
+def test_what_shares_words_with_a_skill_may_be_only_asked(root: Path) -> None:
+    case = Case(root, "What facts do you know about me?")
+    assert case.turn.cues.offered == "keep-notes" and case.may_answer
+    assert "read_file" in case.tools and not case.tools & CHANGING
+
+
+def test_a_skill_whose_name_is_said_is_read_first(root: Path) -> None:
+    case = Case(root, "Do some bread baking for me")
     assert case.tools == {"read_skill"} and not case.may_answer
     assert case.values("read_skill", "name") == ["bread-baking"]
 
 
 def test_a_skill_that_speaks_of_no_tool_is_followed_by_the_answer(root: Path) -> None:
-    case = Case(root, "Scale the bread dough for me")
+    case = Case(root, "Do some bread baking for me")
     case.play("read_skill", name="bread-baking")
     assert case.tools == set() and case.may_answer and not case.may_ask_for_more
 
 
 def test_a_skill_is_followed_by_the_tool_and_the_action_that_it_speaks_of(root: Path) -> None:
-    case = Case(root, "Fill the groceries shelf with oats")
+    case = Case(root, "Grocery run: the shelf with oats")
     assert case.values("read_skill", "name") == ["grocery-run"]
     case.play("read_skill", name="grocery-run")
     assert (case.tools, case.actions) == ({"todo"}, {"add"})

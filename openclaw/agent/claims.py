@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from openclaw.agent.cues import is_question
+from openclaw.agent.cues import BEGS, only_asks
 
 PAST = (
     "added|appended|changed|completed|corrected|created|deleted|edited|fixed|inserted|marked|moved|"
@@ -68,7 +68,7 @@ def claims(answer: str, request: str) -> tuple[str, ...]:
     not a claim: only sentences in the first person count then. None do when it asks what was done
     before ("did you save it?"): that may have been in an earlier turn.
     """
-    asked = is_question(request)
+    asked = only_asks(request) or ("?" in request and not BEGS.search(request))
     if asked and ABOUT_PAST.search(request):
         return ()
     asked = asked or bool(TELLING.search(request) and not CHANGING.search(request))

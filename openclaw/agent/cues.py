@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from openclaw.agent.errands import Errands, errands
-from openclaw.agent.shortlist import SHORT, Blurb, nearest, ranked
+from openclaw.agent.shortlist import SHORT, Blurb, called, nearest, ranked
 from openclaw.agent.sums import expression
 from openclaw.agent.words import content_words
 
@@ -39,12 +39,9 @@ REMEMBER_THAT = re.compile(
 THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
 SOME_LIST = re.compile(r"\b(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list\b", re.I)
 NO_NAME = re.compile(r"to-?do|task|whole|same|new|current|own", re.I)
-ASKS = re.compile(
-    r"^\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|am|was|were|did|does|"
-    r"(?:do|have|has) (?:I|you|we|they|he|she|it|any|my)|"
-    r"wer|wen|wem|was|wann|wo|warum|wie|welche\w*|wieviel\w*|qui|quand|quel\w*|combien|comment|"
-    r"pourquoi|qu\u00e9|qui\u00e9n|cu\u00e1\w+|d\u00f3nde|c\u00f3mo|chi|quando|dove|quale|quanto)\b"
-    r"|[?\uff1f]\s*$",
+ORDERS = re.compile(
+    r"\b(?:add|put|write|create|make|change|set|delete|remove|save|store|edit|replace|rename|"
+    r"append|remember|mark|tick|fix|correct|update|move|insert|copy|extract|convert|sort)\b",
     re.I,
 )
 BEGS = re.compile(
@@ -54,22 +51,38 @@ BEGS = re.compile(
 )
 # No begging although it sounds so: "what would you change?".
 WONDERS = re.compile(r"\b(?:wh\w+|how)(?: \w+)? (?:can|could|would|will) (?:you|we)\b", re.I)
-BEGS_ABROAD = re.compile(
-    r"\b(?:(?:k\u00f6nntest|kannst|w\u00fcrdest) du|bitte|peux-tu|puedes|puoi)\b", re.I
-)
-LOOKS = re.compile(
-    r"\b(?:tell|say|show|read|list|give|explain|find|look|check|see|know|answer|compare|"
-    r"sag\w*|zeig\w*|lies|lesen|erkl\u00e4r\w*|dire|montrer|lire|decir\w*|mostrar\w*|leer\w*|"
-    r"dirmi|leggere)\b",
+CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
+ASKS = re.compile(
+    r"\W*(?:(?:and|so|at|by|for|from|in|of|on|since|to|until|with|und|an|auf|bei|bis|mit|seit|um|"
+    r"von|zu|et|\u00e0|de|y|a|con|por|e|da|di) )?(?:"
+    r"who|whom|whose|what|which|how|"
+    # "When you have a moment", "why don't you": the words after it tell whether it asks.
+    r"(?:when|where|why)(?:['\u2019]?s| (?:is|am|are|was|were|do|does|did|has|have|had|can|will|"
+    r"should|must))(?!['\u2019])|"
+    r"(?:is|are|am|were|does)(?!.*\b(?:you|we|to|if|can|could|would|possible|chance|way|ok|okay)\b)|"
+    r"did|was|wer|wen|wem|wann|wo|wie|welche\w*|wieviel\w*|"
+    r"qui|quand|quel\w*|combien|comment|o\u00f9|qu\u00e9|qui\u00e9n\w*|cu\u00e1\w+|d\u00f3nde|c\u00f3mo|"
+    r"chi|quando|dove|quale?|quant[oaie])\b",
     re.I,
+)
+WANTS = re.compile(
+    r"\b(?:how|what)(?: about| if| an?)\b|\bwhat (?:I|you|we|he|she|it|they|the|my)\b|"
+    r"\b(?:can|could|would) (?:you|we|it)\b|\bwill (?:you|we)\b|\bwho (?:can|could|would)\b|"
+    r"\byou (?:feel|mind|say|think)\b|\b(?:about|of|to) \w+ing\b|"
+    rf"\b(?:and|then) (?:also |then |please )*{ORDERS.pattern}|"
+    r"\bwie (?:w\u00e4re?|gesagt|besprochen|immer)\b|"
+    r"\b(?:kannst|k\u00f6nnt\w*|w\u00fcrde\w*|h\u00e4ltst|meinst) (?:du|ihr|Sie|man)\b|"
+    r"\bquand(?:o hai| tu| vous| on)\b|\b(?:peux|peut|pouvez|pourr\w+|dirai\w+|penses?)\b|"
+    r"\bqu\u00e9 (?:tal|te|le|os|dices|si)\b|\b(?:pued\w+|podr\w+|podemos)\b|"
+    r"\b(?:puoi|pu\u00f2|potr\w+|possiamo)\b",
+    re.I,
+)
+"""A question that may want something done: a suggestion, or whether or when one can."""
+PLEASE = re.compile(
+    r"\W*(?:please|bitte|s'il (?:te|vous) pla\u00eet|por favor|per favore)\W*", re.I
 )
 TELLS = re.compile(
     r"\b(?:tell me|show me|say what|list what|let me know|what|which|how many)\b", re.I
-)
-ORDERS = re.compile(
-    r"\b(?:add|put|write|create|make|change|set|delete|remove|save|store|edit|replace|rename|"
-    r"append|remember|mark|tick|fix|correct|update|move|insert|copy|extract|convert|sort)\b",
-    re.I,
 )
 LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
 TODO_WORDS = frozenset("todo todos to-do to-dos".split())
@@ -96,12 +109,13 @@ ENGLISH = frozenset(
 class Cues:
     """What the words of a request point at.
 
-    `lines` go into the tail. `asks`: it is a question, so nothing is to be changed. `named` are
+    `lines` go into the tail. `asks`: it surely only asks, so nothing is to be changed. `named` are
     existing files that it names, by path, `missing` names of none, `similar` files with nearly such
-    a name; `skill` is a skill that fits; `lists` are to-do lists that it names, a new one too,
-    `known_lists` all there are; `todos` and `done` say that it is about to-dos, one that is done;
-    `fact` is what it says to remember, in its own words, `today` that it is a note of the day;
-    `expression` is a sum to work out. `orders`: it says to do something, `parts` to do more than
+    a name; `skill` is one whose name or example it says, `offered` one that only shares words with
+    it; `lists` are to-do lists that it names, a new one too, `known_lists` all there are; `todos`
+    and `done` say that it is about to-dos, one that is done; `fact` is what it says to remember, in
+    its own words, `today` that it is a note of the day; `expression` is a sum to work out.
+    `orders`: it says to do something, `begs`: it may say so as a question, `parts` to do more than
     one thing, `tells` to tell something beside. `errands` are what it wants of the web or of
     programs.
     """
@@ -112,6 +126,7 @@ class Cues:
     missing: tuple[str, ...] = ()
     similar: tuple[str, ...] = ()
     skill: str = ""
+    offered: str = ""
     lists: tuple[str, ...] = ()
     known_lists: tuple[str, ...] = ()
     todos: bool = False
@@ -120,6 +135,7 @@ class Cues:
     today: bool = False
     expression: str = ""
     orders: bool = False
+    begs: bool = False
     parts: bool = False
     tells: bool = False
     errands: Errands = Errands()
@@ -135,13 +151,15 @@ def cues(
     """What the request's words point at. `files` are the home's paths, `lists` the names of the
     to-do lists, `todos` the texts of the open ones."""
     lines, named, missing, similar = _files(request, files)
-    asks = is_question(request)
+    asks = only_asks(request)
+    orders = _orders(request) and not asks
+    outright = orders or not (asks or "?" in request)
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
     asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
     about_lists = bool(said & LIST_WORDS) and not named
     meant = [] if named else _meant(request, todos)
-    done = bool(meant and DONE_WORDS.search(request) and not asks)
-    if not asked_lists and not asks:
+    done = bool(meant and DONE_WORDS.search(request) and outright)
+    if not asked_lists and outright:
         asked_lists = _new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     fact = "" if asks else _fact(request)
@@ -149,13 +167,15 @@ def cues(
     wanted = errands(request)
     if named or wanted.tools:  # done for its own sake, unless a skill is called by its very name
         fitting = [each for each in fitting if each.name in said]
-    skill = fitting[0].name if fitting else ""
+    skill = next((each.name for each in fitting if called(request, each)), "")
     language = _language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Open to-do: {text}" for text in meant[:3]]
     lines += [f"The skill {skill} fits."] if skill else []
+    offered = fitting[0] if fitting and not skill else None
+    lines += [f"Skill that may fit: {offered.line(SHORT)}"] if offered else []
     if not (named or about_todos or fact):
-        near = [each for each in nearest(request, skills) if each.name != skill]
+        near = [each for each in nearest(request, skills) if each.name != skill and each != offered]
         lines += [f"Skill that may fit: {each.line(SHORT)}" for each in near]
     lines += [f"Answer in {language}."] if language else []
     return Cues(
@@ -165,6 +185,7 @@ def cues(
         missing=tuple(missing),
         similar=tuple(similar),
         skill=skill,
+        offered=offered.name if offered else "",
         lists=tuple(asked_lists) if about_lists else (),
         known_lists=tuple(dict.fromkeys((*lists, "Tasks"))),
         todos=about_todos,
@@ -172,28 +193,30 @@ def cues(
         fact=fact,
         today=bool(TODAY.search(request)),
         expression=expression(request, only_shares=bool(FILE.search(request))),
-        orders=bool(ORDERS.search(request)) and not asks,
+        orders=orders,
+        begs=not (asks or orders) and bool("?" in request or BEGS.search(request)),
         parts=len(ORDERS.findall(request)) > 1,
         tells=bool(TELLS.search(request)),
         errands=wanted,
     )
 
 
-def is_question(request: str) -> bool:
-    """True when the request only asks: it begins with a question word or ends with a question
-    mark, and does not beg for something to be done ("can you add ...?")."""
-    text = request.strip()
-    orders = bool(ORDERS.search(text))
-    if BEGS.search(WONDERS.sub("", text)):
-        return bool(LOOKS.search(text) or "?" in text) and not orders
-    if BEGS_ABROAD.search(text):  # ORDERS knows only English: a question mark alone tells nothing
-        return bool(LOOKS.search(text) or ASKS.match(text)) and not orders
-    sentences = re.split(r"(?<=[.!?\uff1f])\s+", text)
-    if "?" in text and not orders:
-        return True
-    return bool(ASKS.search(text)) and all(
-        not ORDERS.search(s) or (ASKS.search(s) and not ORDERS.match(s)) for s in sentences
+def only_asks(request: str) -> bool:
+    """True when the request surely wants nothing done: each clause begins with a question word and
+    is about how things are. A question mark tells nothing: "would you mind adding milk?"."""
+    clauses = [each for each in CLAUSE_END.split(request) if not PLEASE.fullmatch(each)]
+    return bool(clauses) and all(
+        ASKS.match(clause) and not WANTS.search(clause) for clause in clauses
     )
+
+
+def _orders(request: str) -> bool:
+    """True when the request says outright to do something, or begs for it in words known here."""
+    for sentence in re.split(r"(?<=[.!?\uff1f])\s+", request.strip()):
+        begs = "?" not in sentence or BEGS.search(WONDERS.sub("", sentence))
+        if ORDERS.match(sentence) or (begs and ORDERS.search(sentence) and not only_asks(sentence)):
+            return True
+    return False
 
 
 def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str], list[str], list[str]]:

@@ -32,6 +32,10 @@ LOOKED = """\
 With this result, answer the user. The user asked:
 {request}
 (If the result does not hold the answer: {{"kind":"more"}})"""
+LOOKED_TO_DO = """\
+With this result, answer the user. The user asked:
+{request}
+(If it does not hold the answer, or something is still to be done: {{"kind":"more"}})"""
 CHANGED = "Done: {done}\nTell the user so in one plain sentence."
 CHANGED_PART = """\
 Done. Tell the user in one plain sentence what was done. The user asked:
@@ -134,7 +138,7 @@ class JsonSteps:
             return RAN, "may"
         if turn.kind == "change" or waiting(turn, uses):
             return NEXT, "no"
-        return LOOKED, "may"
+        return (LOOKED_TO_DO if turn.cues.begs else LOOKED), "may"
 
 
 def _after_failure(last: ToolUse, turn: Turn) -> tuple[str, str]:

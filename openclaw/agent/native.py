@@ -19,7 +19,7 @@ RULES = """\
 
 Call a tool for anything that stands in files, lists or on the web, and for every change; answer
 small talk and what stands above without one. When a result holds the answer, answer at once. A
-question never needs a tool that changes something."""
+plain question needs no tool that changes something."""
 
 
 CALL_BEGINS = re.compile(

@@ -10,9 +10,9 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import accumulate, takewhile
+from itertools import accumulate, pairwise, takewhile
 from typing import NamedTuple
 
 from openclaw.agent.words import content_words, stem
@@ -38,6 +38,7 @@ VERBS = frozenset(
     show tell update user value view write file files folder name text data result results tool
     tools today tomorrow thing things""".split()
 )
+ARTICLES = frozenset("the a an my our this that".split())
 ANY_WORD = re.compile(r"[^\W_]+")
 PAUSE = re.compile(r"[^\w\s'\u2019-]+")
 
@@ -97,6 +98,14 @@ def ranked(
     return [skills[at] for _, at in sorted(scored)]
 
 
+def called(request: str, skill: Blurb) -> bool:
+    """Whether a request says the skill's name, or is so much like one of its examples that it is no
+    chance: two words of a longer request are."""
+    wanted = set(content_words(request))
+    most = max(_shared_with_examples(wanted, skill), default=0)
+    return most > OVERLAP or most == OVERLAP == len(wanted) or bool(_says_name(request, skill))
+
+
 def fitting(request: str, tools: Sequence[Blurb]) -> list[Blurb]:
     """The tools that a request may be about, best first. One word in common is enough when it is
     neither what one does with everything ("list", "add") nor in most of them."""
@@ -119,7 +128,7 @@ def found(words: str, skills: Sequence[Blurb]) -> list[Blurb]:
 
 def _overlaps(request: str, shared: Collection[str], skill: Blurb) -> bool:
     told = len(_told(skill).intersection(shared)) + _says_name(request, skill)
-    return told >= OVERLAP or _like_an_example(shared, skill)
+    return told >= OVERLAP or any(_shared_with_examples(shared, skill))
 
 
 def plain(text: str) -> str:
@@ -131,13 +140,14 @@ def plain(text: str) -> str:
 
 def _says_name(request: str, skill: Blurb) -> int:
     """How many words a skill's name has when the request says it, "write a new skill" for
-    write-skill; else 0. One of several would be too little: "what do my notes say" is nothing for
-    keep-notes."""
+    write-skill and "log the boat" for boat-log; else 0. One of several would be too little: "what
+    do my notes say" is nothing for keep-notes."""
     words = _all_words(skill.name)
     if not words:
         return 0
     said = [_all_words(part) for part in PAUSE.split(request)]
-    return len(words) if any(_in_a_row(words, part) for part in said) else 0
+    found = any(_in_a_row(words, part) or _turned_round(words, part) for part in said)
+    return len(words) if found else 0
 
 
 def _in_a_row(words: Sequence[str], said: Sequence[str]) -> bool:
@@ -148,19 +158,24 @@ def _in_a_row(words: Sequence[str], said: Sequence[str]) -> bool:
     return bool(at)
 
 
+def _turned_round(words: Sequence[str], said: Sequence[str]) -> bool:
+    """Whether the two words of a name come the other way round, with an article between."""
+    told = [word for word in said if word not in ARTICLES]
+    return len(words) == 2 and (words[1], words[0]) in pairwise(told)
+
+
 def _all_words(text: str) -> list[str]:
     return [stem(word.lower()) for word in ANY_WORD.findall(text)]
 
 
-def _like_an_example(wanted: Collection[str], skill: Blurb) -> bool:
-    """Whether a request is much like one of a skill's examples. All of them together hold so many
-    words that two are soon shared."""
+def _shared_with_examples(wanted: Collection[str], skill: Blurb) -> Iterator[int]:
+    """How many words a request shares with each of a skill's examples that it is much like. All of
+    them together hold so many words that two are soon shared."""
     for example in skill.examples:
         words = set(content_words(example))
         shared = len(words.intersection(wanted))
         if shared >= OVERLAP and shared >= LIKENESS * len(words):
-            return True
-    return False
+            yield shared
 
 
 @lru_cache(maxsize=4096)

@@ -105,13 +105,15 @@ def _next_steps(turn: Turn, toolbox: Toolbox) -> list[Schema]:
             return [_answer("answer"), *forms]
         first = first_tools(turn.skill, {_tool(form) for form in forms})
         return [form for form in forms if _tool(form) in first]
-    kind = "look" if turn.kind == "look" or turn.cues.asks else "change"
+    # A model takes "could you ...?" for a question: what it looked at may still be changed then.
+    may_change = turn.kind != "look" or turn.cues.begs
+    kind = "change" if may_change and not turn.cues.asks else "look"
     calls = _calls(kind, READING if kind == "look" else ALL, toolbox)
     unread = _reads(calls, waiting(turn, ()))
     last = turn.entries[-1].tool_calls[-1:]
     if kind == "look":
         return unread or [_answer(kind), *calls]
-    if last and last[0].tool in READERS and last[0].ok:
+    if turn.kind != "look" and last and last[0].tool in READERS and last[0].ok:
         return [*unread, *_calls(kind, frozenset({"write"}), toolbox)]
     if last and last[0].tool == "edit_file" and (lines := NEAREST.findall(last[0].output)):
         # The text to find was not in the file: it can only be one of the lines shown.

@@ -65,14 +65,15 @@ def trials(app: App, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
 
 
 def guesses(skills: Sequence[Skill], skill: Skill, triggers: Triggers) -> Iterator[Trial]:
-    """The same without a model: the skill that code alone would pick, if any."""
+    """The same without a model: the skill that code alone would pick or offer, if any."""
     blurbs = [
         Blurb(each.name, each.description, () if each.name == skill.name else each.examples)
         for each in skills
         if each.model_invocable
     ]
     for prompt, should in _prompts(triggers):
-        picked = cues(prompt, (), blurbs).skill
+        seen = cues(prompt, (), blurbs)
+        picked = seen.skill or seen.offered
         yield Trial(skill.name, prompt, should, (picked,) if picked else ())
 
 

@@ -26,7 +26,7 @@ def try_skill(
         str | None, typer.Option("--model", "-m", metavar="NAME", help="Not the configured model.")
     ] = None,
     no_model: Annotated[
-        bool, typer.Option("--no-model", help="Show what code alone picks by the words.")
+        bool, typer.Option("--no-model", help="Show what code alone offers by the words.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
 ) -> None:

@@ -32,8 +32,15 @@ docked at a pier and is to be put on record.
 
 2. Tell the user that it is logged.
 """
-# The eighth and the ninth share no two words with the description: there the model is on its own,
-# and fails (8 of 10 were measured both ways; asked whether a skill fits, it says yes to anything).
+TRIGGERS = """\
+should:
+  - Log the boat, it is at the pier.
+  - The yacht has moored at the pier.
+  - The ship docked at the pier.
+  - Put it into the harbour book.
+"""
+# Code points at the skill for the first four, by its name or an example. Elsewhere the model is on
+# its own, and is no help (asked whether a skill fits, it says yes to anything).
 PROMPTS = {
     "Log the boat Seagull, it is at pier 4.": ("Seagull", 4),
     "The yacht Aurora has just moored at pier 2, put it into the harbour book.": ("Aurora", 2),
@@ -87,17 +94,21 @@ def boat_task(number: int, prompt: str, count: int) -> Task:
     def check(result: Result) -> bool:
         return bool(line.search(result.file("workspace/harbour.txt")))
 
-    files = {"skills/boat-log/SKILL.md": ODD, **other_skills(count - SHIPPED - 1)}
+    files = {
+        "skills/boat-log/SKILL.md": ODD,
+        "skills/boat-log/evals/triggers.yaml": TRIGGERS,
+        **other_skills(count - SHIPPED - 1),
+    }
     return Task(f"boat-{number}", f"among {count}", (prompt,), check, files)
 
 
-# One less than was measured: other processors round otherwise.
-@pytest.mark.parametrize(("count", "least"), [(12, 7), (200, 6)])
+# One less than code points at: other processors round otherwise.
+@pytest.mark.parametrize(("count", "least"), [(12, 3), (200, 3)])
 def test_an_odd_skill_is_picked_and_followed(count: int, least: int, tmp_path: Path) -> None:
     if catalog.find_installed(MODEL) is None:
         pytest.fail(f"{MODEL} is not installed: openclaw models pull {MODEL}", pytrace=False)
     tasks = [boat_task(number, prompt, count) for number, prompt in enumerate(PROMPTS, 1)]
-    assert len(tasks[0].files) == count - SHIPPED
+    assert len(tasks[0].files) == count - SHIPPED + 1
     print(f"\n{MODEL}, {count} skills")
     model = open_model(f"embedded/{MODEL}", Settings(), tmp_path / "kv")
     try:
