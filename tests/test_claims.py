@@ -68,8 +68,9 @@ def test_a_denial_is_no_claim(sentence: str) -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
-        "I will save it in notes.md.",
         "I can add it to the list.",
+        "I'll save it if you like.",
+        "Shall I save it? I'll do it at once.",
         "Once I have saved it, you can close the editor.",
         "Shall I delete it?",
         "Should it have been updated?",
@@ -81,7 +82,7 @@ def test_a_denial_is_no_claim(sentence: str) -> None:
         "",
     ],
 )
-def test_futures_questions_and_advice_are_no_claims(sentence: str) -> None:
+def test_offers_questions_and_advice_are_no_claims(sentence: str) -> None:
     assert claims(sentence, ORDER) == ()
 
 
@@ -116,6 +117,59 @@ def test_an_order_that_begins_like_a_question_is_still_an_order() -> None:
 def test_only_the_sentences_that_claim_are_named() -> None:
     answer = "Hello! I have saved it. Anything else?"
     assert claims(answer, ORDER) == ("I have saved it.",)
+
+
+# -------- what is said to be done at once
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        ("Save my notes in notes.md", "I will save it in notes.md."),
+        ("Would you mind adding milk to my list?", "Sure, I'll add milk to your list."),
+        ("Could you cross out the yoga line?", "Of course! I\u2019ll cross out the yoga line."),
+        ("Please tidy costs.md", "Okay \u2013 I'm going to tidy costs.md now."),
+        ("Can we get rid of the yoga line?", "Yes, we can get rid of the yoga line."),
+        ("Could you add oat milk to it?", "Yes, I can add oat milk to it."),
+        ("Put Bob on the list", "Let me add Bob to the list."),
+        (
+            "Schreib Milch auf die Einkaufsliste",
+            "Ich werde die Einkaufsliste aktualisieren. Bitte warte, bis ich fertig bin.",
+        ),
+        ("Ajoute du lait \u00e0 la liste", "D'accord, je vais ajouter du lait \u00e0 la liste."),
+        ("\u00bfPodr\u00edas a\u00f1adir leche?", "S\u00ed, voy a a\u00f1adir la leche."),
+    ],
+)
+def test_what_will_be_done_at_once_is_a_claim(request_: str, answer: str) -> None:
+    assert claims(answer, request_)
+    shown = max(releasable(answer[:end]) for end in range(len(answer) + 1))
+    assert claims(answer[:shown], request_) == ()
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        ("Add milk to the list", "I'll be happy to help with the list."),
+        ("Fix the garden plan", "I will need more details about the garden plan."),
+        ("Fix the garden plan", "I will help you with the garden plan."),
+        ("Add milk to the list", "Sure! I'll add milk. Which list shall I add it to?"),
+        ("Add milk to the list", "I will add milk to the list once you tell me its name."),
+        ("Delete the list", "I will not delete the list."),
+        ("Check the oven on Friday", "I'll check the oven on Friday."),
+        ("Remind me to add milk", "I'll remind you to add milk."),
+        ("My colleague is called Ruth", "I'll remember that your colleague is called Ruth."),
+        ("I am off to bed", "Good night! I'll see you in the morning."),
+        ("How is milk added to the list?", "I'll add milk to it, and you watch."),
+        ("Explain the recipe", "I will explain the recipe: you put the eggs into water."),
+        ("Write a note to Ann", "I'll write a short note: Ann, the key is with Bob."),
+        ("Write a poem", "Let me write a poem. Roses are red. Violets are blue."),
+        ("Can you edit files?", "Yes, I can edit files."),
+        ("Write a poem about the sea", "I will write about the sea,\nwhich is set in stone."),
+        ("Hilf mir mit der Liste", "Ich werde dir gerne mit der Liste helfen."),
+    ],
+)
+def test_offers_needs_and_promises_for_later_are_no_claims(request_: str, answer: str) -> None:
+    assert claims(answer, request_) == ()
 
 
 # -------- what may be shown

@@ -315,6 +315,20 @@ def test_a_corrected_claim_is_done_or_taken_back(it: Talk) -> None:
     assert done(happened).unbacked == ()
 
 
+def test_what_the_reply_says_it_will_do_is_to_be_done_in_the_turn(it: Talk) -> None:
+    happened = it.say("Would you mind saving a note?", "Sure, I'll save a note.", WRITE, "Saved.")
+    assert "Sure, I'll save a note." in it.requests[1].messages[-1].content
+    assert done(happened).unbacked == () and done(happened).receipt
+    assert "I'll" not in shown(happened)
+    happened = it.say("Could you save a note?", "Sure, I'll save it.", "I will save the note.")
+    assert done(happened).unbacked == ("I will save the note.",)
+
+
+def test_what_it_promises_for_a_later_day_is_not(it: Talk) -> None:
+    happened = it.say("Check the oven on Friday.", "I'll check the oven on Friday.")
+    assert len(it.requests) == 1 and done(happened).unbacked == ()
+
+
 def test_a_true_claim_passes_at_once(it: Talk) -> None:
     happened = it.say("Write new.md.", WRITE, "I have written workspace/new.md.")
     assert len(it.requests) == 2 and done(happened).unbacked == ()

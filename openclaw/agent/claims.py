@@ -1,7 +1,9 @@
-"""Does a reply claim that something was done? Compared with the receipt by the loop.
+"""Does a reply claim that something was done, or say that it will be done now? Compared with the
+receipt by the loop.
 
-Small models say "I have saved it" without any call (docs/small-models.md). A claim counts only when
-nothing at all was changed in the turn, so the check needs to be sure, not complete.
+Small models say "I have saved it", or "Sure, I'll save it", without any call
+(docs/small-models.md). A claim counts only when nothing at all was changed in the turn, so the
+check needs to be sure, not complete.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import re
 
 from openclaw.agent.cues import BEGS, only_asks
+from openclaw.agent.words import content_words
 
 PAST = (
     "added|appended|changed|completed|corrected|created|deleted|edited|fixed|inserted|marked|moved|"
@@ -34,6 +37,19 @@ DENIED = re.compile(
     re.IGNORECASE,
 )
 SUSPECT = re.compile(rf"\b(?:{PAST}|done|habe|wurden?|j['\u2019]ai|he|ho)\b", re.IGNORECASE)
+_WILL = (
+    r"\b(?:(?:I|we)(?:['\u2019]ll| will| am going to|['\u2019]m going to)|let me|ich werde|je vais|"
+    r"voy a|vado a)\b"
+)
+_CAN = r"\b(?P<can>(?:I|we) can)\b"
+WILL = re.compile(
+    rf"^\W*(?:[\w' \u2019]{{1,20}}[,.!:\u2013\u2014-]+ *)?(?:{_WILL}|(?<=[,.!:] ){_CAN})"
+    # Help that is offered, what is needed, and what is kept without a tool.
+    r"(?! (?:\w+ )?(?:be|need|have|help|assist|try|wait|know|remember|keep|note|see|talk)\b)",
+    re.IGNORECASE,
+)
+"""A sentence that says what will be done at once ("yes, I can add it" too)."""
+SUSPECT_WILL = re.compile(rf"{_WILL}|{_CAN}|\bwe\s*\Z", re.IGNORECASE)
 OPENING = re.compile(
     r"(?:\A|\b(?:I(?:['\u2019]\w*)?|has|have|was|were|is|are)\W"
     r"(?:(?:have|now|just|also|already|been|successfully) )*)\w*\Z",
@@ -55,6 +71,16 @@ ABOUT_PAST = re.compile(
     r"\b(?:did|have|had) (?:you|I|we)\b|\b(?:hast du|habe ich|as-tu|ai-je|has \w+[ai]do)\b",
     re.IGNORECASE,
 )
+LATER = re.compile(
+    r"\b(?:remind\w*|later|soon|every|always|like|want|erinner\w*|sp\u00e4ter|helfen|brauch\w*|"
+    r"ben\u00f6tig\w*|merken|wenn|falls|sobald|rappel\w*|aider|besoin|si|recordar\w*|ayudar\w*|"
+    r"necesitar|aiutar\w*)\b",
+    re.IGNORECASE,
+)
+SURELY_MEANT = 3
+"""Words of the request in "yes, I can ...": "can you edit files?" asks what is possible."""
+LONGEST_PROMISE = 300
+"""Characters of an answer that only promises; a longer one may be the very thing."""
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
 FIRST_PERSON = re.compile(r"\b(?:I|ich|j['\u2019]ai|he|ho)\b", re.IGNORECASE)
 LONGEST_LOOKED_AT = 50_000
@@ -62,7 +88,7 @@ LONGEST_LOOKED_AT = 50_000
 
 
 def claims(answer: str, request: str) -> tuple[str, ...]:
-    """The sentences of an answer that say something was changed.
+    """The sentences of an answer that say something was changed, or will be at once.
 
     When the request only asks, a sentence such as "the file was changed on Monday" is an answer,
     not a claim: only sentences in the first person count then. None do when it asks what was done
@@ -71,15 +97,44 @@ def claims(answer: str, request: str) -> tuple[str, ...]:
     asked = only_asks(request) or ("?" in request and not BEGS.search(request))
     if asked and ABOUT_PAST.search(request):
         return ()
-    asked = asked or bool(TELLING.search(request) and not CHANGING.search(request))
-    return tuple(
+    tells = bool(TELLING.search(request) and not CHANGING.search(request))
+    done = tuple(
         sentence.strip()
         for sentence in SENTENCE_END.split(answer)
         if (found := CLAIMS.search(sentence))
         and not DENIED.search(sentence[: found.end()])
         and not sentence.rstrip().endswith("?")
-        and (not asked or FIRST_PERSON.search(found.group()))
+        and (not (asked or tells) or FIRST_PERSON.search(found.group()))
     )
+    return done if done or tells or only_asks(request) else _promises(answer, request)
+
+
+def _promises(answer: str, request: str) -> tuple[str, ...]:
+    """The sentences of a short answer that say what will be done at once: of what the request
+    speaks of, or by a verb of changing. What a day is named for may be done then."""
+    if not _may_promise(answer):
+        return ()
+    ends = SENTENCE_END.split(answer.strip())[-2:]  # what stands behind it may be the very thing
+    told = [(each, will) for each in ends if (will := WILL.search(each)) and each[-1] != ":"]
+    if not told:
+        return ()
+    # Here, as few answers get so far: the patterns take 6 ms to load.
+    from openclaw.agent.days import day_named
+
+    wanted, found = set(content_words(request)), []
+    for sentence, will in told:
+        if DENIED.search(sentence) or LATER.search(sentence) or day_named(sentence):
+            continue
+        said = wanted.intersection(content_words(sentence[will.end() :]))
+        sure = len(said) >= SURELY_MEANT if will["can"] else said or CHANGING.search(sentence)
+        if sure:
+            found.append(sentence.strip())
+    return tuple(found)
+
+
+def _may_promise(answer: str) -> bool:
+    short = len(answer) <= LONGEST_PROMISE
+    return short and "\n" not in answer.strip() and not re.search("[?\uff1f]", answer)
 
 
 def releasable(text: str, shown: int = 0) -> int:
@@ -90,13 +145,14 @@ def releasable(text: str, shown: int = 0) -> int:
     """
     if len(text) > LONGEST_LOOKED_AT:
         return shown
-    done = 0
+    done, promise = 0, _may_promise(text)
     for end in SENTENCE_END.finditer(text):
-        if end.end() > shown and CLAIMS.search(text[done : end.start()]):
+        sentence = text[done : end.start()]
+        if end.end() > shown and (CLAIMS.search(sentence) or (promise and WILL.search(sentence))):
             return done
         done = end.end()
     last = text[done:]
-    if SUSPECT.search(last):
+    if SUSPECT.search(last) or (promise and SUSPECT_WILL.search(last)):
         return done
     opening = OPENING.search(last)
     return done + opening.start() if opening else len(text)
