@@ -171,6 +171,22 @@ def test_an_order_is_no_question_however_polite(request_: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("request_", "begs"),
+    [
+        ("Would you mind crossing out the yoga line?", True),
+        ("\u4f60\u53ef\u4ee5\u628a\u9762\u5305\u52a0\u5230\u6e05\u5355\u4e0a\u5417\uff1f", True),
+        ("Can you add milk to my errands list?", False),
+        ("Who waters the plants?", False),
+        ("Good morning!", False),
+    ],
+)
+def test_a_request_that_may_be_polite_is_told_from_orders_and_questions(
+    request_: str, begs: bool
+) -> None:
+    assert seen(request_).begs == begs
+
+
+@pytest.mark.parametrize(
     ("request_", "orders", "parts", "tells"),
     [
         ("Add eggs.", True, False, False),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from openclaw.agent.cues import BEGS, only_asks
+from openclaw.agent.cues import BEGS, MARK, only_asks
 from openclaw.agent.words import content_words
 
 PAST = (
@@ -94,7 +94,7 @@ def claims(answer: str, request: str) -> tuple[str, ...]:
     not a claim: only sentences in the first person count then. None do when it asks what was done
     before ("did you save it?"): that may have been in an earlier turn.
     """
-    asked = only_asks(request) or ("?" in request and not BEGS.search(request))
+    asked = only_asks(request) or bool(MARK.search(request) and not BEGS.search(request))
     if asked and ABOUT_PAST.search(request):
         return ()
     tells = bool(TELLING.search(request) and not CHANGING.search(request))
@@ -134,7 +134,7 @@ def _promises(answer: str, request: str) -> tuple[str, ...]:
 
 def _may_promise(answer: str) -> bool:
     short = len(answer) <= LONGEST_PROMISE
-    return short and "\n" not in answer.strip() and not re.search("[?\uff1f]", answer)
+    return short and "\n" not in answer.strip() and not MARK.search(answer)
 
 
 def releasable(text: str, shown: int = 0) -> int:

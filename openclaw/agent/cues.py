@@ -51,6 +51,7 @@ BEGS = re.compile(
 )
 # No begging although it sounds so: "what would you change?".
 WONDERS = re.compile(r"\b(?:wh\w+|how)(?: \w+)? (?:can|could|would|will) (?:you|we)\b", re.I)
+MARK = re.compile("[?\uff1f\u061f]")
 CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
 ASKS = re.compile(
     r"\W*(?:(?:and|so|at|by|for|from|in|of|on|since|to|until|with|und|an|auf|bei|bis|mit|seit|um|"
@@ -153,7 +154,7 @@ def cues(
     lines, named, missing, similar = _files(request, files)
     asks = only_asks(request)
     orders = _orders(request) and not asks
-    outright = orders or not (asks or "?" in request)
+    outright = orders or not (asks or MARK.search(request))
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
     asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
     about_lists = bool(said & LIST_WORDS) and not named
@@ -194,7 +195,7 @@ def cues(
         today=bool(TODAY.search(request)),
         expression=expression(request, only_shares=bool(FILE.search(request))),
         orders=orders,
-        begs=not (asks or orders) and bool("?" in request or BEGS.search(request)),
+        begs=not (asks or orders) and bool(MARK.search(request) or BEGS.search(request)),
         parts=len(ORDERS.findall(request)) > 1,
         tells=bool(TELLS.search(request)),
         errands=wanted,
@@ -213,7 +214,7 @@ def only_asks(request: str) -> bool:
 def _orders(request: str) -> bool:
     """True when the request says outright to do something, or begs for it in words known here."""
     for sentence in re.split(r"(?<=[.!?\uff1f])\s+", request.strip()):
-        begs = "?" not in sentence or BEGS.search(WONDERS.sub("", sentence))
+        begs = not MARK.search(sentence) or BEGS.search(WONDERS.sub("", sentence))
         if ORDERS.match(sentence) or (begs and ORDERS.search(sentence) and not only_asks(sentence)):
             return True
     return False
