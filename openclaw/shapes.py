@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 Role = Literal["system", "user", "assistant", "tool"]
 Effect = Literal["read", "write", "read-elsewhere", "write-elsewhere", "run", "get", "send"]
@@ -208,6 +208,28 @@ def keep_no_changes(
 ) -> Callable[[str], None]:
     """Keeps no record of what was changed."""
     return lambda name: None
+
+
+class Recorder(Protocol):
+    """Keeps a record of what is changed: of files that are written, and of whole folders."""
+
+    def keep(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
+        """See `Keep`."""
+
+    def altered(
+        self, names: Iterable[str], before: Callable[[str], Held], after: Callable[[str], Held]
+    ) -> Callable[[str], None]:
+        """See `Altered`."""
+
+
+class Unrecorded:
+    """The recorder of what stands in no record."""
+
+    keep = staticmethod(keep_nothing)
+    altered = staticmethod(keep_no_changes)
+
+
+UNRECORDED = Unrecorded()
 
 
 def _marker() -> str:

@@ -163,7 +163,8 @@ def test_wrong_words_are_usage_errors_and_change_nothing(claw: Claw, words: list
 
 def test_forgetting_shows_the_lines_and_takes_them_out(claw: Claw) -> None:
     assert claw("forget", "ada", "--yes") == "forgotten: Ada\n"
-    assert claw.err == "memory/MEMORY.md:4: - Ada\nmemory/MEMORY.md:5:   - my sister\n"
+    shown = "memory/MEMORY.md:4: - Ada\nmemory/MEMORY.md:5:   - my sister\n"
+    assert claw.err == f"{shown}  take it back: openclaw undo\n"
     assert claw.file() == MEMORY.replace("- Ada\n  - my sister\n", "")
     (gone,) = claw.json("forget", "memory/MEMORY.md:4", "--yes")
     assert (gone["text"], gone["lines"]) == ("I like tea", ["- I like tea <!-- why -->"])

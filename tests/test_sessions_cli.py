@@ -170,6 +170,19 @@ def test_a_damaged_part_of_the_archive_is_one_line_and_no_failure(
     assert run(["sessions", "restore", "latest"]) == 6
 
 
+def test_an_export_overwrites_nothing_without_force(
+    store: SessionStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved(store, "hello")
+    target = tmp_path / "talk.md"
+    target.write_text("mine\n")
+    assert run(["sessions", "export", "latest", "-o", str(target)]) == 2
+    assert "is there already" in capsys.readouterr().err and target.read_text() == "mine\n"
+    assert run(["sessions", "export", "latest", "-o", str(tmp_path), "--force"]) == 2
+    assert run(["sessions", "export", "latest", "-o", str(target), "--force"]) == 0
+    assert target.read_text().startswith("# hello")
+
+
 def test_a_session_is_renamed_forked_exported_and_deleted(
     store: SessionStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -165,6 +165,7 @@ def test_a_skill_is_removed_after_a_yes_with_its_origin(claw: Claw, weather: Pat
     claw("remove", "weather", code=2)
     assert "weather/SKILL.md" in claw.skills()
     told = claw.json("remove", "weather", "--yes")
+    assert told.pop("turn")
     assert told == {"name": "weather", "path": "skills/weather", "removed": True}
     assert claw.skills() == {}
     assert claw.sources() == {}

@@ -24,7 +24,7 @@ from openclaw.app.imports.texts import Places
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.files.home import Home
 from openclaw.safety.vault import Vault
-from openclaw.shapes import ToolProblem
+from openclaw.shapes import UNRECORDED, Recorder, ToolProblem
 
 __all__ = ["LABELS", "Plan", "Step", "carry_out", "plan_import"]
 
@@ -43,14 +43,20 @@ class _Rooms:
     skills: Skills
 
     @classmethod
-    def of(cls, home: Home, layout: Layout, now: Callable[[], datetime]) -> _Rooms:
+    def of(
+        cls,
+        home: Home,
+        layout: Layout,
+        now: Callable[[], datetime],
+        recorder: Recorder = UNRECORDED,
+    ) -> _Rooms:
         vault = Vault(home.private / "secrets.json", now=now)
         places, label = Places(home, vault), LABELS[layout.format]
         return cls(
-            Files(home, vault, places, label),
-            Memories(home, vault, places, label, now().date()),
-            Talks(home, vault, layout.format, label, now),
-            Skills(home, label),
+            Files(home, vault, places, label, recorder.keep),
+            Memories(home, vault, places, label, now().date(), recorder.keep),
+            Talks(home, vault, layout.format, label, now, recorder.keep),
+            Skills(home, label, recorder),
         )
 
     def plan(self, source: Source, item: Item) -> Iterator[Step]:
@@ -103,12 +109,14 @@ def carry_out(
     done: Callable[[Step], None] = lambda step: None,
     *,
     now: Callable[[], datetime] = _now,
+    recorder: Recorder = UNRECORDED,
 ) -> Plan:
-    """Do what a plan says; returns it with what came of each step, which `done` is told as well.
+    """Do what a plan says; returns it with what came of each step, which `done` is told as well;
+    `recorder` is told of each file before it is written.
 
     A step that fails is told in its detail, and the others are done all the same.
     """
-    rooms = _Rooms.of(plan.home, plan.layout, now)
+    rooms = _Rooms.of(plan.home, plan.layout, now, recorder)
     results = []
     for step in plan.steps:
         result = step

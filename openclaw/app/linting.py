@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
+from openclaw.app.command import command
 from openclaw.app.linting_offers import never_offered
 from openclaw.app.rooms import Rooms
 from openclaw.errors import OpenclawError, UsageError
@@ -17,15 +18,12 @@ from openclaw.files.home import Home
 from openclaw.files.lock import locked
 from openclaw.files.saving import Changed, save_over
 from openclaw.files.text import BOM, decode
-from openclaw.history.journal import Journal, new_id, now, subject_of
-from openclaw.history.turn import Turn
 from openclaw.memory.lint import LEVELS, Document, Finding, Surroundings, lint, sorted_findings
 from openclaw.memory.lint_fixes import fixed
 from openclaw.memory.rewrite import text_of
 from openclaw.safety.vault import Vault, entries_in
+from openclaw.shapes import Keep
 
-SESSION = "memory-lint"
-"""What the history calls the conversation of a fix, which has none."""
 ROUNDS = 4
 """Hidden characters, then the secrets they were in, then what is the same without them."""
 LOCK_SECONDS = 10.0
@@ -206,24 +204,14 @@ def apply(rooms: Rooms, report: Report, accepted: Collection[str]) -> tuple[list
     if not new:
         return [], []
     old = {document.path: document.text for document in report.documents}
-    with locked(rooms.home.private / "locks" / "notes.lock", LOCK_SECONDS):
-        turn = Turn(new_id(), at=now(), subject=subject_of("memory lint --fix"), session=SESSION)
-        journal = Journal.begin(rooms.home, turn, rooms.history.head())
-        try:
-            left = _write(rooms.home, old, new, journal)
-        except BaseException:
-            journal.finish("interrupted")
-            rooms.history.publish()
-            raise
-        journal.finish("done")
-    notice = rooms.history.publish()
+    lock = rooms.home.private / "locks" / "notes.lock"
+    with command(rooms.home, "memory lint --fix") as turn, locked(lock, LOCK_SECONDS):
+        left = _write(rooms.home, old, new, turn.keep)
     notices = [f"{path} was changed meanwhile, and left as it is" for path in left]
-    return sorted({*new} - {*left}), notices + ([notice] if notice else [])
+    return sorted({*new} - {*left}), [*notices, *turn.notices]
 
 
-def _write(
-    home: Home, old: Mapping[str, str], new: Mapping[str, str], journal: Journal
-) -> list[str]:
+def _write(home: Home, old: Mapping[str, str], new: Mapping[str, str], keep: Keep) -> list[str]:
     """Save the new texts. Returns the paths of those that others have changed in the same lines."""
     left = []
     for path in sorted(new):
@@ -233,7 +221,7 @@ def _write(
             mark + side[path].encode("utf-8", "surrogateescape") for side in (old, new)
         )
         try:
-            save_over(file, before, after, journal.writes)
+            save_over(file, before, after, keep)
         except Changed:
             left.append(path)
     return left

@@ -39,12 +39,7 @@ def _recovered(rooms: Rooms, record: Record) -> str:
     """Close one record, unless its process still runs."""
     is_turn = record.turn.kind == "turn"
     try:
-        lock = (
-            rooms.sessions.writing(record.turn.session, 0.0)
-            if is_turn
-            else one_at_a_time(rooms, 0.0)
-        )
-        with lock:
+        with locked(rooms.home.private / "locks" / f"{record.turn.lock}.lock", 0.0):
             record = read(record.folder)
             if record.finished:
                 record.make_ready()
@@ -64,13 +59,14 @@ def _close(rooms: Rooms, record: Record) -> str:
     if record.calls:
         _mark(rooms, record)
     journal.settle()
-    journal.finish("interrupted", rooms.sessions.files_of(turn.session))
+    journal.finish("interrupted", rooms.sessions.files_of(turn.session) if turn.session else ())
     if not journal.record.finished:
         return ""
     kept = "what it had done is kept, openclaw undo takes it back"
     if any(call.output is None and call.tool in COMMANDS for call in record.calls):
         kept += ", but for what the command changed that was running"
-    return f"a turn of session {turn.session} was broken off ({turn.subject}); {kept}"
+    what = f"a turn of session {turn.session}" if turn.session else "a command"
+    return f"{what} was broken off ({turn.subject}); {kept}"
 
 
 def _mark(rooms: Rooms, record: Record) -> None:

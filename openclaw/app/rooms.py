@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from openclaw.app.ahead import Ahead
+from openclaw.app.command import command
 from openclaw.app.meters import Meters
 from openclaw.app.opening import open_model
 from openclaw.app.recall import Recall
@@ -84,7 +85,8 @@ class Rooms:
         """Ask no more for what the user has granted: for good, or while this app is open."""
         if lasting:
             grant = replace(grant, since=self.now().date().isoformat())
-            add_line(self.home, "grants", str(grant))
+            with command(self.home, f"always: {grant.kind} {grant.value}") as turn:
+                add_line(self.home, "grants", str(grant), turn.keep)
         self.grants.append(grant)
 
     def grants_anew(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from openclaw.cli.past_lines import Past, minute, place_of, show_lines
+from openclaw.cli.past_lines import Past, kind_of, minute, place_of, show_lines
 from openclaw.cli.said import said
 from openclaw.cli.visible import first_line, harmless, one_line
 from openclaw.errors import OpenclawError, UsageError
@@ -149,7 +149,12 @@ def _one_line(app: Past, path: str, line: Line, turn: Turn) -> Iterator[str]:
         yield f"  by you, {minute(turn.at)}: {one_line(turn.subject)}"
         yield f"  commit {turn.commit}" if turn.commit else "  not in a commit yet"
         return
-    yield f"  by {turn.kind} {turn.id}, {minute(turn.at)}, {one_line(turn.model) or 'no model'}"
+    kind = kind_of(turn)
+    if kind == "command":
+        yield f"  by command {turn.id}, {minute(turn.at)}: {one_line(turn.subject)}"
+        yield f"  all of it: openclaw show {turn.id}"
+        return
+    yield f"  by {kind} {turn.id}, {minute(turn.at)}, {one_line(turn.model) or 'no model'}"
     if turn.session:
         yield f"  in {one_line(turn.session)}" + (f", turn {turn.number}" if turn.number else "")
     prompt = said(turn, app.history, app.sessions).prompt or turn.subject

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from openclaw.app.command import Command
     from openclaw.files.home import Home
 
 
@@ -63,6 +64,21 @@ def _links_of(home: Home) -> Sequence[str]:
         return load_settings(home).links
     except OpenclawError:
         return ()
+
+
+@contextmanager
+def as_turn(home: Home, words: str) -> Iterator[Command]:
+    """What is changed in here is one turn of the history; see `openclaw.app.command`."""
+    from openclaw.app.command import command
+
+    with command(home, words) as made:
+        yield made
+    warn(made.notices)
+
+
+def tell_undo() -> None:
+    """Say how what was just done is taken back."""
+    sys.stderr.write("  take it back: openclaw undo\n")
 
 
 def print_json(value: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import as_turn, current_home, print_json, table
 
 app = typer.Typer(
     help="Show and change settings (openclaw.yaml in the home).",
@@ -58,7 +58,8 @@ def change(
     from openclaw.config import origins, render, set_value
 
     home = current_home(ctx)
-    set_value(home, key, value)
+    with as_turn(home, f"config set {key} {value}") as turn:
+        set_value(home, key, value, turn.keep)
     if not of_an_agent():
         allow_keys(home)
     got, origin = next((v, origin) for known, v, origin in origins(home) if known == key)

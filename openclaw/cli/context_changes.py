@@ -53,9 +53,8 @@ def who(turn: Turn | None) -> str:
     if turn.kind == "outside":
         commit = f", commit {turn.commit[:8]}" if turn.commit else ", before a turn"
         return f"you, {minute(turn.at)}{commit}: {subject}".rstrip(": ")
-    kind = "turn" if turn.kind == "turn" else kind_of(turn)
     place = one_line(place_of(turn))
-    named = f"{kind} {turn.id}, {minute(turn.at)}" + (f", {place}" if place else "")
+    named = f"{kind_of(turn)} {turn.id}, {minute(turn.at)}" + (f", {place}" if place else "")
     return f"{named}: {subject}".rstrip(": ")
 
 

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import confirmed, current_home, options, print_json, table
+from openclaw.cli.common import (
+    as_turn,
+    confirmed,
+    current_home,
+    options,
+    print_json,
+    table,
+    tell_undo,
+)
 
 if TYPE_CHECKING:
     from openclaw.app.importing import Plan, Step
@@ -59,8 +67,9 @@ def import_(
     if not confirmed("Import this?", yes=yes):
         typer.echo("nothing was imported", err=True)
         raise typer.Exit(1)
-    result = carry_out(plan)
-    _finish(result, as_json, done=True)
+    with as_turn(plan.home, f"import {folder.name}") as turn:
+        result = carry_out(plan, recorder=turn)
+    _finish(result, as_json, done=True, turn=turn.turn)
     if result.count(("failed",)):
         raise typer.Exit(1)
 
@@ -137,15 +146,17 @@ def _short(path: str) -> str:
     return f"{path[: half - 2]}...{path[-half + 1 :]}"
 
 
-def _finish(plan: Plan, as_json: bool, *, done: bool) -> None:
+def _finish(plan: Plan, as_json: bool, *, done: bool, turn: str = "") -> None:
     if as_json:
-        print_json(_as_json(plan, done=done))
+        print_json(_as_json(plan, done=done) | ({"turn": turn} if done else {}))
         return
     if done:
         failed = [step for step in plan.steps if step.deed == "failed"]
         for line in _rows(failed):
             typer.echo(line)
     typer.echo(_summary(plan, done=done))
+    if turn:
+        tell_undo()
     if done and plan.count(("hold",)):
         typer.echo("look at the skills that wait: openclaw skills review")
 

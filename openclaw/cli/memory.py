@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import confirmed, current_home, print_json, table
+from openclaw.cli.common import as_turn, confirmed, current_home, print_json, table, tell_undo
 from openclaw.cli.lint import lint
 from openclaw.cli.memory_test import test
 from openclaw.cli.remembered import notes_of, past_day, problems_as_usage, shape, where
@@ -97,16 +97,20 @@ def add(
     home = current_home(ctx)
     _check_category(category)
     meta = Meta(category, importance=importance)
-    with problems_as_usage():
+    fact = " ".join(text)
+    with problems_as_usage(), as_turn(home, f"memory add {fact}") as turn:
+        notes = notes_of(home)
+        notes.keep = turn.keep
         try:
-            kept = notes_of(home).remember(
-                " ".join(text), "today" if today else "lasting", meta=meta, replaces=replaces
+            kept = notes.remember(
+                fact, "today" if today else "lasting", meta=meta, replaces=replaces
             )
         except Known as known:
             kept = Remembered(known.note, known=True)
     if as_json:
         replaced = [shape(home, note) for note in kept.superseded]
-        print_json({**shape(home, kept.note), "replaced": replaced, "known": kept.known})
+        more = {"replaced": replaced, "known": kept.known, "turn": turn.turn}
+        print_json({**shape(home, kept.note), **more})
         return
     typer.echo(f"{'already' if kept.known else 'remembered'} in {where(home, kept.note)}")
     for note in kept.superseded:
@@ -134,11 +138,14 @@ def forget(
         if not confirmed("Forget this?", yes=yes):
             typer.echo("nothing was changed", err=True)
             raise typer.Exit(1)
-        notes.forget(note)
+        with as_turn(home, f"memory forget {where(home, note)}") as turn:
+            notes.keep = turn.keep
+            notes.forget(note)
     if as_json:
         print_json([{**shape(home, note), "lines": list(lines)}])
     else:
         typer.echo(one_line(f"forgotten: {note.text}"))
+        tell_undo()
 
 
 def _rows(home: Home, notes: Sequence[Note]) -> Iterator[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import as_turn, current_home, print_json, table
 from openclaw.cli.fit import test
 from openclaw.errors import ServerAway, UsageError
 
@@ -95,7 +95,8 @@ def use(
 
     home = current_home(ctx)
     setting = named_model(name) if force else checked_model(name, settings_of(ctx).ollama.host)
-    set_value(home, "model", setting)
+    with as_turn(home, f"models use {name}") as turn:
+        set_value(home, "model", setting, turn.keep)
     typer.echo(f"model: {setting}")
 
 

@@ -38,6 +38,9 @@ def minute(at: str) -> str:
 
 
 def kind_of(turn: Turn) -> str:
+    """The kind of an entry in words; a turn without a conversation is that of a command."""
+    if turn.kind == "turn" and not turn.session:
+        return "command"
     return KINDS.get(turn.kind, turn.kind)
 
 

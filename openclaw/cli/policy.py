@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import as_turn, current_home, print_json, table
 
 if TYPE_CHECKING:
     from openclaw.tools.grants import Grant
@@ -70,7 +70,8 @@ def allow(
     known = read_grants(load_settings(home).grants)[0]
     same = next((g for g in known if (g.kind, g.value) == (grant.kind, grant.value)), None)
     if same is None:
-        add_line(home, "grants", str(grant))
+        with as_turn(home, f"policy allow {grant.kind} {grant.value}") as turn:
+            add_line(home, "grants", str(grant), turn.keep)
     typer.echo(f"{'granted' if same is None else 'granted already'}: {same or grant}")
 
 
@@ -96,7 +97,8 @@ def revoke(
         raise UsageError(f"'{wanted}' is several grants", f"say which by its number: {numbers}")
     from openclaw.cli.visible import one_line
 
-    drop_line(home, "grants", lines[found[0]])
+    with as_turn(home, f"policy revoke {wanted}") as turn:
+        drop_line(home, "grants", lines[found[0]], turn.keep)
     typer.echo(f"revoked: {one_line(lines[found[0]])}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import as_turn, current_home, print_json, table
 from openclaw.cli.remembered import notes_of, problems_as_usage, shape, where
 from openclaw.cli.reply import read_reply
 from openclaw.cli.visible import one_line
@@ -66,9 +66,11 @@ def _decide(
     if yes.keys() & no.keys():
         raise UsageError("the same one cannot be accepted and rejected")
     done = []
-    for note in waiting:
-        if note in yes or note in no:
-            done += _done(home, notes, note, note in yes)
+    with as_turn(home, "memory review") as turn:
+        notes.keep = turn.keep
+        for note in waiting:
+            if note in yes or note in no:
+                done += _done(home, notes, note, note in yes)
     if as_json:
         print_json(done)
     else:
@@ -133,7 +135,10 @@ def _ask(home: Home, notes: Notes, waiting: Sequence[Note]) -> None:
         if reply == "q":
             return
         if reply in ("y", "n"):
-            for one in _done(home, notes, note, reply == "y"):
+            with as_turn(home, f"memory review: {note.text}") as turn:
+                notes.keep = turn.keep
+                done = _done(home, notes, note, reply == "y")
+            for one in done:
                 typer.echo(_line(one))
 
 

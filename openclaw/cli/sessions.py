@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import closing
 from dataclasses import asdict
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import confirmed, current_home, print_json, table, warn
+from openclaw.cli.common import as_turn, confirmed, current_home, print_json, table, tell_undo, warn
 from openclaw.cli.replay import replay, test
 from openclaw.cli.visible import harmless, one_line
 
 if TYPE_CHECKING:
+    from openclaw.files.home import Home
     from openclaw.sessions.store import SessionStore
 
 app = typer.Typer(
@@ -40,8 +42,7 @@ def show_all(
     as_json: AsJson = False,
 ) -> None:
     """List all conversations, the last used first."""
-    store = _store(ctx, reading=True)
-    found = store.list()[:number]
+    found = _store(ctx).list()[:number]
     if as_json:
         print_json([asdict(summary) for summary in found])
     elif found:
@@ -64,7 +65,7 @@ def show(
     from openclaw.files.text import read_text
     from openclaw.sessions.store import export_markdown
 
-    store = _store(ctx, reading=True)
+    store = _store(ctx)
     session = store.load(ref)
     if raw:
         typer.echo(read_text(store.folder / f"{session.id}.json"), nl=False)
@@ -86,7 +87,7 @@ def search(
     Those that hold all words are shown, the newest first; when there are none, those that hold most
     of them, the best first.
     """
-    store = _store(ctx, reading=True)
+    store = _store(ctx)
     hits = store.search(query)
     if as_json:
         print_json([asdict(hit) for hit in hits])
@@ -103,9 +104,11 @@ def search(
 @app.command("restore")
 def restore(ctx: typer.Context, ref: Ref) -> None:
     """Undo the last compaction of a conversation."""
-    store = _store(ctx)
+    home = current_home(ctx)
+    store = _store_of(home)
     session_id = store.load(ref).id
-    with store.writing(session_id, timeout=1.0):
+    with as_turn(home, f"sessions restore {session_id}") as turn, store.writing(session_id, 1.0):
+        store.keep = turn.keep
         session = store.load(session_id)
         count = store.restore(session)
     left = f", {session.archived} are still in the archive" if session.archived else ""
@@ -119,7 +122,11 @@ def rename(
     title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
 ) -> None:
     """Give a conversation another title."""
-    session = _store(ctx).rename(ref, title)
+    home = current_home(ctx)
+    store = _store_of(home)
+    with as_turn(home, f"sessions rename {ref} {title}") as turn:
+        store.keep = turn.keep
+        session = store.rename(ref, title)
     typer.echo(one_line(f"{session.id}: {session.title}"))
 
 
@@ -129,13 +136,18 @@ def delete(
     ref: Ref,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove a conversation. What was committed of it stays in the home's git."""
-    store = _store(ctx)
+    """Remove a conversation. `openclaw undo` puts it back: the history still has it."""
+    home = current_home(ctx)
+    store = _store_of(home)
     session_id = store.find(store.load(ref).id if ref == "latest" else ref)
     if not confirmed(f"delete session {session_id}?", yes=yes):
         typer.echo(f"kept {session_id}", err=True)
         raise typer.Exit(1)
-    typer.echo(f"deleted {store.delete(session_id)}")
+    with as_turn(home, f"sessions delete {session_id}") as turn:
+        store.keep = turn.keep
+        store.delete(session_id)
+    typer.echo(f"deleted {session_id}")
+    tell_undo()
     warn(store.problems)
 
 
@@ -146,12 +158,17 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write it.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
 ) -> None:
     """Write a conversation as Markdown, to stdout or a file."""
+    from openclaw.errors import UsageError
     from openclaw.files.text import write_text
     from openclaw.sessions.store import export_markdown
 
-    store = _store(ctx, reading=True)
+    store = _store(ctx)
+    if output and os.path.lexists(output) and not (force and output.is_file()):
+        hint = "choose another name, or add --force" if output.is_file() else "name a file"
+        raise UsageError(f"{output} is there already", hint)
     session = store.load(ref)
     text = export_markdown(session, store.archived(session))
     warn(store.problems)
@@ -172,8 +189,11 @@ def fork(
     ] = None,
 ) -> None:
     """Begin a new conversation with the first messages of another."""
-    store = _store(ctx)
-    session = store.fork(ref, at)
+    home = current_home(ctx)
+    store = _store_of(home)
+    with as_turn(home, f"sessions fork {ref}") as turn:
+        store.keep = turn.keep
+        session = store.fork(ref, at)
     typer.echo(one_line(f"{session.id}: {session.title}"))
     typer.echo(f"  go on with it: openclaw --session {session.id}", err=True)
     warn(store.problems)
@@ -219,10 +239,14 @@ app.command("replay")(replay)
 app.command("test")(test)
 
 
-def _store(ctx: typer.Context, *, reading: bool = False) -> SessionStore:
+def _store(ctx: typer.Context) -> SessionStore:
+    """The conversations, to be read."""
+    return _store_of(current_home(ctx, reading=True))
+
+
+def _store_of(home: Home) -> SessionStore:
     from openclaw.sessions.store import SessionStore
 
-    home = current_home(ctx, reading=reading)
     return SessionStore(home.sessions, home.private / "locks")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import confirmed, current_home, print_json
+from openclaw.cli.common import as_turn, confirmed, current_home, print_json, tell_undo
 from openclaw.cli.reply import read_reply
 from openclaw.cli.visible import harmless, one_line
 from openclaw.files.text import read_text
@@ -64,9 +64,10 @@ def install(
         if not _agreed(staged, "Install it?", yes=yes):
             typer.echo("nothing was installed", err=True)
             raise typer.Exit(1)
-        folder = accept(home, staged, force=force, pinned=pin)
+        with as_turn(home, f"skills install {staged.name}") as turn:
+            folder = accept(home, staged, turn, force=force, pinned=pin)
     if as_json:
-        print_json(_as_json(home, staged, folder))
+        print_json({**_as_json(home, staged, folder), "turn": turn.turn})
     else:
         typer.echo(f"installed in {home.relative(folder)}")
 
@@ -121,11 +122,13 @@ def remove(
     if not confirmed(one_line(f"Delete {path} with all that is in it?"), yes=yes):
         typer.echo("nothing was removed", err=True)
         raise typer.Exit(1)
-    removal.remove(home, folder)
+    with as_turn(home, f"skills remove {name}") as turn:
+        removal.remove(home, folder, turn)
     if as_json:
-        print_json({"name": name, "path": path, "removed": True})
+        print_json({"name": name, "path": path, "removed": True, "turn": turn.turn})
     else:
         typer.echo(one_line(f"removed {path}"))
+        tell_undo()
 
 
 def new(
@@ -145,7 +148,8 @@ def new(
     from openclaw.skills.template import create
 
     home = current_home(ctx)
-    path = create(home.skills, name, description)
+    with as_turn(home, f"skills new {name}") as turn:
+        path = create(home.skills, name, description, turn.keep)
     if as_json:
         print_json({"name": name, "path": home.relative(path)})
     else:
@@ -178,7 +182,8 @@ def _updated(
             return {**result, "state": "waiting", "message": "this asks first; add --yes"}
         if not _agreed(staged, one_line(f"Replace skills/{name}?"), yes=yes):
             return {**result, "state": "declined"}
-        accept(home, staged, force=True)
+        with as_turn(home, f"skills update {name}") as turn:
+            accept(home, staged, turn, force=True)
         return result
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json
+from openclaw.cli.common import as_turn, current_home, print_json
 from openclaw.cli.reply import read_reply
 from openclaw.cli.visible import harmless, one_line
 
@@ -59,10 +59,11 @@ def review(
 def _decided(home: Home, name: str, verdict: str) -> dict[str, Any]:
     from openclaw.skills import proposals
 
-    if verdict == "reject":
-        proposals.reject(home, name)
-        return {"name": name, "state": "deleted"}
-    folder = proposals.accept(home, name)
+    with as_turn(home, f"skills review --{verdict} {name}") as turn:
+        if verdict == "reject":
+            proposals.reject(home, name, turn)
+            return {"name": name, "state": "deleted"}
+        folder = proposals.accept(home, name, turn)
     return {"name": name, "state": "accepted", "path": home.relative(folder)}
 
 

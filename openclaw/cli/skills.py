@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import as_turn, current_home, print_json, table
 from openclaw.cli.skill_install import add_commands
 from openclaw.cli.skill_review import review
 from openclaw.cli.skill_test import try_skill
@@ -205,7 +205,8 @@ def _switch(home: Home, name: str, *, on: bool, as_json: bool) -> None:
     changed = (name in off) == on
     if changed:
         names = [known for known in off if known != name] if on else [*off, name]
-        set_value(home, "skills.off", json.dumps(names))
+        with as_turn(home, f"skills {'enable' if on else 'disable'} {name}") as turn:
+            set_value(home, "skills.off", json.dumps(names), turn.keep)
     if as_json:
         print_json({"name": name, "enabled": on, "changed": changed})
         return

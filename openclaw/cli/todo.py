@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
 from openclaw.cli.visible import one_line
 
 if TYPE_CHECKING:
@@ -75,8 +75,10 @@ def add(
     if due:
         words = f"{words} due:{_day(due)}"
     home = current_home(ctx)
-    with _problems_as_usage():
-        added = _file(home).add(list_name, [words])
+    with _problems_as_usage(), as_turn(home, f"todo add {words}") as turn:
+        file = _file(home)
+        file.keep = turn.keep
+        added = file.add(list_name, [words])
     if as_json:
         print_json(_json(home, added))
         return
@@ -114,7 +116,9 @@ def remove(
         raise UsageError("say what to remove", "openclaw todo rm ID, or rm --list NAME")
     home = current_home(ctx)
     file = _file(home)
-    with _problems_as_usage():
+    said = f"--list {list_name}" if list_name else " ".join(words or ())
+    with _problems_as_usage(), as_turn(home, f"todo rm {said}") as turn:
+        file.keep = turn.keep
         if words:
             todo = _meant(file, words)
             file.remove(todo.id)
@@ -126,6 +130,7 @@ def remove(
         print_json(_json(home, gone))
     else:
         typer.echo(one_line(told))
+        tell_undo()
 
 
 def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> None:
@@ -133,7 +138,9 @@ def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> N
 
     home = current_home(ctx)
     file = _file(home)
-    with _problems_as_usage():
+    verb = "done" if state else "undone"
+    with _problems_as_usage(), as_turn(home, f"todo {verb} {' '.join(words)}") as turn:
+        file.keep = turn.keep
         todo = _meant(file, words, state)
         file.set_done(todo.id, state)
     if as_json:

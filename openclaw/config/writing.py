@@ -22,6 +22,7 @@ from openclaw.errors import UsageError
 from openclaw.files.home import Home
 from openclaw.files.lock import locked
 from openclaw.files.text import write_text
+from openclaw.shapes import Keep, keep_nothing
 
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*(:[\w./-]+)*|[0-9]+(ms|s|m|h)")
 # A day and words that no YAML reader takes for anything else, so `- 2026-11-21 host example.org`.
@@ -48,22 +49,23 @@ def starter_text() -> str:
     return "".join(lines)
 
 
-def set_value(home: Home, name: str, text: str) -> Any:
+def set_value(home: Home, name: str, text: str, keep: Keep = keep_nothing) -> Any:
     """Set one key in openclaw.yaml and return its typed value; comments and other lines stay.
 
-    `text` is what a user types: lists may be written `a, b`, null is `null`. Raises UsageError for
-    an unknown key, a value that does not fit, or a file too unusual to be changed by a program.
+    `text` is what a user types: lists may be written `a, b`, null is `null`. `keep` is told before
+    the file is written. Raises UsageError for an unknown key, a value that does not fit, or a file
+    too unusual to be changed by a program.
     """
     key = find_key(name)
     value = parse_value(key, text)
     with _alone(home):
         old = settings_text(home)
         wanted = _wanted(old) | {name: value}
-        _write(home, name, _changed(old, name, render(value)), wanted)
+        _write(home, name, _changed(old, name, render(value)), wanted, keep)
     return value
 
 
-def add_line(home: Home, name: str, line: str) -> None:
+def add_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> None:
     """Add a text to the list of a key in openclaw.yaml, on a line of its own; all else stays.
 
     Raises UsageError for a file too unusual to be changed by a program.
@@ -71,10 +73,10 @@ def add_line(home: Home, name: str, line: str) -> None:
     with _alone(home):
         old, lines = _list_of(home, name)
         wanted = _wanted(old) | {name: (*lines, line)}
-        _write(home, name, _with_line(old, name, lines, line), wanted)
+        _write(home, name, _with_line(old, name, lines, line), wanted, keep)
 
 
-def drop_line(home: Home, name: str, line: str) -> None:
+def drop_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> None:
     """Remove a text from the list of a key, the first of several that are the same.
 
     Raises UsageError when it is not there, or for a file too unusual to be changed by a program.
@@ -85,7 +87,8 @@ def drop_line(home: Home, name: str, line: str) -> None:
             raise UsageError(f"{name} has no entry '{line}'", f"openclaw config get {name}")
         number = lines.index(line)
         left = lines[:number] + lines[number + 1 :]
-        _write(home, name, _without_line(old, name, number, left), _wanted(old) | {name: left})
+        wanted = _wanted(old) | {name: left}
+        _write(home, name, _without_line(old, name, number, left), wanted, keep)
 
 
 @contextmanager
@@ -105,7 +108,7 @@ def _wanted(text: str) -> dict[str, Any]:
     return {known: given for known, (given, _) in read_values(text).items()}
 
 
-def _write(home: Home, name: str, text: str, wanted: dict[str, Any]) -> None:
+def _write(home: Home, name: str, text: str, wanted: dict[str, Any], keep: Keep) -> None:
     """Write the settings, unless another program would not read what is wanted out of them."""
     try:
         got = _wanted(text)
@@ -117,7 +120,7 @@ def _write(home: Home, name: str, text: str, wanted: dict[str, Any]) -> None:
             f"edit {home.settings} by hand: {name.replace('.', ': {')}: {render(wanted[name])}"
             + ("}" if "." in name else ""),
         )
-    write_text(home.settings, text)
+    write_text(home.settings, text, keep)
 
 
 def _with_line(text: str, name: str, lines: tuple[str, ...], line: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.files import atomic
-from openclaw.files.beneath import NotOrdinary, read_bytes, reading, target_of
+from openclaw.files.beneath import NotOrdinary, read_bytes, reading, remove, target_of
 from openclaw.shapes import Keep, keep_nothing
 
 BOM = b"\xef\xbb\xbf"
@@ -54,13 +54,13 @@ def md5(content: Path | bytes) -> str:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def write_text(path: Path, text: str) -> bool:
+def write_text(path: Path, text: str, keep: Keep = keep_nothing) -> bool:
     """Put `text` into the file in one step; False when it already held exactly that.
 
     A reader sees the old or the new file, never half of one, whenever the process dies. A symlink
     is followed outside of homes only; mode, BOM and a uniform newline style of an existing file are
-    kept; missing folders are made. Raises OpenclawError when it cannot be written, and then nothing
-    is changed.
+    kept; missing folders are made. `keep` is told before. Raises OpenclawError when it cannot be
+    written, and then nothing is changed.
     """
     try:
         target = target_of(path)
@@ -68,7 +68,9 @@ def write_text(path: Path, text: str) -> bool:
         data = in_the_manner_of(before, text, path)
         if data == before:
             return False
-        atomic.replace(target, data)
+        with keeping(keep, target, before, data) as done:
+            atomic.replace(target, data)
+            done.append(True)
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from error
     return True
@@ -87,6 +89,23 @@ def write_if_same(path: Path, before: bytes | None, data: bytes, keep: Keep = ke
         except (OSError, ValueError) as error:
             raise unwritable(path, error) from error
     return bool(done)
+
+
+def remove_file(path: Path, keep: Keep = keep_nothing) -> None:
+    """A file, or the link in its place, is gone afterwards. `keep` is told before of what a file
+    held. Raises OpenclawError when it cannot be removed."""
+    try:
+        before = None if path.is_symlink() else read_bytes(path)
+    except FileNotFoundError:
+        return
+    except OSError:  # what cannot be read can be removed all the same
+        before = None
+    with keeping(keep if before is not None else keep_nothing, path, before, None) as done:
+        try:
+            remove(path)
+        except OSError as error:
+            raise unwritable(path, error) from error
+        done.append(True)
 
 
 @contextmanager

@@ -60,8 +60,12 @@ class Journal:
         written."""
         return cls(home, begin(place_of(home), turn, head))
 
-    def writes(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
-        """A file of the home is about to be written. What is returned is called when it was not."""
+    def writes(
+        self, path: Path, before: bytes | None, after: bytes | None, *, at_once: bool = True
+    ) -> Callable[[], None]:
+        """A file of the home is about to be written. What is returned is called when it was not.
+        Without `at_once` only what would be lost is on the disk by then: a power cut may leave a
+        new file that is in no record."""
         try:
             name = path.relative_to(self.root).as_posix()
         except ValueError:
@@ -72,9 +76,9 @@ class Journal:
         step = Step(
             name,
             self.record.put(before, executable=mode),
-            self.record.put(after, executable=mode),
+            self.record.put(after, executable=mode, at_once=at_once),
         )
-        number = self.record.step(step)
+        number = self.record.step(step, at_once=at_once or before is not None)
         return lambda: self.record.void(number)
 
     def intend(

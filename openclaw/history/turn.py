@@ -62,6 +62,13 @@ class Turn:
     commit: str = ""
     undone: Scope | None = None
 
+    @property
+    def lock(self) -> str:
+        """The name of the lock that is held while it runs: what nobody holds was killed."""
+        if self.kind != "turn":
+            return "undo"
+        return f"session-{self.session}" if self.session else f"command-{self.id}"
+
     def within(self, scope: Scope) -> tuple[Step, ...]:
         """The steps that are in this scope."""
         return tuple(s for s in self.steps if scope == "all" or s.is_talk == (scope == "talk"))

@@ -9,9 +9,9 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from openclaw.files.beneath import is_ordinary, read_bytes, remove
+from openclaw.files.beneath import is_ordinary
 from openclaw.files.lock import locked
-from openclaw.files.text import keeping
+from openclaw.files.text import remove_file
 from openclaw.memory.entries import Meta, entries_of, harmless, unmarked, written
 from openclaw.memory.entryedit import below_entry, block_of, struck, with_entry, without
 from openclaw.memory.reading import DAILY, Note, entry_of, find, notes_in, pairs_in, pairs_of
@@ -164,9 +164,7 @@ class Notes:
         self.forget(candidate)
         with locked(self._lock, LOCK_SECONDS):
             if _EMPTY_INBOX.fullmatch(text_of(candidate.path)) and candidate.path.exists():
-                with keeping(self.keep, candidate.path, read_bytes(candidate.path), None) as done:
-                    remove(candidate.path)
-                    done.append(True)
+                remove_file(candidate.path, self.keep)
 
     # ----
 

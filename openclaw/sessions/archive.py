@@ -17,12 +17,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from openclaw.errors import Damaged
+from openclaw.errors import Damaged, OpenclawError
 from openclaw.files.beneath import checked, read_bytes
-from openclaw.files.beneath import remove as gone
-from openclaw.files.text import BOM, unwritable, write_if_same, write_text
+from openclaw.files.text import BOM, remove_file, unwritable, write_if_same, write_text
 from openclaw.sessions.session import PART_FILE, SHORTENED, Part, Session, from_json, to_json
-from openclaw.shapes import Entry
+from openclaw.shapes import Entry, Keep, keep_nothing
 
 FOLDER = "archive"
 UNFINISHED = re.compile(r"\.openclaw-[0-9a-f]+\.tmp")
@@ -38,9 +37,11 @@ def _read(path: Path, stamp: tuple[int, ...]) -> Session:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The archive of one session; `folder` is there once something was compacted."""
+    """The archive of one session; `folder` is there once something was compacted. `keep` is told of
+    each file before it is written or removed."""
 
     folder: Path
+    keep: Keep = keep_nothing
 
     def put(self, session: Session, upto: int, at: str) -> dict[str, Any]:
         """Write the first `upto` messages as a new part; when this returns it is on the disk.
@@ -60,7 +61,7 @@ class Archive:
             messages,
             extra,
         )
-        write_text(self._path(number), to_json(document))
+        write_text(self._path(number), to_json(document), self.keep)
         turns = sum(entry.role == "user" for entry in messages)
         return {"file": _name(number), "messages": len(messages), "turns": turns, "at": at}
 
@@ -81,8 +82,8 @@ class Archive:
     def drop(self, part: Part) -> None:
         """Remove a part that the session's file no longer lists. One that cannot be removed does
         no harm."""
-        with contextlib.suppress(OSError):
-            gone(self.folder / part.file)
+        with contextlib.suppress(OpenclawError, OSError):
+            remove_file(self.folder / part.file, self.keep)
             self.folder.rmdir()
 
     def missing(self, parts: Iterable[Part]) -> list[Part]:
@@ -93,7 +94,9 @@ class Archive:
         """Give another session copies of these parts; returns those that are missing. Damaged when
         one cannot be read."""
         return [
-            part for part in parts if not copy(self.folder / part.file, other.folder / part.file)
+            part
+            for part in parts
+            if not copy(self.folder / part.file, other.folder / part.file, self.keep)
         ]
 
     def clear(self) -> str:
@@ -102,7 +105,7 @@ class Archive:
         if _is_link(self.folder):
             checked(self.folder.parent)
             behind = os.path.realpath(self.folder)
-            remove(self.folder)
+            remove_file(self.folder)
             return f"{self.folder} was a link; what it led to was left: {behind}"
         if is_missing(self.folder):
             return ""
@@ -111,7 +114,7 @@ class Archive:
             if not self.folder.is_dir():
                 return f"{self.folder} was left: it is no folder"
             for path in filter(_is_ours, list(self.folder.iterdir())):
-                remove(path)
+                remove_file(path, self.keep)
             if any(self.folder.iterdir()):
                 return f"{self.folder} was left: it holds what is no part of an archive"
             self.folder.rmdir()
@@ -147,24 +150,17 @@ def is_missing(path: Path) -> bool:
     return False
 
 
-def copy(source: Path, target: Path) -> bool:
-    """A file's bytes in another place, in one step; False when there is no such file."""
+def copy(source: Path, target: Path, keep: Keep = keep_nothing) -> bool:
+    """A file's bytes in another place, in one step; False when there is no such file. `keep` is
+    told before."""
     try:
         data = read_bytes(source)
     except FileNotFoundError:
         return False
     except OSError as error:
         raise Damaged(f"{source} cannot be read: {error.strerror}", "give access to it") from error
-    write_if_same(target, None, data)
+    write_if_same(target, None, data, keep)
     return True
-
-
-def remove(path: Path) -> None:
-    """A file is gone afterwards. OpenclawError when that cannot be done."""
-    try:
-        gone(path)
-    except OSError as error:
-        raise unwritable(path, error) from error
 
 
 def _is_link(folder: Path) -> bool:

@@ -31,6 +31,7 @@ from openclaw.sessions.session import (
     unlist,
     without,
 )
+from openclaw.shapes import Keep, keep_nothing
 
 LATEST = "latest"
 SHORT_ID = 4
@@ -46,12 +47,13 @@ def _now() -> datetime:
 
 class SessionFolder:
     """The sessions folder of one home. `problems` names the files that the last list or search
-    skipped."""
+    skipped; `keep` is told of each file before it is written or removed."""
 
     def __init__(
         self, folder: Path, locks: Path | None = None, now: Callable[[], datetime] = _now
     ) -> None:
         self.folder = folder
+        self.keep: Keep = keep_nothing
         self.locks = locks or folder.parent / ".openclaw" / "locks"
         self.now = now
         self.problems: list[str] = []
@@ -90,7 +92,7 @@ class SessionFolder:
         return notes_path(self._path(session_id).parent, session_id)
 
     def _archive(self, session_id: str) -> Archive:
-        return Archive(self.folder / FOLDER / self._path(session_id).stem)
+        return Archive(self.folder / FOLDER / self._path(session_id).stem, self.keep)
 
     def _states(self, session_id: str) -> list[Path]:
         """What a model has kept of the conversation, in the private folder beside the locks."""
@@ -220,7 +222,7 @@ class SessionFolder:
             return
         kept = self._original(path.stem)
         if not os.path.lexists(kept):
-            copy(path, kept)
+            copy(path, kept, self.keep)
 
     def _original(self, session_id: str) -> Path:
         """Where the file of version 1 is kept that a session was made of."""
@@ -233,11 +235,11 @@ class SessionFolder:
         if stranger:
             session.id = self.new(None).id
             lost = in_words(self._carry(path.stem, session))
-            copy(self._notes(path.stem), self._notes(session.id))
+            copy(self._notes(path.stem), self._notes(session.id), self.keep)
         else:
             self._keep_original(path)
         text = to_json(session)
-        write_text(self._path(session.id), text)
+        write_text(self._path(session.id), text, self.keep)
         session.stamp = md5(self._path(session.id))
         if stranger:
             raise OpenclawError(

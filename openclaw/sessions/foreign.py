@@ -19,6 +19,7 @@ from typing import Any
 from openclaw.files.text import encode, write_if_same
 from openclaw.sessions.foreign_messages import iso_time, thread
 from openclaw.sessions.session import NotASession, Session, title_of, to_json
+from openclaw.shapes import Keep, keep_nothing
 
 IMPORTED = "imported_from"
 """Of a session's file: which agent it comes from, its id there and the SHA-256 of its file."""
@@ -84,9 +85,10 @@ def home_id(label: str, own: str) -> str:
     return f"{name[:55].rstrip('-')}-{tail}"
 
 
-def put(folder: Path, session: Session) -> bool:
-    """Write a new conversation, its times as they are; False when there is one of its id."""
-    return write_if_same(folder / f"{session.id}.json", None, encode(to_json(session)))
+def put(folder: Path, session: Session, keep: Keep = keep_nothing) -> bool:
+    """Write a new conversation, its times as they are; False when there is one of its id. `keep` is
+    told before."""
+    return write_if_same(folder / f"{session.id}.json", None, encode(to_json(session)), keep)
 
 
 def _found(text: str) -> _Found:

@@ -9,8 +9,8 @@ from itertools import chain
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.files.lock import locked
-from openclaw.files.text import md5
-from openclaw.sessions.archive import copy, remove
+from openclaw.files.text import md5, remove_file
+from openclaw.sessions.archive import copy
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.folder import LATEST, SHORT_ID, SessionFolder, in_words
 from openclaw.sessions.listing import SessionHit, SessionSummary, last_updated, seconds, summary
@@ -226,17 +226,17 @@ class SessionStore(SessionFolder):
         return session
 
     def delete(self, ref: str) -> str:
-        """Remove a session for good, with its archive, notes and saved states; returns its id.
+        """Remove a session, with its archive, notes and saved states; returns its id.
         Its own file goes last, so that what was broken off can be done again. `problems` says what
         was left because it is not ours."""
         session_id = self.find(ref)
         with self.writing(session_id, timeout=1.0):
             left = self._archive(session_id).clear()
             for state in self._states(session_id):
-                remove(state)
-            remove(self._notes(session_id))
-            remove(self._original(session_id))
-            remove(self._path(session_id))
+                remove_file(state)
+            remove_file(self._notes(session_id), self.keep)
+            remove_file(self._original(session_id), self.keep)
+            remove_file(self._path(session_id), self.keep)
         self.problems += [left] if left else []
         return session_id
 
@@ -266,7 +266,7 @@ class SessionStore(SessionFolder):
         fork.title = name or self._free_title(source.title or source.id)
         fork.extra = source.extra | {"forked_from": {"id": source.id, "messages": end}}
         if whole:
-            copy(self._notes(source.id), self._notes(fork.id))
+            copy(self._notes(source.id), self._notes(fork.id), self.keep)
         else:
             fork.extra = without(fork.extra, NOTED)
         archived = source.archived

@@ -20,11 +20,13 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.files.beneath import reading
 from openclaw.files.home import Home, name_trouble
 from openclaw.files.text import unwritable
+from openclaw.shapes import UNRECORDED, Recorder
 from openclaw.skills.archive import SUFFIXES, unpack
 from openclaw.skills.copying import copy_folder, digest, fingerprints
 from openclaw.skills.git import fetch
 from openclaw.skills.inspect import Look, is_script, looks
 from openclaw.skills.intake import make_folder, refused
+from openclaw.skills.keeping import altering
 from openclaw.skills.load import Problem, Root, Skill, list_skills, read_skill_file
 from openclaw.skills.origin import Origin
 from openclaw.skills.provenance import record, sources
@@ -68,7 +70,14 @@ def stage(home: Home, origin: Origin, *, choice: str = "", name: str = "") -> It
         yield _staged(home, origin, folder, choice, name)
 
 
-def accept(home: Home, staged: Staged, *, force: bool = False, pinned: bool = False) -> Path:
+def accept(
+    home: Home,
+    staged: Staged,
+    recorder: Recorder = UNRECORDED,
+    *,
+    force: bool = False,
+    pinned: bool = False,
+) -> Path:
     """Put the staged skill into its place and note where it came from; returns its folder.
 
     UsageError when there is one of this name and not `force`. When it fails, all is as before.
@@ -79,11 +88,12 @@ def accept(home: Home, staged: Staged, *, force: bool = False, pinned: bool = Fa
     sources(home.skills)  # Damaged, before anything moves
     old = staged.folder.parent.parent / "old" / staged.name
     try:
-        if os.path.lexists(target):
-            make_folder(old.parent)
-            target.rename(old)
-        staged.folder.rename(target)
-        record(home.skills, staged.name, fields)
+        with altering(home, recorder, target, old=target, new=staged.folder):
+            if os.path.lexists(target):
+                make_folder(old.parent)
+                target.rename(old)
+            staged.folder.rename(target)
+            record(home.skills, staged.name, fields, recorder.keep)
     except (OSError, OpenclawError) as error:
         _undo(target, staged.folder, old)
         if isinstance(error, OSError):

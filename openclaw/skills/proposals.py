@@ -12,10 +12,12 @@ from openclaw.errors import UsageError
 from openclaw.files.beneath import checked
 from openclaw.files.home import PROPOSED, Home
 from openclaw.files.text import read_text, unwritable
+from openclaw.shapes import UNRECORDED, Recorder
 from openclaw.skills.inspect import Look, looks
 from openclaw.skills.install import Staged, stage
 from openclaw.skills.install import accept as install
 from openclaw.skills.intake import make_folder
+from openclaw.skills.keeping import altering
 from openclaw.skills.load import Problem, read_skill_file
 from openclaw.skills.origin import read_origin
 
@@ -51,17 +53,17 @@ def find(home: Home, name: str) -> Proposal:
     raise UsageError(f"no skill {name} was proposed", "see what waits: openclaw skills review")
 
 
-def accept(home: Home, name: str) -> Path:
+def accept(home: Home, name: str, recorder: Recorder = UNRECORDED) -> Path:
     """Make a proposal a skill, in place of the one of its name; returns the skill's folder. Raises
     as `install.stage` does, with everything as it was."""
     proposal = find(home, name)
     with stage(home, read_origin(str(proposal.folder), home.root), name=name) as staged:
-        folder = install(home, staged, force=True)
-    reject(home, name)
+        folder = install(home, staged, recorder, force=True)
+    reject(home, name, recorder)
     return folder
 
 
-def hold(home: Home, staged: Staged) -> Path:
+def hold(home: Home, staged: Staged, recorder: Recorder = UNRECORDED) -> Path:
     """Have a staged skill wait as a proposal; returns its folder. UsageError when one of its name
     waits already."""
     target = home.root / PROPOSED / staged.name
@@ -69,15 +71,18 @@ def hold(home: Home, staged: Staged) -> Path:
         raise UsageError(f"a skill {staged.name} waits already", "openclaw skills review")
     try:
         make_folder(checked(target.parent))
-        staged.folder.rename(target)
+        with altering(home, recorder, target, new=staged.folder):
+            staged.folder.rename(target)
     except OSError as error:
         raise unwritable(target, error) from error
     return target
 
 
-def reject(home: Home, name: str) -> None:
+def reject(home: Home, name: str, recorder: Recorder = UNRECORDED) -> None:
     """Delete a proposal."""
-    shutil.rmtree(checked(find(home, name).folder))
+    folder = checked(find(home, name).folder)
+    with altering(home, recorder, folder, old=folder):
+        shutil.rmtree(folder)
 
 
 def _proposal(home: Home, folder: Path) -> Proposal:

@@ -10,6 +10,7 @@ from openclaw.errors import Damaged
 from openclaw.files.beneath import read_bytes
 from openclaw.files.text import decode, write_if_same
 from openclaw.files.yaml_bounds import yaml_trouble
+from openclaw.shapes import Keep, keep_nothing
 
 FILE = ".sources.yaml"
 HEAD = "# Where installed skills came from. Written by `openclaw skills install`.\n"
@@ -26,8 +27,11 @@ def sources(skills: Path) -> dict[str, dict[str, str]]:
     }
 
 
-def record(skills: Path, name: str, fields: Mapping[str, str] | None) -> None:
-    """Write the entry of one skill, or drop it (None). All else in the file stays as it is."""
+def record(
+    skills: Path, name: str, fields: Mapping[str, str] | None, keep: Keep = keep_nothing
+) -> None:
+    """Write the entry of one skill, or drop it (None). All else in the file stays as it is. `keep`
+    is told before it is written."""
     import yaml
 
     path = skills / FILE
@@ -44,7 +48,7 @@ def record(skills: Path, name: str, fields: Mapping[str, str] | None) -> None:
             new = text
         else:  # written in another style: as new, then
             new = HEAD + yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)
-        if write_if_same(path, before, new.encode("utf-8")):
+        if write_if_same(path, before, new.encode("utf-8"), keep):
             return
     raise Damaged(f"{path} is being changed by another program", "try again")
 

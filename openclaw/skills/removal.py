@@ -8,6 +8,8 @@ from pathlib import Path
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.files.home import Home
 from openclaw.files.text import unwritable
+from openclaw.shapes import UNRECORDED, Recorder
+from openclaw.skills.keeping import altering
 from openclaw.skills.load import Root, list_skills
 from openclaw.skills.provenance import record, sources
 from openclaw.skills.staging import staging
@@ -33,7 +35,7 @@ def installed(home: Home, name: str) -> Path:
     return folder
 
 
-def remove(home: Home, folder: Path) -> None:
+def remove(home: Home, folder: Path, recorder: Recorder = UNRECORDED) -> None:
     """Delete a skill's folder, one that `installed` gave, and forget where it came from.
 
     It leaves its place in one step; OpenclawError, and nothing changed, when it cannot.
@@ -42,16 +44,17 @@ def remove(home: Home, folder: Path) -> None:
     with staging(home) as temporary:
         sources(home.skills)  # Damaged, before anything moves
         away = temporary / "removed"
-        try:
-            folder.rename(away)
-        except OSError as error:
-            raise unwritable(folder, error) from error
-        try:
-            if folder.parent == home.skills:
-                record(home.skills, folder.name, None)
-        except OpenclawError:
-            away.rename(folder)
-            raise
+        with altering(home, recorder, folder, old=folder):
+            try:
+                folder.rename(away)
+            except OSError as error:
+                raise unwritable(folder, error) from error
+            try:
+                if folder.parent == home.skills:
+                    record(home.skills, folder.name, None, recorder.keep)
+            except OpenclawError:
+                away.rename(folder)
+                raise
 
 
 def _check_below(home: Home, folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from openclaw.errors import UsageError
 from openclaw.files.home import name_trouble
 from openclaw.files.text import write_if_same
+from openclaw.shapes import Keep, keep_nothing
 from openclaw.skills.install import strict_name
 from openclaw.skills.load import MAX_DESCRIPTION, MAX_NAME, NAME
 
@@ -26,8 +27,8 @@ What the user writes, and what a good answer to it is.
 """
 
 
-def create(skills: Path, name: str, description: str = "") -> Path:
-    """A new skill's SKILL.md, valid as it stands; returns its path.
+def create(skills: Path, name: str, description: str = "", keep: Keep = keep_nothing) -> Path:
+    """A new skill's SKILL.md, valid as it stands; returns its path. `keep` is told before.
 
     UsageError for a name or description that the standard does not allow, and when the folder is
     there already.
@@ -48,7 +49,7 @@ def create(skills: Path, name: str, description: str = "") -> Path:
     fields = {"name": name, "description": about}
     front = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=10_000)
     text = f"---\n{front}---\n{BODY.format(title=title.capitalize())}"
-    if not write_if_same(path, None, text.encode("utf-8", "replace")):
+    if not write_if_same(path, None, text.encode("utf-8", "replace"), keep):
         raise UsageError(f"there is a skills/{name} already", "choose another name, or edit it")
     return path
 

@@ -21,6 +21,17 @@ def _of(seen: Seen, *verb: str) -> Iterator[Ran]:
     return (ran for ran in seen.ran if ran.words[: len(verb)] == verb)
 
 
+def _unrecorded(seen: Seen, *verb: str) -> Iterator[str]:
+    """Commands that told what they did and that no turn of the history is of."""
+    from openclaw.files.home import Home
+    from openclaw.history.history import History
+
+    subjects = {turn.subject for turn in History(Home(seen.home)).turns()}
+    for ran in _of(seen, *verb):
+        if ran.lines and f"{' '.join(verb)} {_words(ran)}" not in subjects:
+            yield f"the turn of {' '.join(ran.words)}"
+
+
 # -------- to-dos
 
 
@@ -50,6 +61,8 @@ def todo_lost(seen: Seen) -> Iterator[str]:
     for ran in _of(seen, "todo", "done"):
         if ran.lines and not items[_words(ran)].done:
             yield f"to-do {_words(ran)} is open again"
+    for verb in ("add", "done", "rm"):
+        yield from _unrecorded(seen, "todo", verb)
 
 
 # -------- memories
@@ -175,6 +188,7 @@ def talks_lost(seen: Seen) -> Iterator[str]:
     for ran in _of(seen, "sessions", "rename"):
         if ran.lines and known.get("talk2") != _words(ran):
             yield "the new title of talk2"
+    yield from _unrecorded(seen, "sessions", "delete")
 
 
 def _messages_lost(store: object, name: str, number: int, count: int) -> Iterator[str]:

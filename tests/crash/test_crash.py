@@ -61,9 +61,11 @@ def test_a_todo_that_was_told_and_is_not_there_is_found(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     told = Ran(("todo", "add", "sow peas"), ("added to Tasks: sow peas (0a0a0a0a)",), 0)
     untold = Ran(("todo", "add", "sow beans"))
-    assert list(todo_lost(Seen(tmp_path, (told, untold)))) == ["to-do 0a0a0a0a sow peas"]
+    lost = list(todo_lost(Seen(tmp_path, (told, untold))))
+    assert lost == ["to-do 0a0a0a0a sow peas", "the turn of todo add sow peas"]
     (tmp_path / "memory" / "TODO.md").write_text("## Tasks\n\n- [ ] sow peas ^0a0a0a0a\n", "utf-8")
-    assert list(todo_lost(Seen(tmp_path, (told, untold)))) == []
+    lost = list(todo_lost(Seen(tmp_path, (told, untold))))
+    assert lost == ["the turn of todo add sow peas"]
 
 
 def test_what_a_death_leaves_is_found(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def _take_out(folder: Path, kept: Kept) -> str:
         pass
     else:
         raise NotRepaired("it can be read by now")
-    locks = sorted((kept.home.private / "locks").glob("session-*.lock"))
+    locks = sorted((kept.home.private / "locks").glob("*-*.lock"))
     if (folder / record.RUNNING).exists() and any(map(_is_held, locks)):
         raise NotRepaired("a conversation is in use, and the record may be of its turn")
     kept.move(folder)
@@ -135,8 +135,7 @@ def _take_out(folder: Path, kept: Kept) -> str:
 
 def _is_dead(home: Home, found: record.Record) -> bool:
     """Whether nobody holds the lock under which a turn, or an undo, runs."""
-    name = f"session-{found.turn.session}" if found.turn.kind == "turn" else "undo"
-    return not _is_held(home.private / "locks" / f"{name}.lock")
+    return not _is_held(home.private / "locks" / f"{found.turn.lock}.lock")
 
 
 def _recover(kept: Kept) -> str:

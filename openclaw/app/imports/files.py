@@ -14,6 +14,7 @@ from openclaw.files.home import Home
 from openclaw.files.starter import starter_files
 from openclaw.files.text import decode, encode, write_if_same
 from openclaw.safety.vault import Vault
+from openclaw.shapes import Keep, keep_nothing
 
 BESIDE = "workspace/imported"
 _TELLS_OF_TOOLS = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md")
@@ -27,6 +28,7 @@ class Files:
     vault: Vault
     places: Places
     label: str
+    keep: Keep = keep_nothing
 
     def plan(self, source: Source, item: Item) -> Step:
         """What is done with a file. OpenclawError when it cannot be read."""
@@ -63,7 +65,7 @@ class Files:
         starters = before is not None and is_starters(item.name, before)
         free = before is None or (item.kind == "identity" and starters)
         path = self.home.root / step.target
-        if free and write_if_same(path, before, data):
+        if free and write_if_same(path, before, data, self.keep):
             return step
         return step.with_result("failed", "the place was taken meanwhile; import again")
 

@@ -24,6 +24,7 @@ from openclaw.memory.page import read_page
 from openclaw.memory.rewrite import rewrite
 from openclaw.memory.rewrite import text_of as home_text
 from openclaw.safety.vault import Vault
+from openclaw.shapes import Keep, keep_nothing
 
 LONGEST_MEMORY = 12_000
 """Characters by which MEMORY.md may grow, which every prompt begins with. More is a file of its own
@@ -40,6 +41,7 @@ class Memories:
     places: Places
     label: str
     today: date
+    keep: Keep = keep_nothing
 
     @property
     def heading(self) -> str:
@@ -95,7 +97,7 @@ class Memories:
         change = self._todos(text, left) if item.kind == "to-dos" else self._blocks(item, text)
         name = "todo.lock" if item.kind == "to-dos" else "notes.lock"
         with locked(self.home.private / "locks" / name, LOCK_SECONDS):
-            rewrite(self.home.root / step.target, change)
+            rewrite(self.home.root / step.target, change, self.keep)
         if left:
             return replace(step, detail=f"{step.detail}; not imported, too long: {left[0][:60]}...")
         return step

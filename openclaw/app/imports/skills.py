@@ -17,6 +17,7 @@ from openclaw.errors import OpenclawError
 from openclaw.files.home import PROPOSED, Home
 from openclaw.safety.denied import denied_name
 from openclaw.safety.secrets import find
+from openclaw.shapes import UNRECORDED, Recorder
 from openclaw.skills.copying import compare, fingerprints
 from openclaw.skills.inspect import MAX_FILE, is_script, looks
 from openclaw.skills.install import accept, stage, strict_name
@@ -37,6 +38,7 @@ class Skills:
 
     home: Home
     label: str
+    recorder: Recorder = UNRECORDED
     _planned: dict[str, str] = field(default_factory=dict)
 
     def plan(self, source: Source, item: Item) -> Iterator[Step]:
@@ -85,9 +87,9 @@ class Skills:
         name = step.target.rpartition("/")[2]
         with stage(self.home, origin, name=name) as staged:
             if step.deed == "hold":
-                hold(self.home, staged)
+                hold(self.home, staged, self.recorder)
             else:
-                accept(self.home, staged)
+                accept(self.home, staged, self.recorder)
         return step
 
 

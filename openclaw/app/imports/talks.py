@@ -24,7 +24,7 @@ from openclaw.safety.fence import fence
 from openclaw.safety.vault import Vault
 from openclaw.sessions.foreign import IMPORTED, Foreign, home_id, put, read_foreign
 from openclaw.sessions.session import NotASession
-from openclaw.shapes import Entry, ToolUse
+from openclaw.shapes import Entry, Keep, ToolUse, keep_nothing
 from openclaw.tools.masks import disarmed, in_texts
 
 
@@ -37,6 +37,7 @@ class Talks:
     format: Format
     label: str
     now: Callable[[], datetime]
+    keep: Keep = keep_nothing
     _planned: dict[str, str] = field(default_factory=dict)
     _titles: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -79,7 +80,7 @@ class Talks:
             KEY: {f"a conversation of {self.label}": users[-1] if users else 0},
         }
         apart.session(self.vault, session)
-        if put(self.home.sessions, session):
+        if put(self.home.sessions, session, self.keep):
             return step
         return step.with_result("failed", "the place was taken meanwhile; import again")
 
