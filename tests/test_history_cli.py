@@ -82,6 +82,24 @@ def test_several_turns_go_at_once_whichever_conversation_they_are_of(
     assert (it.root / A).read_text() == "one\ntwo\nthree\n"
 
 
+def test_more_turns_than_there_are_take_a_yes(it: GitTalk, openclaw: Run) -> None:
+    it.write(A, "one\n")
+    first = it.talk.session.id
+    it.talk.session = it.talk.app.sessions.new()
+    it.append(A, "two\n")
+    assert openclaw("todo", "add", "buy milk")[0] == 0
+    code, out, err = openclaw("undo", "999")
+    assert (code, out) == (2, "")
+    assert "there are only 3 turns to undo, not 999" in err and "openclaw undo 3, or add" in err
+    assert (it.root / A).read_text() == "one\ntwo\n"
+    code, out, _ = openclaw("undo", "999", "--yes")
+    assert code == 0 and not (it.root / A).exists()
+    assert f"Write {A}.  ({first})" in out and f"({it.talk.session.id})" in out
+    assert "todo add buy milk  (a command)" in out and "messages of 2 conversations" in out
+    code, _, err = openclaw("undo", "999")
+    assert code == 2 and "nothing to undo" in err
+
+
 def test_only_the_named_conversation_is_taken_back(it: GitTalk, openclaw: Run) -> None:
     it.write(A, "one\n")
     first = it.talk.session.id
@@ -138,7 +156,8 @@ def test_a_conflict_is_shown_and_nothing_is_taken_back(it: GitTalk, openclaw: Ru
     said = it.talk.stored["messages"]
     code, out, err = openclaw("undo")
     assert (code, out) == (1, "")
-    assert f"{A}: the same lines were changed since" in err and "<<<<<<< now" in err
+    assert f"{A}: the same lines were changed since" in err and "\n  <<<<<<< now\n" in err
+    assert err.count("openclaw: ") == 1, "once, not before each line of the diff"
     assert "mine" in err and "TWO" in err and "\x1b" not in err
     assert "nothing was taken back; openclaw undo --keep takes back the rest" in err
     assert (it.root / A).read_text() == both.replace("TWO", "mine\x1b[31m")

@@ -21,7 +21,7 @@ from openclaw.app.shelf import Shelf
 from openclaw.app.toolset import toolbox
 from openclaw.app.turn import noted, walk
 from openclaw.errors import UsageError
-from openclaw.history.turn import Scope
+from openclaw.history.turn import Scope, Turn
 from openclaw.models.base import Request
 from openclaw.sessions.store import Session
 from openclaw.shapes import Ledger, Material
@@ -139,6 +139,12 @@ class App(Rooms):
                 yield from fitting.compact(starts[-KEPT], fitting.tools, focus)
                 fitting.keep_learned()
                 yield from map(events.Notice, recording.close("done"))
+
+    def undoable(self, scope: Scope = "all", session: str = "") -> Iterator[Turn]:
+        """The turns that `undo` would take back one by one."""
+        from openclaw.app.past import undoable
+
+        return undoable(self, scope, session)
 
     def undo(
         self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -44,6 +44,16 @@ class TakenBack:
     notice: str = ""
 
 
+def undoable(rooms: Rooms, scope: Scope, session: str) -> Iterator[Turn]:
+    """The turns that can be taken back, the newest first; of `session` if it is named."""
+    return (
+        turn
+        for turn in rooms.history.turns()
+        if turn.kind == "turn" and turn.leaves(scope) and session in ("", turn.session)
+        and turn.state != "running"
+    )  # fmt: skip
+
+
 def undo(rooms: Rooms, count: int, scope: Scope, session: str, keep: bool) -> TakenBack:
     """Take back the newest `count` turns that are not taken back yet, of `session` if it is named.
 
@@ -52,13 +62,7 @@ def undo(rooms: Rooms, count: int, scope: Scope, session: str, keep: bool) -> Ta
     """
     recover(rooms)
     with one_at_a_time(rooms, LOCK_SECONDS):
-        able = (
-            turn
-            for turn in rooms.history.turns()
-            if turn.kind == "turn" and turn.leaves(scope) and session in ("", turn.session)
-            and turn.state != "running"
-        )  # fmt: skip
-        turns = tuple(islice(able, count))
+        turns = tuple(islice(undoable(rooms, scope, session), count))
         if not turns:
             raise _nothing(rooms, "undo", session)
         return _take_back(rooms, "undo", turns, scope, keep)

@@ -42,7 +42,8 @@ def show_all(
     as_json: AsJson = False,
 ) -> None:
     """List all conversations, the last used first."""
-    found = _store(ctx).list()[:number]
+    store = _store(ctx)
+    found = store.list()[:number]
     if as_json:
         print_json([asdict(summary) for summary in found])
     elif found:

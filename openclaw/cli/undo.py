@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import print_json, warn
+from openclaw.cli.common import confirmed, print_json, warn
 from openclaw.cli.visible import harmless, one_line
 from openclaw.errors import UsageError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from openclaw.agent.receipt import FileChange
     from openclaw.app import App
     from openclaw.app.past import TakenBack
-    from openclaw.history.turn import Scope
+    from openclaw.history.turn import Scope, Turn
 
 Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many.")]
 Session = Annotated[
@@ -29,6 +30,8 @@ Keep = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 CONFLICT = 1
+MOST_FILES = 20
+"""Files that are named; an import may have made thousands."""
 
 
 def undo(
@@ -42,9 +45,13 @@ def undo(
     ] = False,
     session: Session = "",
     keep: Keep = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask when there are fewer than N.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take back the newest turns: their files and what was said in them.
+    """Take back the newest turns: their files and what was said in them. A command that changes
+    files, such as `openclaw todo rm`, is a turn as well.
 
     What others have changed since stays. Where they have changed the same lines nothing is taken
     back, and the lines are shown.
@@ -53,7 +60,12 @@ def undo(
 
     with closing(open_app(ctx)) as app:
         warn(app.recover())
-        taken = app.undo(count, scope_of(files=files, talk=talk), session_of(app, session), keep)
+        scope, of = scope_of(files=files, talk=talk), session_of(app, session)
+        able = [*islice(app.undoable(scope, of), count)]
+        if able and len(able) < count and not (yes or _all_of(able, count)):
+            typer.echo("nothing was changed", err=True)
+            raise typer.Exit(1)
+        taken = app.undo(count, scope, of, keep)
     _tell(taken, "undo", as_json=as_json)
 
 
@@ -73,6 +85,23 @@ def redo(
     _tell(taken, "redo", as_json=as_json)
 
 
+def _all_of(turns: Sequence[Turn], count: int) -> bool:
+    """Whether the user wants all turns back, which are fewer than he said. UsageError where nobody
+    can be asked."""
+    there = (
+        f"there {'is only 1 turn' if len(turns) == 1 else f'are only {len(turns)} turns'} to undo"
+    )
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(f"{there}, not {count}", f"openclaw undo {len(turns)}, or add --yes")
+    many = len(_conversations(turns))
+    of = f", of {many} conversations" if many > 1 else ""
+    return confirmed(f"{there.capitalize()}{of}. Take all of them back?", yes=False)
+
+
+def _conversations(turns: Iterable[Turn]) -> set[str]:
+    return {turn.session for turn in turns} - {""}
+
+
 def scope_of(*, files: bool, talk: bool) -> Scope:
     """What of a turn is taken back. UsageError for both, which would be all of it."""
     if files and talk:
@@ -83,13 +112,19 @@ def scope_of(*, files: bool, talk: bool) -> Scope:
 def taken_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str]:
     """What an undo or redo did, for people; of conflicts see `conflict_lines`. `again` is how it is
     taken back in its turn."""
+    several = len({turn.session for turn in taken.of}) > 1
     for turn in taken.of:
         at = turn.at[:16].replace("T", " ")
+        place = f"  ({turn.session or 'a command'})" if several and verb == "undo" else ""
         subject = turn.subject.removeprefix("Undo: ")  # a redo is of undos
-        yield f"{turn.id}  {at}  {one_line(subject, 60)}"
-    yield from (f"  {_change(each)}" for each in taken.files)
+        yield f"{turn.id}  {at}  {one_line(subject, 60)}{place}"
+    yield from (f"  {_change(each)}" for each in taken.files[:MOST_FILES])
+    if taken.files[MOST_FILES:]:
+        yield f"  and {len(taken.files) - MOST_FILES:,} more files"
     if taken.messages:
-        yield f"  {taken.messages} message{'' if taken.messages == 1 else 's'} of the conversation"
+        many = len(_conversations(taken.of))
+        of = f"{many} conversations" if many > 1 else "the conversation"
+        yield f"  {taken.messages} message{'' if taken.messages == 1 else 's'} of {of}"
     yield from (f"  {one_line(path)}: later changes of others are kept" for path in taken.merged)
     for path in taken.missing:
         yield f"  {one_line(path)}: left as it is, its earlier content was not kept"
@@ -136,7 +171,9 @@ def _tell(taken: TakenBack, verb: str, *, as_json: bool) -> None:
     elif not refused(taken):
         _print(taken_lines(taken, verb))
     if taken.conflicts and not as_json:
-        warn(conflict_lines(taken, verb))
+        first, *rest = conflict_lines(taken, verb)
+        warn([first])
+        sys.stderr.writelines(f"{line}\n" for line in rest)
     if refused(taken):
         raise typer.Exit(CONFLICT)
 
