@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
+from openclaw.agent.events import Progress
 from openclaw.app.ahead import Ahead
 from openclaw.app.command import command
 from openclaw.app.meters import Meters
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Rooms:
-    """The rooms of an open home. `notices` are one-line texts for the user, of its opening."""
+    """The rooms of an open home. `notices` are one-line texts for the user, of its opening;
+    `progress` is told what goes on while a tool runs, by any thread."""
 
     home: Home
     settings: Settings
@@ -54,6 +56,7 @@ class Rooms:
     seen: Seen = field(default_factory=Seen)
     search: Search = ddgs_search
     ahead: Ahead = field(default_factory=Ahead)
+    progress: Callable[[Progress], None] = lambda progress: None
     _model: Model | None = None
     _recall: Recall | None = None
     _served: Served | None = None

@@ -124,8 +124,11 @@ def ask(
     from openclaw.cli.render import choose_listener
 
     material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
-    listener = choose_listener(output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet)
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
+    listener = choose_listener(
+        output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet, bell=app.settings.bell
+    )
+    app.progress = listener.meanwhile
     app.ask_user = _asker(yes, listener, app)
     which = (continue_, session)
     raise typer.Exit(_answer(app, (prompt, material, skill), which, listener, typed=bool(typed)))
@@ -155,13 +158,15 @@ def chat(
     from openclaw.cli.render import choose_listener
     from openclaw.cli.turn import open_session
 
-    listener = choose_listener("text", sys.stdout, sys.stderr, os.environ)
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
+    listener = choose_listener("text", sys.stdout, sys.stderr, os.environ, bell=app.settings.bell)
+    app.progress = listener.meanwhile
     if not mode and not app.settings.mode:
         app.mode = "ask"
     answering = Answering(app.model_name, app.settings.ollama.host)
     lines = choose_lines(app, sys.stdin, sys.stdout)
-    asking = Permission(lines.reply, _say_out, listener.pause, _keeper(app, _say_out))
+    keep = _keeper(app, _say_out)
+    asking = Permission(lines.reply, _say_out, listener.pause, keep, listener.resume)
     app.ask_user = beforehand(asking, _say_out) if yes else asking
     app.notices += app.recover()
     start = open_session(app.sessions, continue_, session, app.model_name)
@@ -248,7 +253,8 @@ def _asker(yes: bool, listener: Listener, app: App) -> Ask | None:
 
     asking = None
     if can_ask():
-        asking = Permission(_reply, _say_err, listener.pause, _keeper(app, _say_err))
+        keep = _keeper(app, _say_err)
+        asking = Permission(_reply, _say_err, listener.pause, keep, listener.resume)
     return beforehand(asking, _say_err) if yes else asking
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.common import current_home, print_json
+from openclaw.cli.render import Listener
 
 if TYPE_CHECKING:
     from openclaw.agent.events import Done, Error, Event
@@ -134,7 +135,7 @@ def _played(app: App, prompt: str, session: Session) -> Done | Error | None:
     return end
 
 
-class _Unheard:
+class _Unheard(Listener):
     """A listener that shows nothing of a turn but, on stderr, what is wrong around it: that hooks
     do not run, the memory is not looked through, git keeps nothing. Its end is told when it is
     there."""
@@ -145,7 +146,3 @@ class _Unheard:
 
         if isinstance(event, Trouble):
             warn([event.text])
-
-    def pause(self) -> None: ...
-
-    def close(self) -> None: ...

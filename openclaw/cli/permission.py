@@ -23,8 +23,8 @@ class Permission:
     """Asks a person before a tool runs.
 
     `read` shows a question and returns the reply; `say` prints a line; `pause` clears the screen of
-    what is drawn only for the moment; `keep` notes what is granted, for good when the second value
-    is true. No reply (end of input) means no.
+    what is drawn only for the moment, which goes on with `resume`; `keep` notes what is granted,
+    for good when the second value is true. No reply (end of input) means no.
     """
 
     def __init__(
@@ -33,11 +33,19 @@ class Permission:
         say: Callable[[str], None],
         pause: Callable[[], None],
         keep: Keep,
+        resume: Callable[[], None] = lambda: None,
     ) -> None:
         self._read, self._say, self._pause, self._keep = read, say, pause, keep
+        self._resume = resume
 
     def __call__(self, question: Question) -> str:
         self._pause()
+        try:
+            return self._asked(question)
+        finally:
+            self._resume()
+
+    def _asked(self, question: Question) -> str:
         width, height = screen()
         call = [row for line in shown(question) for row in rows(line, width)]
         why = [row for line in _why(question) for row in [*rows(line, width)][:WHY_ROWS]]

@@ -7,8 +7,8 @@ Each is called with every event in turn and closed at the end. The answer, and n
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Protocol, TextIO
+from collections.abc import Callable, Mapping
+from typing import TextIO
 
 from openclaw.agent.events import (
     Compaction,
@@ -17,6 +17,7 @@ from openclaw.agent.events import (
     Event,
     NewResponse,
     Notice,
+    Progress,
     Token,
     ToolEnd,
     ToolStart,
@@ -38,14 +39,26 @@ def compaction_line(before: int, after: int) -> str:
     return f"conversation compacted: {before:,} to {after:,} tokens"
 
 
-class Listener(Protocol):
-    """Hears every event of a turn; `pause` clears the way for a question to the user."""
+class Listener:
+    """Hears every event of a turn, from `begin` to `close`. By itself it shows nothing."""
 
-    def __call__(self, event: Event) -> None: ...
+    def __call__(self, event: Event) -> None:
+        """An event of the turn."""
 
-    def pause(self) -> None: ...
+    def begin(self, what: str) -> None:
+        """A turn begins, its first event may take a while."""
 
-    def close(self) -> None: ...
+    def meanwhile(self, progress: Progress) -> None:
+        """What goes on while an event is waited for; any thread may tell it."""
+
+    def pause(self) -> None:
+        """Clear the way for a question to the user."""
+
+    def resume(self) -> None:
+        """The question is answered."""
+
+    def close(self) -> None:
+        """The turn is over."""
 
 
 def exit_code(done: Done) -> int:
@@ -102,7 +115,7 @@ def missing_part(printed: str, answer: str) -> str:
     return answer[len(printed) :] if answer.startswith(printed) else answer
 
 
-class PlainText:
+class PlainText(Listener):
     """The answer as it comes. `tools` shows a line for each call, `notes` notices and receipt."""
 
     def __init__(self, out: TextIO, err: TextIO, *, tools: bool, notes: bool, dim: bool) -> None:
@@ -132,9 +145,6 @@ class PlainText:
                 self._say(one_line(message) + (f" ({one_line(hint)})" if hint else ""))
             case Done():
                 self._finish(event)
-
-    def pause(self) -> None:
-        """Nothing is in the way of a question."""
 
     def close(self) -> None:
         self._end_line()
@@ -181,7 +191,7 @@ class PlainText:
             self._line_open = False
 
 
-class DoneJson:
+class DoneJson(Listener):
     """The done event as one JSON object, or the error event when the turn failed."""
 
     def __init__(self, out: TextIO) -> None:
@@ -190,12 +200,6 @@ class DoneJson:
     def __call__(self, event: Event) -> None:
         if isinstance(event, Done | Error):
             write_json(self._out, event)
-
-    def pause(self) -> None:
-        """Nothing is in the way of a question."""
-
-    def close(self) -> None:
-        """Everything is written as it comes."""
 
 
 class JsonLines(DoneJson):
@@ -212,9 +216,17 @@ def write_json(out: TextIO, event: Event) -> None:
 
 
 def choose_listener(
-    output: str, out: TextIO, err: TextIO, environ: Mapping[str, str], *, quiet: bool = False
+    output: str,
+    out: TextIO,
+    err: TextIO,
+    environ: Mapping[str, str],
+    *,
+    quiet: bool = False,
+    bell: bool = False,
+    typed: Callable[[], str] | None = None,
 ) -> Listener:
-    """The listener for an output format ("text", "json", "stream-json") and these streams."""
+    """The listener for an output format ("text", "json", "stream-json") and these streams. `bell`
+    and `typed` are those of `Screen`."""
     if output == "json":
         return DoneJson(out)
     if output == "stream-json":
@@ -223,7 +235,10 @@ def choose_listener(
     if out.isatty() and capable:
         from openclaw.cli.screen import Screen
 
-        return Screen(out, err, notes=not quiet)
+        animated = not environ.get("NO_COLOR")
+        return Screen(
+            out, err, notes=not quiet, typed=typed, animated=animated, bell=bell and not quiet
+        )
     person = err.isatty()
     dim = person and capable and not environ.get("NO_COLOR")
     return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)

@@ -1,13 +1,15 @@
 """The listener for a terminal: Markdown as it streams, one folded line for each tool.
 
 Finished blocks are printed for good; only the block that still grows is drawn anew, so that a long
-answer scrolls like any other text. Everything is made harmless before it is drawn.
+answer scrolls like any other text. Below it stands what goes on and since when, and what is typed
+ahead. Everything is made harmless before it is drawn.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from openclaw.agent.events import (
@@ -17,12 +19,16 @@ from openclaw.agent.events import (
     Event,
     NewResponse,
     Notice,
+    Progress,
+    Start,
     Thought,
     Token,
     ToolEnd,
     ToolStart,
 )
+from openclaw.cli.live import LiveLines
 from openclaw.cli.render import (
+    Listener,
     compaction_line,
     missing_part,
     receipt_line,
@@ -30,45 +36,86 @@ from openclaw.cli.render import (
     tool_line,
     verdict_lines,
 )
-from openclaw.cli.visible import harmless, main_argument, one_line
+from openclaw.cli.visible import columns, harmless, main_argument, one_line
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-    from rich.live import Live
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.segment import Segment
 
-REDRAW_SECONDS = 0.08
+STATUS_SECONDS = 0.3
+"""A shorter wait is not worth a status line."""
+PAUSE_SECONDS = 1.0
+"""An answer that stands still so long gets one too."""
+LONG_SECONDS = 10.0
+"""After such a wait the user may look elsewhere, and is called by the bell."""
+MOST_TAIL = 3
+MODEL = "waiting for the model"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_SPINNER = "\u280b\u2819\u2839\u2838\u283c\u2834\u2826\u2827\u2807\u280f"
+_BELL = "\a"
 
 
-class Screen:
-    """Draws turns on a terminal. `notes` shows tool lines, notices and the receipt."""
+class Screen(Listener):
+    """Draws turns on a terminal. `notes` shows tool lines, notices and the receipt; `animated` lets
+    the status line live; `bell` rings after a long wait. `typed` gives what is typed ahead; without
+    it what is typed meanwhile is not shown."""
 
-    def __init__(self, out: TextIO, err: TextIO, *, notes: bool) -> None:
+    def __init__(
+        self,
+        out: TextIO,
+        err: TextIO,
+        *,
+        notes: bool,
+        typed: Callable[[], str] | None = None,
+        animated: bool = True,
+        bell: bool = False,
+    ) -> None:
         self._out, self._err, self._notes = out, err, notes
+        self._typed, self._bell = typed, bell
         self._segment = ""  # what was streamed since the last model call began
         self._settled = 0  # how much of it is printed for good
         self._printed = False  # whether a block was printed since the turn began
         self._started: dict[str, ToolStart] = {}
         self._console: Console | None = None
-        self._live: Live | None = None
-        self._drawn = 0.0
+        self._growing: tuple[str, int, list[str]] = ("", 0, [])
+        self._doing = ""  # what goes on, "" between turns
+        self._progress = Progress()
+        self._since = self._attended = time.monotonic()
+        self._heard = 0.0
+        self._animated = animated
+        self._live = LiveLines(out, self._lines, animated=animated, silent=typed is None)
 
     def __call__(self, event: Event) -> None:
+        with self._live.lock:
+            self._hear(event)
+            if self._doing:
+                self._live.start()
+                if not self._animated:
+                    self._live.draw()
+
+    def _hear(self, event: Event) -> None:
         match event:
+            case Start():
+                self._do(MODEL)
+            case Progress():
+                self._tell(event)
             case Token(text):
+                self._do("writing")
                 self._segment += text
+                self._heard = time.monotonic()
                 self._stream()
             case Thought() if not self._segment:
-                self._status("thinking")
+                self._do("thinking")
             case NewResponse():
                 self._flush()
+                self._do(MODEL)
             case ToolStart():
                 self._flush()
                 self._started[event.id] = event
-                self._status(f"{one_line(event.tool)} {main_argument(event.input)}")
+                self._do(f"{one_line(event.tool)} {main_argument(event.input)}")
             case ToolEnd():
                 self._note(tool_line(self._started.pop(event.id, None), event))
+                self._do(MODEL)
             case Notice(text):
                 self._note(one_line(text))
             case Compaction(before, after):
@@ -78,31 +125,112 @@ class Screen:
             case Done():
                 self._finish(event)
 
+    def begin(self, what: str) -> None:
+        with self._live.lock:
+            self._do(what)
+            self._live.start()
+
+    def meanwhile(self, progress: Progress) -> None:
+        with self._live.lock:
+            if self._doing:
+                self._tell(progress)
+
     def pause(self) -> None:
-        """Take away what is drawn only for the moment."""
-        if self._live:
-            self._live.stop()
-            self._live = None
+        self._ring()
+        self._live.stop()
+
+    def resume(self) -> None:
+        self._attended = self._since = time.monotonic()
+        if self._doing:
+            self._live.start()
 
     def close(self) -> None:
         """Print what is still open; the next turn begins anew."""
-        self._flush()
-        self._printed = False
-        self._out.flush()
+        with self._live.lock:
+            self._flush()
+            self._printed = False
+            self._doing = ""
+            self._live.stop()
+            self._out.flush()
+
+    # -------- what goes on
+
+    def _do(self, words: str) -> None:
+        """What is done from now on, if it is something else than before."""
+        if not self._doing:
+            self._attended = time.monotonic()
+        if words != self._doing or self._progress != Progress():
+            self._since = time.monotonic()
+        self._doing, self._progress = words, Progress()
+
+    def _tell(self, progress: Progress) -> None:
+        if not self._doing:
+            self._do(progress.what)
+        if progress.what != self._progress.what:
+            self._since = time.monotonic()
+        self._progress = progress
+
+    def _ring(self) -> None:
+        if self._bell and self._doing and time.monotonic() - self._attended >= LONG_SECONDS:
+            self._err.write(_BELL)
+            self._err.flush()
+
+    def _lines(self, width: int, height: int) -> list[str]:
+        """What is drawn for the moment."""
+        growing = self._segment[self._settled :]
+        below = self._status(width) if self._doing else []
+        typed = one_line(self._typed()) if self._typed else ""
+        if typed:
+            below.append(_dim("> " + _end(typed, width - 2)))
+        lines = self._drawn(growing, width + 1)[-max(height - 2 - len(below), 1) :]
+        return [*lines, *([""] if lines and below else []), *below]
+
+    def _status(self, width: int) -> list[str]:
+        now = time.monotonic()
+        seconds = now - self._since
+        if self._doing == "writing" and now - self._heard < PAUSE_SECONDS:
+            return []
+        if self._animated and seconds < STATUS_SECONDS:
+            return []
+        progress = self._progress
+        details = [] if progress.share is None else [f"{progress.share:.0%}".replace("%", " %")]
+        if self._animated and seconds >= 1:
+            details.append(_spent(int(seconds)))
+        words = one_line(progress.what or self._doing)
+        end = f" {', '.join(details)}" if details else " \u2026" if not self._animated else ""
+        sign = f"{self._sign(now)} " if self._animated else ""
+        words = _begin(words, width - columns(sign) - columns(end))
+        tail = [_begin(f"  {one_line(line)}", width) for line in progress.tail[-MOST_TAIL:]]
+        return [_dim(line) for line in (f"{sign}{words}{end}", *tail)]
+
+    def _sign(self, now: float) -> str:
+        signs = _SPINNER
+        try:
+            signs.encode(self._out.encoding or "utf-8")
+        except UnicodeEncodeError:
+            signs = "|/-\\"
+        return signs[int(now * 10) % len(signs)]
+
+    def _drawn(self, text: str, width: int) -> list[str]:
+        """The lines of the block that grows; drawn anew only when there is more of it."""
+        if self._growing[:2] != (text, width):
+            self._growing = (text, width, _rendered(text, self._open(), width))
+        return self._growing[2]
+
+    # -------- what stays
 
     def _stream(self) -> None:
         end = settled(self._segment)
         if end > self._settled:
             self._print(self._segment[self._settled : end])
             self._settled = end
-        if time.monotonic() - self._drawn >= REDRAW_SECONDS:
-            self._draw(self._segment[self._settled :])
 
     def _finish(self, done: Done) -> None:
         rest = missing_part(self._segment, done.answer)
         if rest and not done.answer.lstrip("\n").startswith(self._segment):
             self._flush()
         self._segment += rest
+        self._ring()
         self.close()
         if done.receipt:
             self._note(receipt_line(done.receipt))
@@ -122,39 +250,18 @@ class Screen:
 
     def _print(self, text: str) -> None:
         """Print blocks for good, with a blank line before all but the first."""
-        self.pause()
+        self._live.clear()
         if not text.strip():
             return
         console = self._open()
         if self._printed:
             console.print()
-        console.print(_Drawing(text, grows=False))
+        console.print(_Drawing(text))
         self._printed = True
-
-    def _draw(self, text: str) -> None:
-        if not text.strip():
-            return
-        self._show(_Drawing(text, grows=True))
-
-    def _status(self, words: str) -> None:
-        from rich.text import Text
-
-        self._show(Text(f"{words} \u2026", style="dim", no_wrap=True, overflow="ellipsis"))
-
-    def _show(self, drawing: RenderableType) -> None:
-        from rich.live import Live
-
-        if not self._live:
-            self._live = Live(console=self._open(), auto_refresh=False, transient=True)
-            self._live.start()
-        self._live.update(drawing, refresh=True)
-        self._drawn = time.monotonic()
 
     def _note(self, line: str) -> None:
         if self._notes:
             self._say(line)
-        else:
-            self.pause()
 
     def _say(self, line: str) -> None:
         from rich.console import Console
@@ -171,11 +278,47 @@ class Screen:
         return self._console
 
 
-class _Drawing:
-    """Markdown without blank lines around it; of what `grows` only as much as there is room."""
+def _dim(line: str) -> str:
+    return f"\x1b[2m{line}\x1b[0m"
 
-    def __init__(self, text: str, *, grows: bool) -> None:
-        self._text, self._grows = text, grows
+
+def _begin(line: str, width: int) -> str:
+    """As much of a line as there is room for."""
+    if columns(line) <= width:
+        return line
+    while line and columns(line) > width - 1:
+        line = line[:-1]
+    return f"{line}\u2026"
+
+
+def _end(line: str, width: int) -> str:
+    """As much of the end of a line as there is room for."""
+    if columns(line) <= width:
+        return line
+    while line and columns(line) > width - 1:
+        line = line[1:]
+    return f"\u2026{line}"
+
+
+def _spent(seconds: int) -> str:
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _rendered(text: str, console: Console, width: int) -> list[str]:
+    """Markdown as lines with the escapes of colours."""
+    if not text.strip():
+        return []
+    with console.capture() as capture:
+        console.print(_Drawing(text), width=width)
+    return capture.get().rstrip("\n").split("\n")
+
+
+class _Drawing:
+    """Markdown without blank lines around it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.markdown import Markdown
@@ -185,7 +328,7 @@ class _Drawing:
         lines = console.render_lines(markdown, options, pad=False)
         full = [n for n, line in enumerate(lines) if "".join(part.text for part in line).strip()]
         shown = lines[full[0] : full[-1] + 1] if full else []
-        for line in shown[-max(console.height - 2, 1) :] if self._grows else shown:
+        for line in shown:
             yield from _trimmed(line)
             yield Segment.line()
 

@@ -50,6 +50,7 @@ def play(
     come out, with the listener closed.
     """
     end: Done | Error | None = None
+    listener.begin("getting ready")
     try:
         for event in _interruptible(happenings, lambda event: listener(seen(event))):
             if isinstance(event, Done | Error):

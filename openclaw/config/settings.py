@@ -118,6 +118,7 @@ class Settings:
     mode: Mode | None = _key(
         None, "read-only, ask, edit or full; null: by the situation", asks=True
     )
+    bell: bool = _key(True, "ring the terminal's bell after an answer that took 10 s or longer")
     language: str = _key("auto", "language of the answers; auto: the user's")
     think: bool | None = _key(None, "let thinking models think; null: except in JSON steps")
     embedding: str = _key("auto", "auto, embedded, ollama/NAME or none (words only)")

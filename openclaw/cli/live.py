@@ -1,0 +1,166 @@
+"""Lines at the bottom of a terminal that are drawn anew while work goes on, and leave no trace.
+
+A thread draws them, as the one who works has no time. On POSIX the terminal does not echo what is
+typed meanwhile, which would move the cursor, and Ctrl-Z takes the lines away before it stops us.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TextIO
+
+from openclaw.cli.permission import screen
+from openclaw.cli.visible import columns
+
+TICK_SECONDS = 0.1
+_STYLES = re.compile(r"\x1b\[[\d;]*m")
+_HIDE, _SHOW, _ERASE = "\x1b[?25l", "\x1b[?25h", "\x1b[J"
+
+
+class LiveLines:
+    """`lines` gives what is to be seen on so many columns and rows: lines with colours and nothing
+    else that a terminal obeys. It is called under `lock`, by any thread. One that is not `animated`
+    is drawn by `draw` only. With `silent` the terminal does not echo what is typed."""
+
+    def __init__(
+        self,
+        out: TextIO,
+        lines: Callable[[int, int], Sequence[str]],
+        *,
+        animated: bool = True,
+        silent: bool = True,
+    ) -> None:
+        self._out, self._lines = out, lines
+        self._animated, self._silent = animated, silent
+        self.lock = threading.RLock()
+        self._drawn: Sequence[str] = ()
+        self._ended: threading.Event | None = None  # of the thread that draws
+        self._echo = Echo()
+        self._stopping: Any = None  # what handled Ctrl-Z before
+
+    def start(self) -> None:
+        """Draw from now on; nothing happens when that is done already."""
+        with self.lock:
+            if self._ended is not None:
+                return
+            self._ended = threading.Event()
+            if self._silent:
+                self._echo.off()
+            self._catch_suspension()
+            if self._animated:
+                threading.Thread(target=self._run, args=(self._ended,), daemon=True).start()
+
+    def stop(self) -> None:
+        """Take the lines away and draw no more."""
+        with self.lock:
+            if self._ended is None:
+                return
+            self._ended.set()
+            self._ended = None
+            self.clear()
+            self._echo.on()
+            self._leave_suspension()
+
+    def clear(self) -> None:
+        """Take the lines away, to print something in their place; the next draw is below that."""
+        with self.lock:
+            if self._drawn:
+                self._out.write(self._erased(screen()[0] + 1) + _SHOW)
+                self._out.flush()
+                self._drawn = ()
+
+    def draw(self) -> None:
+        """Draw the lines as they are now."""
+        with self.lock:
+            if self._ended is None:
+                return
+            width, height = screen()
+            lines = self._lines(width, height)
+            if lines != self._drawn:
+                shown = _HIDE + "\r\n".join(lines) if lines else _SHOW
+                self._out.write(self._erased(width + 1) + shown)
+                self._out.flush()
+                self._drawn = lines
+
+    def _run(self, ended: threading.Event) -> None:
+        with suppress(OSError, ValueError):  # the terminal is gone
+            while not ended.wait(TICK_SECONDS):
+                with self.lock:
+                    if not ended.is_set():
+                        self.draw()
+
+    def _erased(self, width: int) -> str:
+        """What erases the drawn lines. A terminal that became narrower has wrapped them."""
+        if not self._drawn:
+            return ""
+        rows = sum(max(1, -(-columns(_STYLES.sub("", line)) // width)) for line in self._drawn)
+        return "\r" + (f"\x1b[{rows - 1}A" if rows > 1 else "") + _ERASE
+
+    # -------- Ctrl-Z
+
+    def _catch_suspension(self) -> None:
+        if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+            return
+        before = signal.getsignal(signal.SIGTSTP)
+        if before not in (signal.SIG_IGN, None):
+            self._stopping = before
+            signal.signal(signal.SIGTSTP, self._suspend)
+
+    def _leave_suspension(self) -> None:
+        if sys.platform == "win32" or self._stopping is None:
+            return
+        signal.signal(signal.SIGTSTP, self._stopping)
+        self._stopping = None
+
+    def _suspend(self, number: int, frame: object) -> None:
+        if sys.platform == "win32":
+            return
+        before = self._stopping
+        with suppress(RuntimeError):  # a write was interrupted
+            self.stop()
+        if callable(before):
+            before(number, frame)
+        else:
+            os.kill(os.getpid(), signal.SIGTSTP)  # until we are continued
+        self.start()
+
+
+class Echo:
+    """Whether the terminal shows what is typed. Only what was switched off is switched on again."""
+
+    def __init__(self) -> None:
+        self._off = False
+
+    def off(self) -> None:
+        self._off = self._off or _set_echo(False)
+
+    def on(self) -> None:
+        if self._off:
+            self._off = False
+            _set_echo(True)
+
+
+if sys.platform == "win32":
+
+    def _set_echo(on: bool) -> bool:
+        return False
+
+else:
+    import termios
+
+    def _set_echo(on: bool) -> bool:
+        """Whether that has changed something."""
+        with suppress(termios.error, OSError, ValueError, AttributeError):
+            terminal = sys.stdin.fileno()
+            modes = termios.tcgetattr(terminal)
+            if bool(modes[3] & termios.ECHO) != on:
+                modes[3] ^= termios.ECHO
+                termios.tcsetattr(terminal, termios.TCSANOW, modes)
+                return True
+        return False
