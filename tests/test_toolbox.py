@@ -220,7 +220,7 @@ def test_a_wrong_call_is_answered_with_the_right_one(
 def test_the_tools_own_mistakes_become_short_text() -> None:
     assert run("fail", {"kind": "problem"}) == Outcome("no such thing; there is a, b", False)
     missing = run("fail", {"kind": "missing"})
-    assert missing == Outcome("That did not work. x.md: no such file.", False)
+    assert missing == Outcome("That did not work: x.md: no such file.", False)
     assert run("fail", {"kind": "bug"}) == Outcome("fail failed: KeyError: 'k'", False)
 
 

@@ -60,7 +60,8 @@ class ToolStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolEnd:
-    """`output` is what the model is given; `seconds` wall clock."""
+    """`output` is what the model is given; `seconds` wall clock; `said` what the call has changed,
+    in words for the user, "" when nothing."""
 
     kind: ClassVar[str] = "tool_end"
     id: str
@@ -68,6 +69,7 @@ class ToolEnd:
     output: str
     ok: bool
     seconds: float
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

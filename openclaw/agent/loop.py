@@ -198,7 +198,7 @@ class Loop:
         outcome = self._call(call, turn, state, share)
         uses.append(ToolUse(call.id, call.name, dict(call.arguments), outcome.text, outcome.ok))
         seconds = round(outcome.seconds, 3)
-        yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds)
+        yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said)
 
     def _call(self, call: ToolCall, turn: Turn, state: Progress, share: int) -> Outcome:
         """Run a call, unless it would only repeat itself: a write that was done, a read

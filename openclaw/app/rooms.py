@@ -56,7 +56,7 @@ class Rooms:
     seen: Seen = field(default_factory=Seen)
     search: Search = ddgs_search
     ahead: Ahead = field(default_factory=Ahead)
-    progress: Callable[[Progress], None] = lambda progress: None
+    progress: Callable[[Progress], None] | None = None
     _model: Model | None = None
     _recall: Recall | None = None
     _served: Served | None = None
@@ -179,8 +179,13 @@ class Rooms:
     def served(self) -> Served:
         """What the MCP servers offer; none is started before a turn needs it."""
         if self._served is None:
-            self._served = Served(self.home, self.settings)
+            self._served = Served(self.home, self.settings, self._told)
         return self._served
+
+    def _told(self, what: str) -> None:
+        """Tell what is waited for."""
+        if self.progress:
+            self.progress(Progress(what))
 
     @property
     def hooks(self) -> Hooks | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ class Served:
 
     home: Home
     settings: Settings
+    tell: Callable[[str], None] = lambda what: None
     _servers: McpServers | None = None
     _begun: bool = False
 
@@ -35,7 +36,7 @@ class Served:
             return
         if not self._begun:
             self._begun = True
-            self._servers, faults = open_servers(self.home, self.settings)
+            self._servers, faults = open_servers(self.home, self.settings, self.tell)
             yield from faults
         if self._servers is None:
             return
@@ -51,7 +52,7 @@ class Served:
     def share(self, built_in: Sequence[Tool], request: str) -> tuple[list[Tool], Shortlist | None]:
         """See `shared_out`."""
         if self._servers is None and self.settings.mcp:
-            self._servers, _ = open_servers(self.home, self.settings)
+            self._servers, _ = open_servers(self.home, self.settings, self.tell)
         return shared_out(built_in, self._servers.tools() if self._servers else (), request)
 
     def close(self) -> None:
@@ -59,9 +60,11 @@ class Served:
             self._servers.close()
 
 
-def open_servers(home: Home, settings: Settings) -> tuple[McpServers | None, list[str]]:
+def open_servers(
+    home: Home, settings: Settings, tell: Callable[[str], None] = lambda what: None
+) -> tuple[McpServers | None, list[str]]:
     """The servers that the settings name, None when there are none, and what is wrong with the
-    others. Nothing is started."""
+    others. Nothing is started; `tell` is that of `McpServers`."""
     servers, faults = read_servers(settings.mcp or {})
     notices = [fault_line(home, fault) for fault in faults]
     if all(server.disabled for server in servers):
@@ -70,7 +73,7 @@ def open_servers(home: Home, settings: Settings) -> tuple[McpServers | None, lis
     from openclaw.tools.mcp_cache import read_cache
 
     cache = read_cache(home.private / "cache" / "mcp.json")
-    return McpServers(servers, cache, lambda: open_door(home, servers)), notices
+    return McpServers(servers, cache, lambda: open_door(home, servers), tell), notices
 
 
 def open_door(home: Home, servers: Sequence[Server]) -> Door:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from openclaw.agent.events import Progress
 from openclaw.agent.meter import Meter
 from openclaw.agent.window import INPUT_SHARE
 from openclaw.app.provenance import Provenance
@@ -21,6 +23,7 @@ from openclaw.safety.learned import Learned
 from openclaw.shapes import Ledger
 from openclaw.tools.paths import SPILL
 from openclaw.tools.policy import Policy
+from openclaw.tools.process import Show
 from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, Room
 from openclaw.tools.spill import spill
 from openclaw.tools.toolbox import Tool, Toolbox
@@ -30,6 +33,8 @@ USUAL_HEAD = 1_000
 MOST_RESULT, LEAST_RESULT = 0.3, 0.08
 """Shares of the window that one result may take."""
 CHARS_A_TOKEN = 3.5
+TAIL_LINES = 3
+"""Of the output of a command, shown while it runs."""
 
 
 def toolbox(
@@ -115,9 +120,28 @@ def _built_in(
         allow_hosts=rooms.settings.web.allow_hosts,
         origin=watch.origin if watch else lambda text: "",
         vault=rooms.vault,
-        runner=Runner(rooms.home, ledger, shell.timeout, shell.env, shell.network, room=room),
+        runner=Runner(
+            rooms.home,
+            ledger,
+            shell.timeout,
+            shell.env,
+            shell.network,
+            room=room,
+            show=_shown(rooms, rooms.progress) if rooms.progress else None,
+        ),
         room=room,
     )
+
+
+def _shown(rooms: Rooms, tell: Callable[[Progress], None]) -> Show:
+    """Shows the last lines of what a command prints, without secrets."""
+
+    def show(text: str) -> None:
+        with suppress(OpenclawError):  # what cannot be masked is not shown
+            lines = [line for line in rooms.vault.veiled(text).split("\n") if line.strip()]
+            tell(Progress(tail=tuple(lines[-TAIL_LINES:])))
+
+    return show
 
 
 def page_of(window: int) -> int:

@@ -7,6 +7,7 @@ Each is called with every event in turn and closed at the end. The answer, and n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
@@ -32,6 +33,13 @@ _REASONS = {
     "length": "the answer was cut at the limit of its length (setting max_tokens)",
     "interrupted": "interrupted; what was done so far is kept",
 }
+
+# What others have written is between these lines (openclaw.safety.fence).
+_FENCE = re.compile(r"^<</?data [0-9a-f]{8}(?: from .*)?>>$\n?", re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+_ENDED = re.compile(
+    r"(Exit code \d+|Ended by signal \d+|Stopped after \d+ s: .*)\.(?: It printed nothing\.)?"
+)
 
 
 def compaction_line(before: int, after: int) -> str:
@@ -97,13 +105,31 @@ def verdict_lines(done: Done) -> list[str]:
 
 def tool_line(start: ToolStart | None, end: ToolEnd) -> str:
     """A call and its result on one line."""
-    call = f"{one_line(end.tool)} {main_argument(start.input) if start else ''}".rstrip()
+    tool = one_line(end.tool)
     seconds = f", {end.seconds:.1f} s" if end.seconds >= 0.05 else ""
+    if end.said:
+        return f"{tool}: {one_line(end.said, 100)}{seconds}"
+    call = f"{tool} {main_argument(start.input) if start else ''}".rstrip()
+    return f"{call}: {_result(end) or 'nothing'}{seconds}"
+
+
+def _result(end: ToolEnd) -> str:
+    """A result in a few words. What stands behind the first sentence of a problem is for the
+    model."""
+    output = unfenced(end.output)
     if not end.ok:
-        return f"{call}: {first_line(end.output, 100)}{seconds}"
-    count = len(end.output.splitlines())
-    size = first_line(end.output, 60) if count <= 1 else f"{count} lines"
-    return f"{call}: {size or 'nothing'}{seconds}"
+        return one_line(_SENTENCE.split(first_line(output, 0), maxsplit=1)[0].rstrip("."), 100)
+    lines = output.splitlines()
+    if not lines or not (ended := _ENDED.fullmatch(lines[0])):
+        return first_line(output, 60) if len(lines) <= 1 else f"{len(lines)} lines"
+    printed = lines[1:] or ["nothing printed"]
+    size = first_line(printed[0], 60) if len(printed) == 1 else f"{len(printed)} lines"
+    return size if ended[1] == "Exit code 0" else f"{one_line(ended[1].lower(), 100)}, {size}"
+
+
+def unfenced(output: str) -> str:
+    """A result without the lines that tell the model where a part of it is from."""
+    return _FENCE.sub("", output)
 
 
 def missing_part(printed: str, answer: str) -> str:

@@ -26,6 +26,8 @@ from openclaw.safety.entropy import is_mixed
 from openclaw.safety.secrets import find
 from openclaw.shapes import ToolProblem
 
+Found = list[tuple[str, str]]
+"""The secrets of a text: kind and value."""
 MASK = re.compile(r"\{\{\s{0,3}secret:\s{0,3}([A-Za-z0-9-]{1,60})\s{0,3}\}\}")
 VERSION = 1
 LARGEST = 10_000_000
@@ -122,19 +124,26 @@ class Vault:
             self._clean.add(hash(text))
         return masked
 
-    def _masked(self, text: str) -> str:
+    def veiled(self, text: str) -> str:
+        """The text with a mask in the place of each secret, for a look at it only: a new one, which
+        may not be whole yet, is not kept."""
+        self._refresh()
+        return self._masked(text, lambda found: ["new"] * len(found))
+
+    def _masked(self, text: str, named: Callable[[Found], list[str]] | None = None) -> str:
         text = self._with_known(text)
         spans = [(each.kind, each.start, each.end) for each in find(text)]
         if not spans:  # else they are found when what is left is masked the next time
             spans = disguised(text, filter(is_distinct, self._values.values()))
         if not spans:
             return text
-        names = self._named([(kind, text[start:end]) for kind, start, end in spans])
+        named = named or self._named
+        names = named([(kind, text[start:end]) for kind, start, end in spans])
         parts, at = [], 0
         for (_, start, end), name in zip(spans, names, strict=True):
             parts += [text[at:start], mask_of(name)]
             at = end
-        return self._masked("".join([*parts, text[at:]]))
+        return self._masked("".join([*parts, text[at:]]), named)
 
     def reveal(self, text: str, *, plain: bool = False) -> str:
         """The text with the values in the place of their names; a name that is not known stays.
@@ -210,7 +219,7 @@ class Vault:
 
     # -------- the file
 
-    def _named(self, found: list[tuple[str, str]]) -> list[str]:
+    def _named(self, found: Found) -> list[str]:
         """A name for each (kind, value); new ones are on the disk when this returns."""
         known = {value: name for name, value in self._values.items()}
         if any(value not in known for _, value in found):

@@ -26,14 +26,20 @@ MOST_OPTIONAL = 4
 
 
 class McpServers:
-    """The MCP servers of a home, without those that are disabled. `close` ends what runs."""
+    """The MCP servers of a home, without those that are disabled. `close` ends what runs; `tell` is
+    told what is waited for, "" when it is there."""
 
     def __init__(
-        self, servers: Sequence[Server], cache: Cache, make_door: Callable[[], Door]
+        self,
+        servers: Sequence[Server],
+        cache: Cache,
+        make_door: Callable[[], Door],
+        tell: Callable[[str], None] = lambda what: None,
     ) -> None:
         self._servers = [server for server in servers if not server.disabled]
         self._cache = cache
         self._make_door = make_door
+        self._tell = tell
         self._door: Door | None = None
         self._connections: dict[str, Connection] = {}
         self._away: dict[str, AwayError] = {}
@@ -126,7 +132,7 @@ class McpServers:
             self._check_same(server, listed)
             result = connection.call(listed.raw, nested)
         except CallFailedError as error:
-            raise ForeignProblem(f"{listed.name} did not work. {error}") from error
+            raise ForeignProblem(f"{listed.name} did not work: {error}") from error
         except AwayError as error:
             self._lose(server, error)
             kind = ForeignProblem if error.foreign else ToolProblem
@@ -136,7 +142,7 @@ class McpServers:
             ) from error
         text = text_of(result)
         if result.is_error:
-            raise ForeignProblem(f"{listed.name} did not work. {text}")
+            raise ForeignProblem(f"{listed.name} did not work: {text}")
         return text
 
     def _check_same(self, server: Server, listed: Listed) -> None:
@@ -171,8 +177,13 @@ class McpServers:
             raise self._away[server.name]
         connection = self._connections.get(server.name)
         if connection is None or not connection.alive:
-            connection = self._connections[server.name] = self._opened_door().open(server)
-            self._take(connection)
+            doing = "connecting to" if server.url else "starting"
+            self._tell(f"{doing} MCP server {server.name}")
+            try:
+                connection = self._connections[server.name] = self._opened_door().open(server)
+                self._take(connection)
+            finally:
+                self._tell("")
         return connection
 
     def _opened_door(self) -> Door:

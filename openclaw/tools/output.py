@@ -42,6 +42,11 @@ class Output:
     def lost(self) -> int:
         return self.total - len(self._first) - len(self._last)
 
+    def tail(self) -> str:
+        """The newest whole lines, as many as a long secret may have and more."""
+        newest = bytes((self._first + self._last)[-TAIL:])
+        return plain(newest.rpartition(b"\n")[0].decode("utf-8", "replace"))
+
     def text(self) -> str:
         """All that was kept, with a line for what was not."""
         gap = f"\n[{self.lost:,} bytes were not kept]\n" if self.lost else ""

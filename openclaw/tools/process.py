@@ -23,6 +23,7 @@ MARK = "OPENCLAW_RUN"
 """Environment variable by which the processes of one run are found again."""
 GRACE_SECONDS = 0.5
 TICK_SECONDS = 0.025
+SHOW_SECONDS = 0.25
 # Further down than the program that waits for it, so that this one stays awake whatever it does.
 NICENESS = 5
 CMD = ("/d", "/s", "/c")
@@ -30,6 +31,10 @@ CMD = ("/d", "/s", "/c")
 
 Watch = Callable[[int], str]
 """Called every tick with the process id; what it returns other than "" ends the program."""
+
+
+Show = Callable[[str], None]
+"""Is told the newest lines that a program has printed, from time to time while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ def run(
     max_chars: int,
     spill: Path,
     watch: Watch = nothing_watched,
+    show: Show | None = None,
     contained: bool = False,
     given: BinaryIO | None = None,
     errors: BinaryIO | None = None,
@@ -81,7 +87,8 @@ def run(
     process = _start(argv, cwd, {**env, MARK: token}, given, errors)
     try:
         threading.Thread(target=_read, args=(process, output, done), daemon=True).start()
-        stopped, timed_out = _wait(process, done, start + timeout, watch)
+        looked = _showing(watch, output, show) if show else watch
+        stopped, timed_out = _wait(process, done, start + timeout, looked)
         if stopped or timed_out:
             _terminate(process)
     finally:
@@ -144,6 +151,21 @@ def _read(process: subprocess.Popen[bytes], output: Output, done: threading.Even
         while data := os.read(pipe.fileno(), 65_536):
             output.feed(data)
     done.set()
+
+
+def _showing(watch: Watch, output: Output, show: Show) -> Watch:
+    """A watch that also shows what is new of the output."""
+    seen, shown_at = 0, time.monotonic()
+
+    def looked(process: int) -> str:
+        nonlocal seen, shown_at
+        if output.total > seen and time.monotonic() - shown_at >= SHOW_SECONDS:
+            seen = output.total
+            show(output.tail())
+            shown_at = time.monotonic()
+        return watch(process)
+
+    return looked
 
 
 def _wait(

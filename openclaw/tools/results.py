@@ -90,4 +90,4 @@ def told(error: OSError) -> ToolProblem | OpenclawError:
     text = f"{name}: {what}" if name else what
     if error.errno in _USERS_TO_MEND:
         return OpenclawError(text, "free some space or make the home writable, then try again")
-    return ToolProblem(f"That did not work. {text}.")
+    return ToolProblem(f"That did not work: {text}.")

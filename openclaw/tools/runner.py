@@ -31,7 +31,7 @@ from openclaw.tools.credentials import MOST_HIDDEN, credentials
 from openclaw.tools.environment import environment
 from openclaw.tools.limits import Limits, limited
 from openclaw.tools.paths import SPILL
-from openclaw.tools.process import Finished, run
+from openclaw.tools.process import Finished, Show, run
 from openclaw.tools.results import USUAL, Room, as_data
 
 TIMEOUT_SECONDS = 30.0
@@ -62,7 +62,7 @@ class Runner:
     `network` lets commands into the network, though not once untrusted text was read.
     `unconfined` says why there is no sandbox, None when there is one; `layered` whether what a
     command writes in it can land in a layer over the home. `room` says how much of what a program
-    printed is shown."""
+    printed is shown to the model, `show` is told of it while it runs."""
 
     home: Home
     ledger: Ledger
@@ -73,6 +73,7 @@ class Runner:
     layered: Callable[[Path], bool] = overlay.available
     limits: Limits = Limits()
     room: Room = USUAL
+    show: Show | None = None
     _last: Look | None = field(default=None, init=False)
 
     def run(self, order: Order) -> str:
@@ -152,6 +153,7 @@ class Runner:
                     max_chars=self.room.page,
                     spill=root / SPILL,
                     watch=self._watch(root, layer, fixed=confined and not order.reads),
+                    show=self.show,
                     contained=confined,
                 )
         except (OSError, ValueError) as error:  # too long, or a NUL in it

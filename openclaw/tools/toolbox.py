@@ -45,11 +45,12 @@ class Beyond(Protocol):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What the model is told about a call; `seconds` that it took, without those in which the user
-    was asked."""
+    was asked. `said` tells the user what was changed, "" when nothing was."""
 
     text: str
     ok: bool
     seconds: float = field(default=0.0, compare=False)
+    said: str = field(default="", compare=False)
 
 
 class Toolbox:
@@ -170,7 +171,7 @@ class Toolbox:
                 size = len(outcome.text.encode(errors="replace"))
                 deed = running.deed(call.name, outcome.ok, self._ledger.exit, seconds, size)
                 self._watch.done(deed)
-        return replace(outcome, seconds=seconds)
+        return replace(outcome, seconds=seconds, said=_said(running.action, outcome))
 
     def _outcome(self, call: ToolCall, running: Running, room: Room) -> Outcome:
         # Masked a second time, as a secret may come to light when hidden characters are taken out.
@@ -277,6 +278,14 @@ class Toolbox:
 def _told(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     """A schema without what goes without saying: each word of the head is paid for."""
     return {key: value for key, value in parameters.items() if key != "required" or value}
+
+
+def _said(action: Action | None, outcome: Outcome) -> str:
+    """What a call has changed: its result's first line is ours, and a sentence."""
+    if action is None or not outcome.ok or action.effect not in ("write", "write-elsewhere"):
+        return ""
+    line = outcome.text.partition("\n")[0].rstrip(".:")
+    return line[:1].lower() + line[1:]
 
 
 def _called(tool: Tool, arguments: Mapping[str, Any]) -> str:
