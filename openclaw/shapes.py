@@ -32,7 +32,7 @@ class Action:
     `target` is what a rule or a grant can name: a path relative to the home, an absolute path
     elsewhere, a whole command line, the host of a URL; "" when there is none of these. `text` is
     shown with it (the URL), `code` a program that it runs. `held` says which credentials git keeps
-    that a command line may show.
+    that a command line may show, `program` names one of this machine that is handed the arguments.
     """
 
     tool: str
@@ -41,6 +41,7 @@ class Action:
     text: str = ""
     code: str = ""
     held: str = ""
+    program: str = ""
 
 
 MOST_IMAGE_BYTES = 10_000_000
@@ -145,7 +146,7 @@ class ForeignProblem(ToolProblem):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file of the home that a turn changed. None stands for "there was no file"."""
+    """A file of the home that a turn changed, or would. None stands for "there was no file"."""
 
     path: str
     before: str | None

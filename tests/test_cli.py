@@ -255,7 +255,7 @@ def test_who_cannot_be_asked_has_refused_and_is_told_why(
     done = openclaw("--output", "json", "what is new?")
     assert done.returncode == 7
     assert json.loads(done.stdout)["refused"] == [
-        "web_search duckduckgo.com (get): mode edit asks before getting from the network; "
+        'web_search duckduckgo.com (get): mode "edit": getting from the network needs your OK; '
         "nobody is there to ask (allow it by openclaw policy allow host duckduckgo.com or --yes)"
     ]
 

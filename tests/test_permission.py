@@ -10,9 +10,9 @@ import pyte
 import pytest
 
 from openclaw.cli.permission import Permission, beforehand
-from openclaw.shapes import Action, Effect
+from openclaw.shapes import Action, Change, Effect
 from openclaw.tools.grants import Grant, offers
-from openclaw.tools.policy import Policy, Question
+from openclaw.tools.policy import Declined, Policy, Question
 
 Screen = Callable[[int, int], None]
 
@@ -80,7 +80,7 @@ def test_yes_is_once_and_grants_nothing() -> None:
         assert person.granted == []
 
 
-@pytest.mark.parametrize("replies", [("n",), ("",), ("what", "no"), (), ("1",), ("once", "n")])
+@pytest.mark.parametrize("replies", [("n",), ("",), ("?", "no"), (), ("1",), ("once", "n")])
 def test_anything_but_a_yes_is_a_no(replies: tuple[str, ...]) -> None:
     person = Person(*replies)
     assert person.may(write()) == ("once" if replies == ("once", "n") else "")
@@ -119,16 +119,48 @@ def test_who_names_none_of_several_is_asked_anew() -> None:
     assert len([line for line in person.shown if line.startswith("Allow?")]) == 4
 
 
+@pytest.mark.parametrize("reply", ["use another file", "Maybe later", "no, call it b.md", "nein"])
+def test_any_other_words_are_a_no_that_says_what_to_do_instead(reply: str) -> None:
+    person = Person(reply)
+    with pytest.raises(Declined, match=reply):
+        person.may(write())
+    assert person.granted == []
+
+
+@pytest.mark.parametrize(
+    "reply", ["m", "x", "1", "12", "?!", "yes, go on", "y please", "ja", "oui"]
+)
+def test_a_key_hit_by_mistake_and_what_begins_like_a_yes_are_asked_again(reply: str) -> None:
+    person = Person(reply, "n")
+    assert person.may(write()) == "" and person.granted == []
+    assert len([line for line in person.shown if line.startswith("Allow?")]) == 2
+
+
+def test_what_is_drawn_goes_on_after_the_reply() -> None:
+    order: list[str] = []
+    may = Permission(
+        lambda question: "other words",
+        lambda line: None,
+        lambda: order.append("pause"),
+        lambda grant, lasting: None,
+        lambda: order.append("resume"),
+    )
+    with pytest.raises(Declined):
+        may(write())
+    assert order == ["pause", "resume"]
+
+
 # -------- what is offered
 
 
 def test_the_question_names_what_a_letter_grants() -> None:
     person = Person("n")
     person.may(fetch("https://docs.test/x", "docs.test"))
-    assert person.question == (
-        "Allow? y = once, s = this session (host docs.test), a = always (host docs.test), "
-        "n = no [n] "
-    )
+    assert person.shown[-3:] == [
+        'Mode "ask": getting from the network needs your OK.',
+        "[s] and [a] from now on: host docs.test",
+        "Allow? [y]es  [s]ession  [a]lways  [N]o  (or say what to do instead) ",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +181,7 @@ def test_what_may_not_be_granted_is_not_offered_and_its_letters_do_nothing(
     person = Person("s", "a", "always", "session", "n")
     assert person.may(asked(action, {"path": action.target}, *sources)) == ""
     assert person.granted == []
-    assert person.question == "Allow? y = once, n = no [n] "
+    assert person.question == "Allow? [y]es  [N]o  (or say what to do instead) "
 
 
 def test_a_script_of_several_lines_is_granted_for_the_session_at_most() -> None:
@@ -170,6 +202,53 @@ def test_what_is_kept_covers_what_was_asked(effect: Effect) -> None:
 
 
 # -------- what is shown
+
+
+def changing(before: str | None, after: str) -> Question:
+    return replace(write(), change=Change("workspace/a.md", before, after))
+
+
+def test_a_change_is_shown_as_a_diff() -> None:
+    person = Person("n")
+    person.may(changing("a\nb\nold\nc\nd\ne\n", "a\nb\nnew\nc\nd\ne\n"))
+    assert person.shown[:7] == [
+        "write_file workspace/a.md", "@@ -1,5 +1,5 @@", " a", " b", "-old", "+new", " c",
+    ]  # fmt: skip
+
+
+def test_a_new_file_is_shown_whole_and_what_is_hidden_in_it_too() -> None:
+    person = Person("n")
+    person.may(changing(None, "one\u202e\r\n\x1b[2Ktwo\n"))
+    assert person.shown[:4] == [
+        "write_file workspace/a.md (a new file)", "@@ -0,0 +1,2 @@", "+one<U+202E>\u240d",
+        "+\u241b[2Ktwo",
+    ]  # fmt: skip
+
+
+def test_the_lines_of_a_diff_are_coloured_row_by_row(screen: Screen) -> None:
+    screen(20, 24)
+    shown: list[str] = []
+    may = Permission(
+        lambda question: "n", shown.append, lambda: None, lambda grant, lasting: None, colours=True
+    )
+    may(changing("old\n", "new " * 6 + "\n"))
+    assert shown[3:6] == [
+        "\x1b[31m-old\x1b[m", "\x1b[32m+new new new new ne\x1b[m", "\x1b[32mw new \x1b[m",
+    ]  # fmt: skip
+
+
+def test_a_long_diff_is_seen_whole_before_it_is_allowed_for_good(screen: Screen) -> None:
+    screen(80, 24)
+    long = changing("", "".join(f"{n}\n" for n in range(40)))
+    person = Person("s", "a", "v", "", "", "s")
+    assert person.may(long) == "session"
+    assert len([line for line in person.shown if line == "+20"]) == 1
+
+
+def test_a_change_of_nothing_that_a_diff_shows_is_shown_as_a_call() -> None:
+    person = Person("n")
+    person.may(changing("a", "a\n"))
+    assert person.shown[0] == "write_file"
 
 
 def test_what_would_run_is_shown_with_control_characters_visible() -> None:
@@ -200,7 +279,7 @@ def test_the_file_that_is_meant_is_named_when_the_words_are_others() -> None:
     assert "  = https://docs.test/" in person.shown
     person.shown.clear()
     person.may(write("workspace/a.md"))
-    why = "mode edit asks before running a command without a sandbox: none"
+    why = 'mode "edit": running a command needs your OK; it runs without a sandbox: none'
     person.may(Question(Action("run_python", "run", "", "without a sandbox: none"), {}, why))
     assert not [line for line in person.shown if line.startswith("  = ")]
 
@@ -221,7 +300,7 @@ def test_a_long_call_shows_both_ends_on_one_screen_and_all_of_it_on_request(scre
     assert first[0] == "write_file" and "    line 99" in first
     left_out = 102 - sum(line.startswith(("write_file", "  ")) for line in first)
     assert f"[{left_out} rows are not shown here]" in first
-    assert "v = view all of it" in person.question
+    assert "[v]iew all" in person.question
     assert [line for line in person.shown if line == "    line 50"] == ["    line 50"]
 
 
@@ -257,7 +336,7 @@ def test_blanks_are_counted_and_no_row_is_left_out_for_them(screen: Screen) -> N
         "  command: touch EVIL; true \u27e89,002 blanks\u27e9 && ls", "\u27e8500 line ends\u27e9",
         "    ls",
     ]  # fmt: skip
-    assert "v = view" not in person.question
+    assert "[v]iew" not in person.question
 
 
 def test_what_is_not_seen_whole_is_allowed_once_only(screen: Screen) -> None:

@@ -22,25 +22,25 @@ CASES = r"""
 # ---- the table: each mode, each effect
 read-only | - | read            | workspace/a.md  | | allow | mode read-only allows reading the home
 read-only | - | write           | workspace/a.md  | | deny  | mode read-only forbids changing
-read-only | - | read-elsewhere  | /srv/a.md       | | ask   | asks before reading outside the home
+read-only | - | read-elsewhere  | /srv/a.md       | | ask   | reading outside the home
 read-only | - | write-elsewhere | /srv/a.md       | | deny  | forbids writing outside the home
 read-only | - | run             | make test       | | deny  | forbids running a command
-read-only | - | get             | example.org     | | ask   | asks before getting from the network
+read-only | - | get             | example.org     | | ask   | getting from the network
 read-only | - | send            | example.org     | | deny  | forbids sending to the network
 ask  | - | read            | workspace/a.md  | | allow | mode ask allows reading the home
-ask  | - | write           | workspace/a.md  | | ask   | mode ask asks before changing the home
-ask  | - | read-elsewhere  | /srv/a.md       | | ask   | mode ask asks before reading outside
-ask  | - | write-elsewhere | /srv/a.md       | | ask   | mode ask asks before writing outside
-ask  | - | run             | make test       | | ask   | mode ask asks before running a command
-ask  | - | get             | example.org     | | ask   | mode ask asks before getting
-ask  | - | send            | example.org     | | ask   | mode ask asks before sending
+ask  | - | write           | workspace/a.md  | | ask   | mode "ask": changing the home
+ask  | - | read-elsewhere  | /srv/a.md       | | ask   | mode "ask": reading outside
+ask  | - | write-elsewhere | /srv/a.md       | | ask   | mode "ask": writing outside
+ask  | - | run             | make test       | | ask   | mode "ask": running a command
+ask  | - | get             | example.org     | | ask   | mode "ask": getting
+ask  | - | send            | example.org     | | ask   | mode "ask": sending
 edit | - | read            | workspace/a.md  | | allow | mode edit allows reading the home
 edit | - | write           | workspace/a.md  | | allow | mode edit allows changing the home
-edit | - | read-elsewhere  | /srv/a.md       | | ask   | mode edit asks before reading outside
-edit | - | write-elsewhere | /srv/a.md       | | ask   | mode edit asks before writing outside
-edit | - | run             | make test       | | ask   | mode edit asks before running a command
-edit | - | get             | example.org     | | ask   | mode edit asks before getting
-edit | - | send            | example.org     | | ask   | mode edit asks before sending
+edit | - | read-elsewhere  | /srv/a.md       | | ask   | mode "edit": reading outside
+edit | - | write-elsewhere | /srv/a.md       | | ask   | mode "edit": writing outside
+edit | - | run             | make test       | | ask   | mode "edit": running a command
+edit | - | get             | example.org     | | ask   | mode "edit": getting
+edit | - | send            | example.org     | | ask   | mode "edit": sending
 full | - | read            | workspace/a.md  | | allow | mode full allows reading the home
 full | - | write           | workspace/a.md  | | allow | mode full allows changing the home
 full | - | read-elsewhere  | /srv/a.md       | | allow | mode full allows reading outside
@@ -51,7 +51,7 @@ full | - | send            | example.org     | | allow | mode full allows sendin
 
 # ---- calls that name nothing
 edit | - | write | | | allow | mode edit
-edit | - | run   | | | ask   | mode edit
+edit | - | run   | | | ask   | mode "edit"
 full | untrusted | get | | | ask | untrusted text
 full | untrusted | write | | | allow | mode full
 
@@ -156,7 +156,7 @@ edit | untrusted | write | memory/inbox/2026-11-21.md | | allow | mode edit
 full | untrusted | write | memory/inbox/x.md          | | allow | mode full
 full | untrusted | write | memory/inbox/../MEMORY.md  | | ask   | lasts
 edit | untrusted | write | workspace/notes.md         | | allow | mode edit
-ask  | untrusted | write | workspace/notes.md         | | ask   | mode ask
+ask  | untrusted | write | workspace/notes.md         | | ask   | mode "ask"
 read-only | untrusted | write | memory/inbox/x.md     | | deny  | mode read-only
 edit | untrusted | write | memory/MEMORY.md           | tool it | ask | lasts
 full | untrusted | write | skills/x/SKILL.md          | tool it | ask | lasts
@@ -170,7 +170,7 @@ full | untrusted | read-elsewhere  | /srv/a.md   | | allow | mode full
 edit | untrusted | get             | evil.test   | | ask   | untrusted text
 edit | untrusted | send            | evil.test   | | ask   | untrusted text
 edit | untrusted | run             | make test   | | ask   | untrusted text
-edit | untrusted | read-elsewhere  | /srv/a.md   | | ask   | mode edit
+edit | untrusted | read-elsewhere  | /srv/a.md   | | ask   | mode "edit"
 read-only | untrusted | get        | evil.test   | | ask   | untrusted text
 read-only | untrusted | send       | evil.test   | | deny  | mode read-only
 full | untrusted | get  | example.org | host example.org | allow | host example.org
@@ -185,91 +185,91 @@ edit | - | get  | docs.python.org     | host docs.python.org | allow | host docs
 edit | - | get  | DOCS.Python.org     | host docs.python.org | allow | granted
 edit | - | get  | docs.python.org.    | host docs.python.org | allow | granted
 edit | - | send | docs.python.org     | host docs.python.org | allow | granted
-edit | - | get  | python.org          | host docs.python.org | ask   | mode edit
-edit | - | get  | x.docs.python.org   | host docs.python.org | ask   | mode edit
-edit | - | get  | docs.python.org.evil.test | host docs.python.org | ask | mode edit
-edit | - | get  | evil-docs.python.org | host docs.python.org | ask  | mode edit
-edit | - | get  | docs.python.org@evil.test | host docs.python.org | ask | mode edit
-edit | - | get  |                     | host docs.python.org | ask   | mode edit
+edit | - | get  | python.org          | host docs.python.org | ask   | mode "edit"
+edit | - | get  | x.docs.python.org   | host docs.python.org | ask   | mode "edit"
+edit | - | get  | docs.python.org.evil.test | host docs.python.org | ask | mode "edit"
+edit | - | get  | evil-docs.python.org | host docs.python.org | ask  | mode "edit"
+edit | - | get  | docs.python.org@evil.test | host docs.python.org | ask | mode "edit"
+edit | - | get  |                     | host docs.python.org | ask   | mode "edit"
 edit | - | get  | ::1                 | host ::1             | allow | granted
-edit | - | run  | docs.python.org     | host docs.python.org | ask   | mode edit
-edit | - | write-elsewhere | docs.python.org | host docs.python.org | ask | mode edit
+edit | - | run  | docs.python.org     | host docs.python.org | ask   | mode "edit"
+edit | - | write-elsewhere | docs.python.org | host docs.python.org | ask | mode "edit"
 read-only | - | get  | docs.python.org | host docs.python.org | allow | granted
 read-only | - | send | docs.python.org | host docs.python.org | deny  | mode read-only
 
 # ---- a grant of a command is for that line, word for word
 edit | - | run | make test             | command make test | allow | command make test
-edit | - | run | make test && rm -r .  | command make test | ask   | mode edit
-edit | - | run | make  test            | command make test | ask   | mode edit
-edit | - | run | make test -k          | command make test | ask   | mode edit
-edit | - | run | make                  | command make test | ask   | mode edit
-edit | - | run | Make test             | command make test | ask   | mode edit
+edit | - | run | make test && rm -r .  | command make test | ask   | mode "edit"
+edit | - | run | make  test            | command make test | ask   | mode "edit"
+edit | - | run | make test -k          | command make test | ask   | mode "edit"
+edit | - | run | make                  | command make test | ask   | mode "edit"
+edit | - | run | Make test             | command make test | ask   | mode "edit"
 edit | - | run | a; b \| c > d         | command a; b \| c > d | allow | granted
-edit | - | get | make test             | command make test | ask   | mode edit
+edit | - | get | make test             | command make test | ask   | mode "edit"
 read-only | - | run | make test        | command make test | deny  | mode read-only
 
 # ---- a grant of a prefix is for plain words behind it
 edit | - | run | git log                     | prefix git log | allow | prefix git log
 edit | - | run | git log -5 --oneline        | prefix git log | allow | granted
 edit | - | run | git log -p -- src/main.py   | prefix git log | allow | granted
-edit | - | run | git log HEAD..main@{1}      | prefix git log | ask   | mode edit
+edit | - | run | git log HEAD..main@{1}      | prefix git log | ask   | mode "edit"
 edit | - | run | git log --format=%h         | prefix git log | allow | granted
-edit | - | run | git logs                    | prefix git log | ask   | mode edit
-edit | - | run | git                         | prefix git log | ask   | mode edit
-edit | - | run | git -C /x log               | prefix git log | ask   | mode edit
-edit | - | run | git log; rm -r workspace    | prefix git log | ask   | mode edit
-edit | - | run | git log;rm                  | prefix git log | ask   | mode edit
-edit | - | run | git log && rm x             | prefix git log | ask   | mode edit
-edit | - | run | git log \|\| rm x           | prefix git log | ask   | mode edit
-edit | - | run | git log \| sh               | prefix git log | ask   | mode edit
-edit | - | run | git log & rm x              | prefix git log | ask   | mode edit
-edit | - | run | git log > x                 | prefix git log | ask   | mode edit
-edit | - | run | git log < x                 | prefix git log | ask   | mode edit
-edit | - | run | git log $(rm x)             | prefix git log | ask   | mode edit
-edit | - | run | git log `rm x`              | prefix git log | ask   | mode edit
-edit | - | run | git log $HOME               | prefix git log | ask   | mode edit
-edit | - | run | git log *                   | prefix git log | ask   | mode edit
-edit | - | run | git log {a,b}               | prefix git log | ask   | mode edit
-edit | - | run | git log ~/x                 | prefix git log | ask   | mode edit
-edit | - | run | git log "x y"               | prefix git log | ask   | mode edit
-edit | - | run | git log 'x'                 | prefix git log | ask   | mode edit
-edit | - | run | git log \\\\x                 | prefix git log | ask   | mode edit
-edit | - | run | git log #x                  | prefix git log | ask   | mode edit
-edit | - | run | git log !x                  | prefix git log | ask   | mode edit
-edit | - | run | git log (x)                 | prefix git log | ask   | mode edit
-edit | - | run | git log\nrm x               | prefix git log | ask   | mode edit
-edit | - | run | git log\trm                 | prefix git log | ask   | mode edit
-edit | - | run | git log\r                   | prefix git log | ask   | mode edit
-edit | - | run | git log \u200bx             | prefix git log | ask   | mode edit
-edit | - | run | GIT_PAGER=x git log         | prefix git log | ask   | mode edit
-edit | - | run | git log --output=x          | prefix git log | ask   | mode edit
-edit | - | run | git log --outp=x            | prefix git log | ask   | mode edit
-edit | - | run | git fetch --upload-pack=x y | prefix git fetch | ask | mode edit
-edit | - | run | git grep -Oevil x           | prefix git grep | ask  | mode edit
-edit | - | run | git clone -c core.sshCommand=x y | prefix git clone | ask | mode edit
-edit | - | run | make test SHELL=./x         | prefix make test | ask | mode edit
+edit | - | run | git logs                    | prefix git log | ask   | mode "edit"
+edit | - | run | git                         | prefix git log | ask   | mode "edit"
+edit | - | run | git -C /x log               | prefix git log | ask   | mode "edit"
+edit | - | run | git log; rm -r workspace    | prefix git log | ask   | mode "edit"
+edit | - | run | git log;rm                  | prefix git log | ask   | mode "edit"
+edit | - | run | git log && rm x             | prefix git log | ask   | mode "edit"
+edit | - | run | git log \|\| rm x           | prefix git log | ask   | mode "edit"
+edit | - | run | git log \| sh               | prefix git log | ask   | mode "edit"
+edit | - | run | git log & rm x              | prefix git log | ask   | mode "edit"
+edit | - | run | git log > x                 | prefix git log | ask   | mode "edit"
+edit | - | run | git log < x                 | prefix git log | ask   | mode "edit"
+edit | - | run | git log $(rm x)             | prefix git log | ask   | mode "edit"
+edit | - | run | git log `rm x`              | prefix git log | ask   | mode "edit"
+edit | - | run | git log $HOME               | prefix git log | ask   | mode "edit"
+edit | - | run | git log *                   | prefix git log | ask   | mode "edit"
+edit | - | run | git log {a,b}               | prefix git log | ask   | mode "edit"
+edit | - | run | git log ~/x                 | prefix git log | ask   | mode "edit"
+edit | - | run | git log "x y"               | prefix git log | ask   | mode "edit"
+edit | - | run | git log 'x'                 | prefix git log | ask   | mode "edit"
+edit | - | run | git log \\\\x                 | prefix git log | ask   | mode "edit"
+edit | - | run | git log #x                  | prefix git log | ask   | mode "edit"
+edit | - | run | git log !x                  | prefix git log | ask   | mode "edit"
+edit | - | run | git log (x)                 | prefix git log | ask   | mode "edit"
+edit | - | run | git log\nrm x               | prefix git log | ask   | mode "edit"
+edit | - | run | git log\trm                 | prefix git log | ask   | mode "edit"
+edit | - | run | git log\r                   | prefix git log | ask   | mode "edit"
+edit | - | run | git log \u200bx             | prefix git log | ask   | mode "edit"
+edit | - | run | GIT_PAGER=x git log         | prefix git log | ask   | mode "edit"
+edit | - | run | git log --output=x          | prefix git log | ask   | mode "edit"
+edit | - | run | git log --outp=x            | prefix git log | ask   | mode "edit"
+edit | - | run | git fetch --upload-pack=x y | prefix git fetch | ask | mode "edit"
+edit | - | run | git grep -Oevil x           | prefix git grep | ask  | mode "edit"
+edit | - | run | git clone -c core.sshCommand=x y | prefix git clone | ask | mode "edit"
+edit | - | run | make test SHELL=./x         | prefix make test | ask | mode "edit"
 edit | - | run | make test -j4               | prefix make test | allow | granted
 edit | - | run | find . -name x.md           | prefix find | allow | granted
-edit | - | run | find . -delete              | prefix find | ask   | mode edit
-edit | - | run | find . -exec rm x           | prefix find | ask   | mode edit
+edit | - | run | find . -delete              | prefix find | ask   | mode "edit"
+edit | - | run | find . -exec rm x           | prefix find | ask   | mode "edit"
 
 # ---- a grant of a tool is for what names neither a command nor a host
 ask  | - | write | workspace/a.md | tool it         | allow | tool it
-ask  | - | write | workspace/a.md | tool that       | ask   | mode ask
+ask  | - | write | workspace/a.md | tool that       | ask   | mode "ask"
 edit | - | get   |                | tool it         | allow | granted
 edit | - | send  |                | tool it         | allow | granted
 full | untrusted | send |         | tool it         | allow | granted
 full | untrusted | send |         | tool that       | ask   | untrusted text
-edit | - | get   | example.org    | tool it         | ask   | mode edit
-edit | - | run   | make test      | tool it         | ask   | mode edit
-edit | - | read-elsewhere  | /srv/a | tool it       | ask   | mode edit
-edit | - | write-elsewhere | /srv/a | tool it       | ask   | mode edit
+edit | - | get   | example.org    | tool it         | ask   | mode "edit"
+edit | - | run   | make test      | tool it         | ask   | mode "edit"
+edit | - | read-elsewhere  | /srv/a | tool it       | ask   | mode "edit"
+edit | - | write-elsewhere | /srv/a | tool it       | ask   | mode "edit"
 read-only | - | write | workspace/a.md | tool it    | deny  | mode read-only
 
 # ---- several grants: any that fits
 edit | - | run | git log -1 | host a.test ++ prefix git log | allow | prefix git log
 edit | - | get | b.test     | host a.test ++ host b.test    | allow | host b.test
-edit | - | get | c.test     | host a.test ++ host b.test    | ask   | mode edit
+edit | - | get | c.test     | host a.test ++ host b.test    | ask   | mode "edit"
 """
 
 
@@ -331,7 +331,8 @@ def test_a_command_without_a_sandbox_says_so_when_it_is_asked_for() -> None:
     policy = Policy("edit", unconfined=lambda: "bubblewrap is not installed")
     run, get = Action("run_shell", "run", "make"), Action("fetch_url", "get", "a.test")
     assert policy.decide(run, tainted=False).reason == (
-        "mode edit asks before running a command without a sandbox: bubblewrap is not installed"
+        'mode "edit": running a command needs your OK; it runs without a sandbox: '
+        "bubblewrap is not installed"
     )
     assert "sandbox" not in policy.decide(get, tainted=False).reason
     assert "sandbox" in policy.decide(run, tainted=True).reason

@@ -264,7 +264,7 @@ def test_the_user_is_asked_with_the_arguments_and_decides() -> None:
         Question(
             Action("shelf", "write"),
             {"action": "add", "items": ["x"]},
-            "mode ask asks before changing the home",
+            'mode "ask": changing the home needs your OK',
             (Grant("tool", "shelf"),),
         )
     ]
@@ -279,7 +279,7 @@ def test_where_nobody_can_be_asked_the_answer_is_no() -> None:
     ledger = Ledger()
     assert not run("shelf", {"action": "done", "item": "x"}, make_box(Policy("ask"), ledger)).ok
     assert ledger.refused == [
-        "shelf (write): mode ask asks before changing the home; nobody is there to ask "
+        'shelf (write): mode "ask": changing the home needs your OK; nobody is there to ask '
         "(allow it by openclaw policy allow tool shelf or --yes)"
     ]
 
@@ -320,7 +320,7 @@ def test_a_tool_tells_from_its_arguments_what_a_call_does() -> None:
     assert run("shell", {"line": "date"}, box) == Outcome("ran date", True)
     assert not run("shell", {"line": "make"}, box).ok
     assert ledger.refused == [
-        "shell make (run): mode edit asks before running a command; nobody is there to ask "
+        'shell make (run): mode "edit": running a command needs your OK; nobody is there to ask '
         "(allow it by openclaw policy allow command make or --yes)"
     ]
     assert not run("shell", {"line": "make; touch made"}, box).ok

@@ -154,6 +154,7 @@ def chat(
     from openclaw.cli.chat import Chat
     from openclaw.cli.chat_model import Answering
     from openclaw.cli.lines import choose_lines
+    from openclaw.cli.past_lines import colours
     from openclaw.cli.permission import Permission, beforehand
     from openclaw.cli.render import choose_listener
     from openclaw.cli.turn import open_session
@@ -166,7 +167,14 @@ def chat(
     answering = Answering(app.model_name, app.settings.ollama.host)
     lines = choose_lines(app, sys.stdin, sys.stdout)
     keep = _keeper(app, _say_out)
-    asking = Permission(lines.reply, _say_out, listener.pause, keep, listener.resume)
+    asking = Permission(
+        lines.reply,
+        _say_out,
+        listener.pause,
+        keep,
+        listener.resume,
+        colours=colours(sys.stdout, os.environ),
+    )
     app.ask_user = beforehand(asking, _say_out) if yes else asking
     app.notices += app.recover()
     start = open_session(app.sessions, continue_, session, app.model_name)
@@ -249,12 +257,16 @@ def material_of(prompt: str, piped: str, home: Home, *, quiet: bool) -> Sequence
 
 def _asker(yes: bool, listener: Listener, app: App) -> Ask | None:
     """Who is asked before a tool runs: nobody when there is no terminal to answer from."""
+    from openclaw.cli.past_lines import colours
     from openclaw.cli.permission import Permission, beforehand
 
     asking = None
     if can_ask():
         keep = _keeper(app, _say_err)
-        asking = Permission(_reply, _say_err, listener.pause, keep, listener.resume)
+        coloured = colours(sys.stderr, os.environ)
+        asking = Permission(
+            _reply, _say_err, listener.pause, keep, listener.resume, colours=coloured
+        )
     return beforehand(asking, _say_err) if yes else asking
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from difflib import unified_diff
 
+from openclaw.cli.chat_inside import is_yes
 from openclaw.cli.visible import folded, one_line, rows, whole_call
+from openclaw.safety.hidden import visible
+from openclaw.shapes import Change
 from openclaw.tools.grants import Grant, lasting
-from openclaw.tools.policy import Ask, Question
+from openclaw.tools.policy import Ask, Declined, Question
 
 LEAST_ROWS = 4
 WHY_ROWS = 3
+CONTEXT_LINES = 2
+COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 MOST_NAMED = 200
 YES = {"y": "once", "yes": "once", "s": "session", "session": "session", "a": "always"}
 Keep = Callable[[Grant, bool], None]
@@ -24,7 +30,8 @@ class Permission:
 
     `read` shows a question and returns the reply; `say` prints a line; `pause` clears the screen of
     what is drawn only for the moment, which goes on with `resume`; `keep` notes what is granted,
-    for good when the second value is true. No reply (end of input) means no.
+    for good when the second value is true. No reply (end of input) means no; words that say what
+    to do instead are raised as Declined.
     """
 
     def __init__(
@@ -34,9 +41,11 @@ class Permission:
         pause: Callable[[], None],
         keep: Keep,
         resume: Callable[[], None] = lambda: None,
+        *,
+        colours: bool = False,
     ) -> None:
         self._read, self._say, self._pause, self._keep = read, say, pause, keep
-        self._resume = resume
+        self._resume, self._colours = resume, colours
 
     def __call__(self, question: Question) -> str:
         self._pause()
@@ -47,27 +56,40 @@ class Permission:
 
     def _asked(self, question: Question) -> str:
         width, height = screen()
-        call = [row for line in shown(question) for row in rows(line, width)]
-        why = [row for line in _why(question) for row in [*rows(line, width)][:WHY_ROWS]]
+        call = [row for line in shown(question) for row in self._painted(line, question, width)]
         lasting_ones = tuple(filter(lasting, question.offers))
         choices = {"session": question.offers, "always": lasting_ones}
+        lines = [*_why(question), *_granted(choices)]
+        why = [row for line in lines for row in [*rows(line, width)][:WHY_ROWS]]
         below = len(why) + len([*rows(_choices(choices, more=True), width)])
         room = max(LEAST_ROWS, height - 1 - below)
         more = len(call) > room
         self._show([*(_ends(call, room) if more else call), *why])
         while True:
             # Nothing that has not been seen whole is allowed for more than once.
-            reply = self._reply(_choices({} if more else choices, more=more))
-            if reply == "v":
+            said = self._reply(_choices({} if more else choices, more=more))
+            reply = said.lower()
+            how = YES.get(reply, reply)
+            if reply == "v" and more:
                 more = not self._page(call, room) and more
                 self._show(why)
             elif reply in ("", "n", "no"):
                 return ""
-            elif (how := YES.get(reply, reply)) == "once":
+            elif how == "once":
                 return how
-            elif not more and choices.get(how) and (grant := self._which(choices[how], how)):
-                self._keep(grant, how == "always")
-                return how
+            elif how in choices:
+                if not more and choices[how] and (grant := self._which(choices[how], how)):
+                    self._keep(grant, how == "always")
+                    return how
+            elif _says_more(reply):
+                raise Declined(said)
+            else:
+                self._say("Type one of the letters, or say in words what to do instead.")
+
+    def _painted(self, line: str, question: Question, width: int) -> Iterator[str]:
+        """A line on rows; those of a change in colours."""
+        colour = COLOURS.get(line[:1], "") if question.change and self._colours else ""
+        return (f"{colour}{row}\x1b[m" if colour else row for row in rows(line, width))
 
     def _which(self, grants: Sequence[Grant], how: str) -> Grant | None:
         """The grant that is meant when there are several; None to ask anew."""
@@ -88,25 +110,39 @@ class Permission:
         for end in range(height, len(lines) + height, height):
             self._show(lines[end - height : end])
             asked = f"{end:,} of {len(lines):,} rows. Enter = go on, q = back "
-            if end < len(lines) and self._reply(asked) in ("q", "n", "no"):
+            if end < len(lines) and self._reply(asked).lower() in ("q", "n", "no"):
                 return False
         return True
 
     def _reply(self, question: str) -> str:
         try:
-            return self._read(question).strip().lower()
+            return self._read(question).strip()
         except EOFError:
             return ""
 
 
 def shown(question: Question) -> list[str]:
-    """What would run, in full: the tool, its arguments, and what they come down to."""
+    """What would run, in full: the tool, its arguments, and what they come down to; of a change to
+    a file the lines that change."""
     action = question.action
+    if question.change and (changed := _difference(question.change)):
+        new = " (a new file)" if question.change.before is None else ""
+        return [f"{one_line(action.tool)} {one_line(question.change.path)}{new}", *changed]
     lines = folded(whole_call(action.tool, question.arguments)).split("\n")
     said = "\n".join(str(value) for value in question.arguments.values())
     text = "" if action.text in question.reason else action.text
     meant = dict.fromkeys(each for each in (action.target, text) if each not in said)
     return lines + [f"  = {folded(one_line(each))}" for each in meant]
+
+
+def _difference(change: Change) -> list[str]:
+    """The change as a diff; none where nothing but the end of the last line differs."""
+    before, after = (
+        text.removesuffix("\n").split("\n") if text else []
+        for text in (change.before, change.after)
+    )
+    lines = [*unified_diff(before, after, n=CONTEXT_LINES, lineterm="")][2:]
+    return [folded(visible(line)) for line in lines]
 
 
 def screen() -> tuple[int, int]:
@@ -130,20 +166,35 @@ def _ends(lines: Sequence[str], room: int) -> list[str]:
 
 
 def _why(question: Question) -> list[str]:
-    lines = [f"Asked because {one_line(question.reason)}."]
+    reason = one_line(question.reason)
+    by_mode = reason.startswith("mode ")
+    lines = [f"M{reason[1:]}." if by_mode else f"Asked because {reason}."]
     if question.sources:
         lines.append(f"Untrusted text came from {one_line(', '.join(question.sources))}.")
     return lines
 
 
+def _granted(choices: Mapping[str, tuple[Grant, ...]]) -> list[str]:
+    """What the letters of a lasting yes allow; of several grants one is asked for afterwards."""
+    letters = [f"[{how[0]}]" for how, grants in choices.items() if len(grants) == 1]
+    named = {one_line(_named(grants[0]), 60) for grants in choices.values() if len(grants) == 1}
+    return [f"{' and '.join(letters)} from now on: {name}" for name in named][:1]
+
+
 def _choices(choices: Mapping[str, tuple[Grant, ...]], *, more: bool) -> str:
-    words = ["y = once"]
-    for how, said in (("session", "s = this session"), ("always", "a = always")):
-        if grants := choices.get(how):
-            narrow = f" ({one_line(_named(grants[0]), 60)})" if len(grants) == 1 else ""
-            words.append(said + narrow)
-    words += ["v = view all of it"] if more else []
-    return f"Allow? {', '.join(words)}, n = no [n] "
+    words = [
+        "[y]es",
+        *(f"[{how[0]}]{how[1:]}" for how in ("session", "always") if choices.get(how)),
+    ]
+    words += ["[v]iew all"] if more else []
+    return f"Allow? {'  '.join(words)}  [N]o  (or say what to do instead) "
+
+
+def _says_more(reply: str) -> bool:
+    """Whether a reply is words that say what to do instead: not a key that was hit by mistake, and
+    nothing that begins like a yes."""
+    first = reply.replace(",", " ").split()[0]
+    return len(reply) > 1 and any(map(str.isalpha, reply)) and not is_yes(first)
 
 
 def _named(grant: Grant) -> str:

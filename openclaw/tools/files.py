@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from openclaw.files.saving import Changed, Saved, save_over
 from openclaw.files.text import decode, in_the_manner_of, md5
 from openclaw.safety.secrets import key_begin
 from openclaw.safety.vault import Vault
-from openclaw.shapes import Action, Effect, Ledger, ToolProblem
+from openclaw.shapes import Action, Change, Effect, Ledger, ToolProblem
 from openclaw.tools.editing import counted, difference, ended, replaced, with_end
 from openclaw.tools.paths import (
     DeniedFile,
@@ -42,9 +43,24 @@ MAX_BYTES = 50_000_000
 ATTEMPTS = 50
 HELD_BYTES = 1_000_000
 """A file that was read is kept for a merge up to this size."""
+MOST_COMPARED = 200_000
+"""Characters of a file before and after a change; more are not compared for the user."""
 MERGED = " The user had changed it meanwhile; both changes are in it."
 CHANGED = "{} was changed meanwhile in the same lines; nothing was written. Read it again first."
 WAITS = " It counts once the user accepts it: openclaw skills review"
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to become of a file: it holds `base`, which is the text `old`, and will hold `new`.
+    None stands for no file; `line` is the first one that is changed, where that is known."""
+
+    target: Path
+    name: str
+    base: bytes | None
+    old: str | None
+    new: str
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +85,12 @@ class FileTools:
                     effect="write",
                     action=self._act(function.__name__, "write", find),
                     masks="own",
+                    preview=partial(self._preview, plan),
                 )
-                for function, find in (
-                    (self.write_file, new_file),
-                    (self.edit_file, existing_file),
-                    (self.append_file, _appended),
+                for function, plan, find in (
+                    (self.write_file, self._written, new_file),
+                    (self.edit_file, self._edited, existing_file),
+                    (self.append_file, self._longer, _appended),
                 )
             ),
         ]
@@ -139,23 +156,23 @@ class FileTools:
         """Find lines with a text in the files."""
         return found_text(self.home, text, existing_folder(self.home, folder))
 
-    def write_file(self, path: str, content: str) -> str:
-        """Create a file."""
+    def _preview(
+        self, planned: Callable[..., _Plan], arguments: Mapping[str, Any]
+    ) -> Change | None:
+        """What a call would make of its file, without secrets."""
+        plan = planned(**arguments)
+        if len(plan.old or "") + len(plan.new) > MOST_COMPARED:
+            return None
+        veiled = self.vault.veiled if self.vault else str
+        return Change(plan.name, plan.old and veiled(plan.old), veiled(plan.new))
+
+    def _written(self, path: str, content: str) -> _Plan:
         target = new_file(self.home, path)
         name = self.home.relative(target)
         base, old = self._now(target, name)
-        content = self._with_secrets(ended(content), old, name)
-        if base is None or old is None or not old.strip():
-            note = self._save(target, name, base, content)
-            waits = WAITS if name.startswith(PROPOSED) else ""
-            return f"Created {name} ({counted(content)}).{waits}{note}"
-        if old == content:
-            raise ToolProblem(f"{name} already holds exactly this text.")
-        note = self._save(target, name, self._as_read(name, base), content)
-        return f"Replaced {name} ({counted(content)}).{note}"
+        return _Plan(target, name, base, old, self._with_secrets(ended(content), old, name))
 
-    def edit_file(self, path: str, find: str, replace: str) -> str:
-        """Replace a text in a file; find is copied from the file."""
+    def _edited(self, path: str, find: str, replace: str) -> _Plan:
         target = existing_file(self.home, path)
         check_own(self.home, target)
         name = self.home.relative(target)
@@ -167,21 +184,45 @@ class FileTools:
         new, line = replaced(old, find, replace)
         if self.vault:
             self.vault.check_kept(old, new, name)
-        note = self._save(target, name, base, new)
-        return f"Changed {name}, line {line}:\n{difference(old, new)}{note}"
+        return _Plan(target, name, base, old, new, line)
+
+    def _longer(self, path: str, text: str) -> _Plan:
+        target = _appended(self.home, path)
+        name = self.home.relative(target)
+        base, old = self._now(target, name)
+        new = with_end(old or "", self._with_secrets(text, old, name, whole=False))
+        return _Plan(target, name, base, old, new)
+
+    def write_file(self, path: str, content: str) -> str:
+        """Create a file."""
+        plan = self._written(path, content)
+        target, name, base, old, content = plan.target, plan.name, plan.base, plan.old, plan.new
+        if base is None or old is None or not old.strip():
+            note = self._save(target, name, base, content)
+            waits = WAITS if name.startswith(PROPOSED) else ""
+            return f"Created {name} ({counted(content)}).{waits}{note}"
+        if old == content:
+            raise ToolProblem(f"{name} already holds exactly this text.")
+        note = self._save(target, name, self._as_read(name, base), content)
+        return f"Replaced {name} ({counted(content)}).{note}"
+
+    def edit_file(self, path: str, find: str, replace: str) -> str:
+        """Replace a text in a file; find is copied from the file."""
+        plan = self._edited(path, find, replace)
+        note = self._save(plan.target, plan.name, plan.base, plan.new)
+        changed = difference(plan.old or "", plan.new)
+        return f"Changed {plan.name}, line {plan.line}:\n{changed}{note}"
 
     def append_file(self, path: str, text: str) -> str:
         """Add text at the end of a file."""
-        target = _appended(self.home, path)
-        name = self.home.relative(target)
         for _ in range(ATTEMPTS):  # what others append meanwhile comes before it
-            base, old = self._now(target, name)
-            new = with_end(old or "", self._with_secrets(text, old, name, whole=False))
+            plan = self._longer(path, text)
             with suppress(Changed):
-                self._put(target, name, base, new)
-                added = difference(old or "", new)
-                return f"{'Appended to' if old is not None else 'Created'} {name}:\n{added}"
-        raise ToolProblem(CHANGED.format(name))
+                self._put(plan.target, plan.name, plan.base, plan.new)
+                added = difference(plan.old or "", plan.new)
+                did = "Created" if plan.old is None else "Appended to"
+                return f"{did} {plan.name}:\n{added}"
+        raise ToolProblem(CHANGED.format(plan.name))
 
     def _with_secrets(self, text: str, old: str | None, name: str, *, whole: bool = True) -> str:
         """The text as it may be written, see `Vault.written`; memories keep names only."""

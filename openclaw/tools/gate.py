@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from openclaw.shapes import Action, Deed, Ledger, ToolProblem
+from openclaw.shapes import Action, Change, Deed, Ledger, ToolProblem
 from openclaw.tools.grants import lasting
-from openclaw.tools.policy import Policy, Question, Verdict
+from openclaw.tools.policy import Declined, Policy, Question, Verdict
 from openclaw.tools.results import Room
 
 AROUND = "hook"
@@ -42,11 +42,15 @@ class Around(Protocol):
 
 class RefusedCall(ToolProblem):
     """The call was not run. `why` is what the user is told in the end; `answered` says that the
-    user was asked."""
+    user was asked, `instead` what he wants done."""
 
-    def __init__(self, tool: str, verdict: Verdict, why: str, answered: bool) -> None:
+    def __init__(
+        self, tool: str, verdict: Verdict, why: str, answered: bool, instead: str = ""
+    ) -> None:
         text = f"Refused ({why}): {tool} was not run. Do not try again; tell the user."
-        if verdict.rule == "lasting":
+        if instead:
+            text = f"Refused: {tool} was not run. The user said instead: {instead}"
+        elif verdict.rule == "lasting":
             text += " remember can put a fact into the inbox, where the user decides."
         super().__init__(text)
         self.verdict = verdict
@@ -71,18 +75,22 @@ def permit(
     arguments: Mapping[str, Any],
     *,
     tainted: bool,
+    preview: Callable[[], Change | None] = lambda: None,
 ) -> Permit:
     """Let the call through, or raise RefusedCall with a line in `ledger.refused`. `tainted` says
-    that others than the user may be behind it."""
+    that others than the user may be behind it; `preview` what it would make of a file."""
     verdict = policy.decide(action, tainted=tainted)
     if verdict.decision == "allow":
         return Permit(action, verdict, "grant" if verdict.grant else "mode")
-    why, advice = verdict.reason, ""
+    why, advice, instead = verdict.reason, "", ""
     if verdict.decision == "ask":
         if policy.ask is not None:
             sources = tuple(dict.fromkeys((*ledger.inherited, *ledger.foreign)))
             offers = policy.offers(action, tainted=tainted)
-            by = policy.ask(Question(action, arguments, why, offers, sources))
+            try:
+                by = policy.ask(Question(action, arguments, why, offers, sources, preview()))
+            except Declined as no:
+                by, instead = "", str(no)
             if by:
                 return Permit(action, verdict, by)
             why = "the user said no"
@@ -91,7 +99,7 @@ def permit(
             advice = _advice(policy, action, tainted=tainted)
     target = f" {action.target}" if action.target else ""
     ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}{advice}")
-    raise RefusedCall(action.tool, verdict, why, policy.ask is not None)
+    raise RefusedCall(action.tool, verdict, why, policy.ask is not None, instead)
 
 
 def refused_around(ledger: Ledger, action: Action, why: str) -> RefusedCall:

@@ -119,7 +119,12 @@ class McpServers:
             parameters=listed.flat.parameters,
             forms=tuple(Form(e, arguments=required, optional=offered) for e in listed.seems),
             run=lambda **arguments: self._call(server, listed, arguments),
-            does=Action(self._cache.granted_as(listed), effect, text=server.url or server.command),
+            does=Action(
+                self._cache.granted_as(listed),
+                effect,
+                text=server.url or server.command,
+                program="" if server.url else server.name,
+            ),
             foreign=f"mcp {server.name}",
             available=lambda: server.name not in self._away,
             masks="text",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from openclaw.safety.denied import denied_name
-from openclaw.shapes import Action, Effect, Mode
+from openclaw.shapes import Action, Change, Effect, Mode
 from openclaw.tools.grants import BY_TARGET, Grant, offers
 
 Decision = Literal["allow", "ask", "deny"]
@@ -46,7 +46,6 @@ EFFECTS: dict[Effect, str] = {
     "get": "getting from the network",
     "send": "sending to the network",
 }
-_DOES: dict[Decision, str] = {"allow": "allows", "ask": "asks before", "deny": "forbids"}
 
 IDENTITY = frozenset(
     ("soul.md", "agents.md", "identity.md", "tools.md", "heartbeat.md", "openclaw.yaml")
@@ -137,17 +136,23 @@ class Verdict:
 @dataclass(frozen=True, slots=True)
 class Question:
     """What the user is asked. `offers` are the grants that a lasting yes could be, the narrowest
-    first; none where each case has to be decided by itself. `sources` of untrusted text."""
+    first; none where each case has to be decided by itself. `sources` of untrusted text. `change`
+    is what the call would make of a file, None where that is not known or too long to compare."""
 
     action: Action
     arguments: Mapping[str, Any]
     reason: str
     offers: tuple[Grant, ...] = ()
     sources: tuple[str, ...] = ()
+    change: Change | None = None
 
 
 Ask = Callable[[Question], str]
-"""How the user allowed it ("once", "session", "always", "--yes"), "" for no."""
+"""How the user allowed it ("once", "session", "always", "--yes"), "" for no. Raises Declined."""
+
+
+class Declined(Exception):
+    """The user's no, with the words that say what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +177,10 @@ class Policy:
         if why := self._credentials(action):
             return Verdict("deny", f"{CREDENTIALS.reason}: {why}", rule=CREDENTIALS.name)
         if decision == "deny":
-            return Verdict("deny", self._by_mode(action.effect))
+            return Verdict("deny", f"mode {self.mode} forbids {_does(action)}")
         rule = self._rule(action, tainted)
         if decision == "allow" and rule is None:
-            return Verdict("allow", self._by_mode(action.effect))
+            return Verdict("allow", f"mode {self.mode} allows {_does(action)}")
         if self._grantable(action, rule) and (grant := self._granting(action)):
             return Verdict("allow", f"granted: {grant}", str(grant))
         return Verdict("ask", self._why(action, rule), rule=rule.name if rule else "")
@@ -234,17 +239,21 @@ class Policy:
     def _granting(self, action: Action) -> Grant | None:
         return next((grant for grant in self.grants if grant.covers(action)), None)
 
-    def _by_mode(self, effect: Effect) -> str:
-        return f"mode {self.mode} {_DOES[TABLE[self.mode][effect]]} {EFFECTS[effect]}"
-
     def _why(self, action: Action, rule: Rule | None) -> str:
-        why = self._by_mode(action.effect)
+        why = f'mode "{self.mode}": {_does(action)} needs your OK'
         if rule is not None:
-            effect = EFFECTS[action.effect]
-            why = rule.reason.format(name=action.target, effect=effect, held=action.held)
+            does = _does(action)
+            why = rule.reason.format(name=action.target, effect=does, held=action.held)
         if action.effect == "run" and (missing := self.unconfined()):
-            why += f" without a sandbox: {missing}"
+            why += f"; it runs without a sandbox: {missing}"
         return why
+
+
+def _does(action: Action) -> str:
+    """What it would do, in words."""
+    if action.program:
+        return f"handing data to the program {action.program}"
+    return EFFECTS[action.effect]
 
 
 def is_identity(path: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from openclaw.shapes import Action, Effect
+from openclaw.shapes import Action, Change, Effect
 from openclaw.tools.arguments import parameters_of
 from openclaw.tools.masks import Masks
 
@@ -17,6 +17,7 @@ MAX_LEGAL = 60
 
 Legal = Callable[[], Mapping[str, Sequence[str]]]
 Act = Callable[[Mapping[str, Any]], Action]
+Preview = Callable[[Mapping[str, Any]], Change | None]
 
 _WORST_FIRST: tuple[Effect, ...] = (
     *("send", "run", "write-elsewhere", "get", "write", "read-elsewhere", "read"),
@@ -48,7 +49,8 @@ class Tool:
     when others have written them ("web"): they are data that gives no orders. `does` is what every
     call does where that is not what its form says, and `available` whether it can be called now.
     `masks` says what becomes of the names of secrets in its arguments. One that is not `listed` is
-    run when it is called, but no prompt tells of it.
+    run when it is called, but no prompt tells of it. `preview` tells what a call would make of a
+    file, for the user who is asked; it may raise ToolProblem.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Tool:
     available: Callable[[], bool] = lambda: True
     masks: Masks = "stay"
     listed: bool = True
+    preview: Preview | None = None
 
 
 def tool(
@@ -74,6 +77,7 @@ def tool(
     action: Act | None = None,
     foreign: str = "",
     masks: Masks = "stay",
+    preview: Preview | None = None,
 ) -> Tool:
     """A tool from a typed function with a docstring.
 
@@ -91,6 +95,7 @@ def tool(
         action=action,
         foreign=foreign,
         masks=masks,
+        preview=preview,
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from openclaw.errors import OpenclawError
 from openclaw.safety.fence import inert
 from openclaw.safety.vault import masked_names
-from openclaw.shapes import Action, Effect, ForeignProblem, Ledger, ToolCall, ToolProblem
+from openclaw.shapes import Action, Change, Effect, ForeignProblem, Ledger, ToolCall, ToolProblem
 from openclaw.tools.arguments import fit, signature_text
 from openclaw.tools.gate import Around, RefusedCall, Running, Watch, permit, refused_around
 from openclaw.tools.masks import Apart, AsItIs, disarmed, for_call, secrets_used
@@ -216,7 +217,14 @@ class Toolbox:
         try:
             if self._around is not None and (why := self._around.before(action, arguments)):
                 raise refused_around(self._ledger, action, why)
-            running.permit = permit(policy, self._ledger, action, arguments, tainted=tainted)
+            running.permit = permit(
+                policy,
+                self._ledger,
+                action,
+                arguments,
+                tainted=tainted,
+                preview=lambda: _preview(tool, arguments),
+            )
         except RefusedCall as refused:
             running.refused = refused
             raise
@@ -278,6 +286,15 @@ class Toolbox:
 def _told(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     """A schema without what goes without saying: each word of the head is paid for."""
     return {key: value for key, value in parameters.items() if key != "required" or value}
+
+
+def _preview(tool: Tool, arguments: Mapping[str, Any]) -> Change | None:
+    """What a call would make of a file; None also where it would fail, which running it tells."""
+    if tool.preview is None:
+        return None
+    with suppress(ToolProblem, OSError):
+        return tool.preview(arguments)
+    return None
 
 
 def _said(action: Action | None, outcome: Outcome) -> str:
