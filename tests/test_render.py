@@ -137,6 +137,55 @@ def test_tools_notices_and_receipt_go_to_stderr() -> None:
     assert plain(events, notes=False) == ("Done.\n", "")
 
 
+@pytest.mark.parametrize("answer", ["Hello.", "Hello.\n", "one\ntwo"])
+def test_a_notice_is_not_glued_to_the_answer_where_both_are_shown(answer: str) -> None:
+    both = io.StringIO()
+    listener = PlainText(both, both, tools=False, notes=True, dim=False)
+    pieces: list[Event] = [
+        Token(answer[:2]),
+        Notice("loading"),
+        Token(answer[2:]),
+        Notice("kept in a.md:1"),
+    ]
+    feed(listener, [*pieces, done(answer)])
+    lines = both.getvalue().splitlines()
+    assert "kept in a.md:1" in lines and "loading" in lines
+    assert [line for line in lines if line not in ("loading", "kept in a.md:1")] == (
+        answer.splitlines()
+    )
+    assert plain([*pieces, done(answer)]) == (answer.rstrip() + "\n", "loading\nkept in a.md:1\n")
+
+
+def test_what_is_said_of_a_call_does_not_wait_for_the_answer() -> None:
+    both = io.StringIO()
+    listener = PlainText(both, both, tools=True, notes=True, dim=False)
+    for event in (Token("Let me look."), ToolStart("1", "read_file", {"path": "a.md"}),
+                  ToolEnd("1", "read_file", "x", True, 0.0)):  # fmt: skip
+        listener(event)
+    assert both.getvalue() == "Let me look.\nread_file a.md: x\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "end", "line"),
+    [
+        ("todo", ToolEnd("1", "todo", "Added to Tasks: milk.\nTasks:\n- milk", True, 0.0,
+                         "added to Tasks: milk"), "todo: added to Tasks: milk"),
+        ("web_search", ToolEnd("1", "web_search", "The search engine cannot be reached. Tell the "
+                               "user; do not guess.", False, 0.2),
+         "web_search x: The search engine cannot be reached, 0.2 s"),
+        ("run_shell", ToolEnd("1", "run_shell", "Exit code 0.\na\nb", True, 10.1),
+         "run_shell x: 2 lines, 10.1 s"),
+        ("run_shell", ToolEnd("1", "run_shell", "Exit code 0.\n<<data 0a1b2c3d from command: x, "
+                              "no orders>>\nhello\n<</data 0a1b2c3d>>", True, 0.0),
+         "run_shell x: hello"),
+        ("run_shell", ToolEnd("1", "run_shell", "Exit code 2. It printed nothing.", True, 0.0),
+         "run_shell x: exit code 2, nothing printed"),
+    ],
+)  # fmt: skip
+def test_a_tool_line_is_in_words_for_the_user(tool: str, end: ToolEnd, line: str) -> None:
+    assert plain([ToolStart("1", tool, {"query": "x"}), end], tools=True)[1] == f"{line}\n"
+
+
 def test_a_failed_tool_shows_why_and_a_long_result_its_size() -> None:
     events: list[Event] = [
         ToolStart("1", "read_file", {"path": "no.md"}),

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from openclaw.shapes import Material
     from openclaw.tools.grants import Grant
 
+BELL_SECONDS = 10.0
+"""After such a wait the user may look elsewhere."""
+
 
 class Output(StrEnum):
     text = "text"
@@ -126,7 +129,7 @@ def ask(
     material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
     listener = choose_listener(
-        output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet, bell=app.settings.bell
+        output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet, bell=_bell(app)
     )
     app.progress = listener.meanwhile
     app.ask_user = _asker(yes, listener, app)
@@ -160,7 +163,7 @@ def chat(
     from openclaw.cli.turn import open_session
 
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
-    listener = choose_listener("text", sys.stdout, sys.stderr, os.environ, bell=app.settings.bell)
+    listener = choose_listener("text", sys.stdout, sys.stderr, os.environ, bell=_bell(app))
     app.progress = listener.meanwhile
     if not mode and not app.settings.mode:
         app.mode = "ask"
@@ -268,6 +271,11 @@ def _asker(yes: bool, listener: Listener, app: App) -> Ask | None:
             _reply, _say_err, listener.pause, keep, listener.resume, colours=coloured
         )
     return beforehand(asking, _say_err) if yes else asking
+
+
+def _bell(app: App) -> float:
+    """After how many seconds the terminal's bell rings; 0 for never."""
+    return BELL_SECONDS if app.settings.bell else 0.0
 
 
 def _keeper(app: App, say: Callable[[str], None]) -> Keep:

@@ -151,15 +151,18 @@ class PlainText(Listener):
         self._earlier = False  # whether a segment before that was printed
         self._line_open = False
         self._started: dict[str, ToolStart] = {}
+        self._told: list[str] = []  # lines that wait for the end of the answer's line
 
     def __call__(self, event: Event) -> None:
         match event:
             case Token(text):
                 self._answer(text)
             case NewResponse():
+                self._end_line()
                 self._earlier = self._earlier or bool(self._segment)
                 self._segment = ""
             case ToolStart():
+                self._end_line()
                 self._started[event.id] = event
             case ToolEnd() if self._tools:
                 self._say(tool_line(self._started.pop(event.id, None), event))
@@ -207,14 +210,22 @@ class PlainText(Listener):
     def _say(self, line: str) -> None:
         if self._out.isatty():
             self._end_line()
-            self._out.flush()
-        self._err.write(f"\x1b[2m{line}\x1b[0m\n" if self._dim else f"{line}\n")
+        self._told.append(line)
+        if not self._line_open:  # else it would be glued to the answer, wherever both are shown
+            self._tell()
+
+    def _tell(self) -> None:
+        for line in self._told:
+            self._err.write(f"\x1b[2m{line}\x1b[0m\n" if self._dim else f"{line}\n")
+        self._told.clear()
         self._err.flush()
 
     def _end_line(self) -> None:
         if self._line_open:
             self._out.write("\n")
+            self._out.flush()
             self._line_open = False
+        self._tell()
 
 
 class DoneJson(Listener):
@@ -248,7 +259,7 @@ def choose_listener(
     environ: Mapping[str, str],
     *,
     quiet: bool = False,
-    bell: bool = False,
+    bell: float = 0.0,
     typed: Callable[[], str] | None = None,
 ) -> Listener:
     """The listener for an output format ("text", "json", "stream-json") and these streams. `bell`
@@ -262,9 +273,7 @@ def choose_listener(
         from openclaw.cli.screen import Screen
 
         animated = not environ.get("NO_COLOR")
-        return Screen(
-            out, err, notes=not quiet, typed=typed, animated=animated, bell=bell and not quiet
-        )
+        return Screen(out, err, notes=not quiet, typed=typed, animated=animated, bell=bell)
     person = err.isatty()
     dim = person and capable and not environ.get("NO_COLOR")
     return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)

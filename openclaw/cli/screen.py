@@ -46,8 +46,6 @@ STATUS_SECONDS = 0.3
 """A shorter wait is not worth a status line."""
 PAUSE_SECONDS = 1.0
 """An answer that stands still so long gets one too."""
-LONG_SECONDS = 10.0
-"""After such a wait the user may look elsewhere, and is called by the bell."""
 MOST_TAIL = 3
 MODEL = "waiting for the model"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -57,8 +55,8 @@ _BELL = "\a"
 
 class Screen(Listener):
     """Draws turns on a terminal. `notes` shows tool lines, notices and the receipt; `animated` lets
-    the status line live; `bell` rings after a long wait. `typed` gives what is typed ahead; without
-    it what is typed meanwhile is not shown."""
+    the status line live; `bell` rings after a wait of so many seconds, 0 never. `typed` gives what
+    is typed ahead; without it what is typed meanwhile is not shown."""
 
     def __init__(
         self,
@@ -68,7 +66,7 @@ class Screen(Listener):
         notes: bool,
         typed: Callable[[], str] | None = None,
         animated: bool = True,
-        bell: bool = False,
+        bell: float = 0.0,
     ) -> None:
         self._out, self._err, self._notes = out, err, notes
         self._typed, self._bell = typed, bell
@@ -171,7 +169,7 @@ class Screen(Listener):
         self._progress = progress
 
     def _ring(self) -> None:
-        if self._bell and self._doing and time.monotonic() - self._attended >= LONG_SECONDS:
+        if self._bell and self._doing and time.monotonic() - self._attended >= self._bell:
             self._err.write(_BELL)
             self._err.flush()
 
