@@ -523,7 +523,7 @@ def test_the_user_is_asked_before_a_file_is_written(
     screen.wait(lambda text: "mode ask" in text)
     screen.send(f"write hello to workspace/new.md{ENTER}")
     text = screen.wait(lambda text: "Allow?" in text)
-    assert "path: workspace/new.md" in text and "content: hello" in text
+    assert "write_file workspace/new.md (a new file)" in text and "+hello" in text
     time.sleep(0.5)  # a reply that comes sooner does not count
     screen.send(f"n{ENTER}")
     screen.wait(lambda text: "I was not allowed to." in text)

@@ -9,9 +9,13 @@ import pytest
 
 import openclaw
 from openclaw.files.home import Home
-from openclaw.shapes import Ledger, ToolProblem
+from openclaw.safety.vault import Vault
+from openclaw.shapes import Ledger, ToolCall, ToolProblem
 from openclaw.tools.editing import replaced
 from openclaw.tools.files import FileTools
+from openclaw.tools.policy import Policy, Question
+from openclaw.tools.tool import Preview
+from openclaw.tools.toolbox import Toolbox
 from tests.fakes.pdf import pdf
 
 CONFIG = "[server]\nhost = example\nport = 8080\n\n[database]\nport = 5432\n"
@@ -342,3 +346,54 @@ def test_neither_this_program_nor_a_conversation_is_written(path: str) -> None:
         if tool.name in ("write_file", "append_file") and tool.action:
             with pytest.raises(ToolProblem, match=r"is not changed|nothing is written"):
                 tool.action({"path": path})
+
+
+# ---- what the user is shown before
+
+
+def previews(files: FileTools) -> dict[str, Preview]:
+    return {tool.name: tool.preview for tool in files.tools() if tool.preview}
+
+
+def test_a_preview_is_what_the_call_then_writes(files: FileTools, home: Home) -> None:
+    for name, given in {
+        "write_file": {"path": "workspace/new.md", "content": "one"},
+        "edit_file": {"path": "config", "find": "8080", "replace": "9090"},
+        "append_file": {"path": "MEMORY.md", "text": "- likes milk"},
+    }.items():
+        planned = previews(files)[name](given)
+        assert planned
+        file = home.root / planned.path
+        assert (file.read_text("utf-8") if file.exists() else None) == planned.before
+        getattr(files, name)(**given)
+        assert file.read_text("utf-8") == planned.after
+
+
+def test_a_preview_writes_nothing_and_shows_no_secret(home: Home, ledger: Ledger) -> None:
+    token = "ghp_" + "a8Fk2LmQ9zXw4TbV7nRc1YpD6sHj3GuE0oKi"
+    target = home.workspace / "key.md"
+    target.write_text(f"old {token}\n", "utf-8")
+    vault = Vault(home.private / "secrets.json")
+    shown = previews(FileTools(home, ledger, vault))["append_file"](
+        {"path": "workspace/key.md", "text": "more"}
+    )
+    assert shown and shown.after and shown.after.endswith("more\n")
+    assert token not in f"{shown.before}{shown.after}"
+    assert target.read_text("utf-8") == f"old {token}\n" and vault.names() == ()
+
+
+def test_what_would_fail_or_is_very_long_has_no_preview(home: Home, ledger: Ledger) -> None:
+    asked: list[Question] = []
+
+    def ask(question: Question) -> str:
+        asked.append(question)
+        return ""
+
+    box = Toolbox(FileTools(home, ledger).tools(), Policy("ask", ask), ledger)
+    for name, given in (
+        ("edit_file", {"path": "workspace/config.ini", "find": "nowhere", "replace": "x"}),
+        ("write_file", {"path": "workspace/long.md", "content": "x" * 300_000}),
+        ("write_file", {"path": "workspace/short.md", "content": "x"}),
+    ):
+        box.run(ToolCall("1", name, given))
+    assert [question.change is None for question in asked] == [True, True, False]

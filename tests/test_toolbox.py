@@ -12,7 +12,7 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.shapes import Action, Effect, ForeignProblem, Ledger, ToolCall, ToolProblem
 from openclaw.tools.grants import Grant
-from openclaw.tools.policy import Policy, Question
+from openclaw.tools.policy import Declined, Policy, Question
 from openclaw.tools.results import Room
 from openclaw.tools.toolbox import Act, Form, Outcome, Tool, Toolbox, tool
 
@@ -273,6 +273,26 @@ def test_the_user_is_asked_with_the_arguments_and_decides() -> None:
     assert not refused.ok
     assert "the user said no" in refused.text
     assert ledger.refused == ["shelf (write): the user said no"]
+
+
+def test_a_no_in_words_tells_the_model_what_to_do_instead() -> None:
+    def ask(question: Question) -> str:
+        raise Declined("put it on the list for June")
+
+    ledger = Ledger()
+    refused = run("shelf", {"action": "add", "items": "x"}, make_box(Policy("ask", ask), ledger))
+    assert not refused.ok
+    assert refused.text == (
+        "Refused: shelf was not run. The user said instead: put it on the list for June"
+    )
+    assert ledger.refused == ["shelf (write): the user said no"]
+
+
+def test_what_a_call_has_changed_is_told_to_the_user_in_words() -> None:
+    box = make_box(Policy("full"), Ledger())
+    assert run("shelf", {"action": "add", "items": "x"}, box).said
+    assert not run("shelf", {"action": "list"}, box).said
+    assert not run("shelf", {"action": "nonsense"}, box).said
 
 
 def test_where_nobody_can_be_asked_the_answer_is_no() -> None:

@@ -19,6 +19,7 @@ from openclaw.errors import OpenclawError
 from openclaw.files.home import Home
 from openclaw.memory.notes import Notes
 from openclaw.safety.denied import denied, denied_name
+from openclaw.safety.hidden import strip
 from openclaw.safety.learned import Learned
 from openclaw.shapes import Ledger
 from openclaw.tools.paths import SPILL
@@ -138,7 +139,7 @@ def _shown(rooms: Rooms, tell: Callable[[Progress], None]) -> Show:
 
     def show(text: str) -> None:
         with suppress(OpenclawError):  # what cannot be masked is not shown
-            lines = [line for line in rooms.vault.veiled(text).split("\n") if line.strip()]
+            lines = [line for line in rooms.vault.veiled(strip(text)).split("\n") if line.strip()]
             tell(Progress(tail=tuple(lines[-TAIL_LINES:])))
 
     return show

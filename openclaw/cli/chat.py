@@ -65,6 +65,7 @@ COMMANDS = {
     "context": ("[PROMPT]", "show what the next request costs; --cache, --diff"),
     "usage": ("[--all]", "show tokens and speeds, turn by turn"),
     "why": ("[TURN]", "show what the last answer is made of; --full"),
+    "output": ("[N]", "show all that the last tool gave back, or N calls ago"),
     "expect": ("FILE:LINE", "make a memory test of the question before"),
     "compact": ("[FOCUS]", "sum up older messages; --dry-run only shows it"),
     "quit": ("", "leave (also Ctrl-D)"),
@@ -329,16 +330,26 @@ class Chat:
     def _why(self, rest: str) -> None:
         chat_inside.why(self.app, self.session, rest, self._say)
 
+    def _output(self, rest: str) -> None:
+        chat_inside.output(self.app, self.session, rest, self._say)
+
     def _expect(self, rest: str) -> None:
         chat_inside.expect(self.app, self.session, rest, self._say)
 
     def _compact(self, rest: str) -> None:
         words = rest.split()
         focus = " ".join(word for word in words if word != DRY_RUN)
-        for event in self.app.compact(self.session, focus, dry_run=DRY_RUN in words):
-            self._listener(self._seen(event))
-            if isinstance(event, Compaction):
-                self._say(harmless(event.summary))
+        self._listener.begin("summing up")
+        summaries: list[str] = []
+        try:
+            for event in self.app.compact(self.session, focus, dry_run=DRY_RUN in words):
+                self._listener(self._seen(event))
+                if isinstance(event, Compaction):
+                    summaries.append(event.summary)
+        finally:
+            self._listener.close()
+        for summary in summaries:
+            self._say(harmless(summary))
         if DRY_RUN not in words and self.app.saving:
             self._say(f"to take it back: /sessions restore {self.session.id}")
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from openclaw.cli.visible import one_line
-from openclaw.errors import UsageError
+from openclaw.cli.render import unfenced
+from openclaw.cli.visible import harmless, main_argument, one_line
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.files.text import read_text
+from openclaw.safety.hidden import strip
+from openclaw.tools.paths import SPILL
 
 if TYPE_CHECKING:
     from openclaw.app import App, ContextReport
@@ -17,6 +23,8 @@ if TYPE_CHECKING:
     from openclaw.shapes import Material
 
 Say = Callable[[str], None]
+MOST_LINES = 2_000
+_KEPT = re.compile(rf"^\[All[\w ]*: read_file ({re.escape(SPILL)}/[0-9a-f]+\.txt),", re.MULTILINE)
 YES = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si sì".split())
 
 
@@ -79,6 +87,27 @@ def why(app: Asked, session: Session, rest: str, say: Say) -> None:
     from openclaw.cli.why import in_talk
 
     in_talk(app, session, rest, say)
+
+
+def output(app: InsideApp, session: Session, rest: str, say: Say) -> None:
+    """What a tool gave back, the last one or the one that many calls ago. What was too long for the
+    model is read from the file that keeps it."""
+    uses = [use for entry in session.messages for use in entry.tool_calls]
+    if not uses:
+        raise UsageError("no tool was run in this conversation yet")
+    if not (rest or "1").isdecimal() or not 1 <= (ago := int(rest or "1")) <= len(uses):
+        raise UsageError(f"there is no call '{one_line(rest)}'", f"there are {len(uses)}")
+    use = uses[-ago]
+    say(f"{one_line(use.tool)} {main_argument(use.input)}".rstrip())
+    text = unfenced(use.output)
+    if kept := _KEPT.search(text):
+        with suppress(OpenclawError, OSError):  # of many files the old ones are gone
+            whole = read_text(app.home.root / kept[1])
+            text = cast("App", app).vault.veiled(strip(whole))
+    lines = text.splitlines()
+    _say_all((f"  {harmless(line)}" for line in lines[:MOST_LINES]), say)
+    if len(lines) > MOST_LINES:
+        say(f"[{len(lines) - MOST_LINES:,} more lines{f': {kept[1]}' if kept else ''}]")
 
 
 def forgotten(session: Session, prompt: str) -> list[str]:
