@@ -75,6 +75,8 @@ yours, for as long as the text stands in the conversation.
 A question can be answered `y` (once), `s` (for this session), `a` (always) or `n`. *Always* writes
 a line into `openclaw.yaml`; so does `openclaw policy allow`. The lines are listed by
 `openclaw policy show`, and `openclaw policy revoke` takes one back; so does deleting it by hand.
+Any other words are a no, and the model reads them: `put it into notes.md instead`. A change to a
+file is shown as a diff (up to 200,000 characters), any other call with all its arguments.
 
 On a terminal, what was typed before the question stood there is thrown away, and a reply within
 0.3 s, or one that was pasted with more behind it, is asked for again. Beginning and end of a call

@@ -153,7 +153,7 @@ def ask_yes(
     for line in shown(now):
         say(line)
     try:
-        reply = read("Let them run? y = yes, until one of them changes, n = no [n] ")
+        reply = read("Let them run, until one of them changes? [y]es  [N]o ")
         if reply.strip().lower() in ("y", "yes"):
             allow()
     except (EOFError, KeyboardInterrupt):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from openclaw.memory.notes import Notes
     from openclaw.memory.reading import Note
 
-QUESTION = "Remember it? y = yes, n = no, take it out, s = later, q = quit [s] "
+QUESTION = "Remember it? [y]es  [n]o, take it out  [S]kip for now  [q]uit "
 REPLIES = ("y", "yes", "n", "no", "s", "", "q", "quit")
 
 

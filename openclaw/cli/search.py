@@ -176,9 +176,10 @@ class _Bar:
             return
         if self._progress is None:
             from rich.console import Console
-            from rich.progress import Progress
+            from rich.progress import Progress, TimeElapsedColumn
 
-            self._progress = Progress(console=Console(stderr=True), transient=True)
+            shown = (*Progress.get_default_columns(), TimeElapsedColumn())
+            self._progress = Progress(*shown, console=Console(stderr=True), transient=True)
             self._progress.add_task("embedding passages", total=total)
             self._progress.start()
         self._progress.update(self._progress.task_ids[0], completed=done, total=total)

@@ -191,7 +191,7 @@ def _agreed(staged: Staged, question: str, *, yes: bool) -> bool:
     """`--yes`, or what the user answers, who may read the SKILL.md first."""
     if yes or not _terminal():
         return confirmed(question, yes=yes)
-    asked, word = f"{question} y = yes, v = view its SKILL.md, n = no [n] ", "v"
+    asked, word = f"{question} [y]es  [v]iew its SKILL.md  [N]o ", "v"
     with suppress(EOFError):
         while (word := read_reply(asked, sys.stderr).strip().lower()) == "v":
             typer.echo(harmless(read_text(staged.skill.path)), err=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from openclaw.files.home import Home
     from openclaw.skills.proposals import Proposal
 
-QUESTION = "Use it from now on? y = yes, n = no, delete it, s = later [s] "
+QUESTION = "Use it from now on? [y]es  [n]o, delete it  [S]kip for now "
 REPLIES = {"y": "accept", "yes": "accept", "n": "reject", "no": "reject"}
 
 
