@@ -168,7 +168,7 @@ def typed(*replies: str) -> tuple[int, str]:
     terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
     terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
     for reply in replies:
-        terminal.expect(r"Allow\?.*\[n\] ")
+        terminal.expect(r"Allow\?.*instead\) ")
         terminal.sendline(reply)
     terminal.expect(pexpect.EOF)
     terminal.close()

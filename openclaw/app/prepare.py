@@ -229,7 +229,9 @@ def _recalled(
         for waiting in rooms.model.warm(fitting.beginning(text)):
             if waiting.message:
                 yield events.waited(waiting)
+    rooms.tell("searching memory")
     found = rooms.recall.passages(rooms.settings.recall_wait)
+    rooms.tell("")
     yield from map(events.Trouble, rooms.recall.news())
     masked = [{**passage, "text": rooms.vault.mask(passage["text"])} for passage in found]
     if masked:

@@ -179,11 +179,11 @@ class Rooms:
     def served(self) -> Served:
         """What the MCP servers offer; none is started before a turn needs it."""
         if self._served is None:
-            self._served = Served(self.home, self.settings, self._told)
+            self._served = Served(self.home, self.settings, self.tell)
         return self._served
 
-    def _told(self, what: str) -> None:
-        """Tell what is waited for."""
+    def tell(self, what: str) -> None:
+        """Tell what is waited for, "" when it is there."""
         if self.progress:
             self.progress(Progress(what))
 

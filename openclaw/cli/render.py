@@ -109,7 +109,7 @@ def tool_line(start: ToolStart | None, end: ToolEnd) -> str:
     seconds = f", {end.seconds:.1f} s" if end.seconds >= 0.05 else ""
     if end.said:
         return f"{tool}: {one_line(end.said, 100)}{seconds}"
-    call = f"{tool} {main_argument(start.input) if start else ''}".rstrip()
+    call = f"{tool} {main_argument(start.input, 48) if start else ''}".rstrip()
     return f"{call}: {_result(end) or 'nothing'}{seconds}"
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.segment import Segment
 
+REDRAW_SECONDS = 0.08
 STATUS_SECONDS = 0.3
 """A shorter wait is not worth a status line."""
 PAUSE_SECONDS = 1.0
@@ -79,7 +80,7 @@ class Screen(Listener):
         self._doing = ""  # what goes on, "" between turns
         self._progress = Progress()
         self._since = self._attended = time.monotonic()
-        self._heard = 0.0
+        self._heard = self._drawn_at = 0.0
         self._animated = animated
         self._live = LiveLines(out, self._lines, animated=animated, silent=typed is None)
 
@@ -88,8 +89,10 @@ class Screen(Listener):
             self._hear(event)
             if self._doing:
                 self._live.start()
-                if not self._animated:
-                    self._live.draw()
+            often = isinstance(event, Token) and time.monotonic() - self._drawn_at < REDRAW_SECONDS
+            if not self._animated and not often:
+                self._live.draw()
+                self._drawn_at = time.monotonic()
 
     def _hear(self, event: Event) -> None:
         match event:
