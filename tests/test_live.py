@@ -20,6 +20,7 @@ from openclaw.cli.live import LiveLines
 from openclaw.cli.screen import Screen
 from tests.test_render import Terminal, done, screen_of
 
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stream is no console")
 DRAWN = 0.55
 """Seconds after which a status line stands on the screen."""
 

@@ -47,7 +47,7 @@ class LiveLines:
     def start(self) -> None:
         """Draw from now on; nothing happens when that is done already."""
         with self.lock:
-            if self._ended is not None:
+            if self._ended is not None or not _obeys():
                 return
             self._ended = threading.Event()
             if self._silent:
@@ -147,12 +147,23 @@ class Echo:
 
 
 if sys.platform == "win32":
+    import ctypes
+
+    def _obeys() -> bool:
+        """Whether the console can be made to obey escape sequences, which it does not by itself."""
+        system, mode = ctypes.windll.kernel32, ctypes.c_ulong()
+        console = system.GetStdHandle(-11)
+        found = system.GetConsoleMode(console, ctypes.byref(mode))
+        return bool(found and system.SetConsoleMode(console, mode.value | 4))
 
     def _set_echo(on: bool) -> bool:
         return False
 
 else:
     import termios
+
+    def _obeys() -> bool:
+        return True
 
     def _set_echo(on: bool) -> bool:
         """Whether that has changed something."""
