@@ -352,6 +352,19 @@ def test_what_cannot_fit_names_the_largest_parts_and_their_tokens(tmp_path: Path
     assert it.stored["messages"][0]["content"].startswith("word word")
 
 
+def test_what_was_too_long_is_kept_and_not_sent_with_what_comes_next(tmp_path: Path) -> None:
+    it = begin(tmp_path)
+    it.say("My cat is Mia.", answer("Hello Mia.", "json"))
+    with pytest.raises(PromptTooLarge):
+        it.say("word " * 6_000)
+    happened = it.say("Who is my cat?", answer("Mia.", "json"))
+    assert not compactions(happened)
+    sent = text(it.requests[-1])
+    assert "My cat is Mia." in sent and "30,000 characters, too long" in sent
+    assert sent.count("word") < 50
+    assert len(it.stored["messages"][2]["content"]) > 29_000
+
+
 def test_a_reply_is_only_as_long_as_the_window_has_room_for(tmp_path: Path) -> None:
     it = begin(tmp_path)
     it.say("word " * 2_000, answer("Yes.", "json"))

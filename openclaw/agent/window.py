@@ -39,6 +39,9 @@ LARGEST_SUMMARY, LEAST_SUMMARY = 3_000, 60
 LONGEST_ARGUMENT = 120
 """Characters of an argument that a shortened call still shows."""
 
+REFUSED = "refused"
+"""The key in the record of a message that was too long to be sent."""
+
 Wire = Callable[[Entry], list[Message]]
 
 
@@ -121,6 +124,7 @@ def summary_room(left: int) -> int:
 def messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> list[Message]:
     """The messages of a conversation: results before entry `short` in one line, and `earlier`, what
     is known of the part that is no longer sent, in front of the first message of the user."""
+    entries = [*map(_as_sent, entries)]
     lasts = _lasts(entries)
     said = [
         shortened(entry) if last < short else entry
@@ -134,9 +138,23 @@ def messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> 
     return [message for entry in said for message in wire(entry)]
 
 
+def refused(entry: Entry) -> Entry:
+    """The user's message marked as one that was too long to be sent. It stays in the conversation,
+    and later requests repeat only its beginning: else it would make each of them too long."""
+    return replace(entry, record={**entry.record, REFUSED: True})
+
+
+def _as_sent(entry: Entry) -> Entry:
+    if not entry.record.get(REFUSED):
+        return entry
+    note = f"[{len(entry.content):,} characters, too long: the rest was never sent]"
+    return replace(entry, content=f"{entry.content[:LONGEST_ARGUMENT]}... {note}", context="")
+
+
 def measured(entries: Sequence[Entry], wire: Wire, meter: Meter) -> list[Size]:
     """The sizes of entries as this meter counts them."""
     rows = []
+    entries = [*map(_as_sent, entries)]
     for entry, last in zip(entries, _lasts(entries), strict=True):
         small = shortened(entry)
         whole = meter.cost(wire(entry))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from openclaw.agent import events
 from openclaw.agent.loop import Happening
+from openclaw.agent.window import refused
 from openclaw.app import apart
 from openclaw.app.after import after
 from openclaw.app.citing import with_citations, with_sources
@@ -15,6 +16,7 @@ from openclaw.app.prepare import Prepared, changes, prepare
 from openclaw.app.provenance import Provenance
 from openclaw.app.recording import Recording, recorded
 from openclaw.app.rooms import Rooms
+from openclaw.errors import PromptTooLarge
 from openclaw.history.turn import State
 from openclaw.sessions.session import NOTED
 from openclaw.sessions.store import Session
@@ -40,6 +42,10 @@ def walk(
         try:
             run = made.loop.run(made.turn)
             yield from _kept(rooms, run, session, made, recording)
+        except PromptTooLarge:
+            session.messages[-1] = refused(session.messages[-1])
+            rooms.sessions.save(session)
+            raise
         finally:
             made.fitting.keep_learned()
     if new_title and session.title:
