@@ -78,10 +78,10 @@ a line into `openclaw.yaml`; so does `openclaw policy allow`. The lines are list
 Any other words are a no, and the model reads them: `put it into notes.md instead`. A change to a
 file is shown as a diff (up to 200,000 characters), any other call with all its arguments.
 
-On a terminal, what was typed before the question stood there is thrown away, and a reply within
-0.3 s, or one that was pasted with more behind it, is asked for again. Beginning and end of a call
-are always on the screen, many blanks as their count; of one that does not fit, `v` shows all, and
-`s` and `a` are offered after that only.
+On a terminal, what was typed before the question stood there is no reply to it, and a reply within
+0.3 s, or one that was pasted with more behind it, is asked for again; in a talk these words stand
+in the input line afterwards. Beginning and end of a call are always on the screen, many blanks as
+their count; of one that does not fit, `v` shows all, and `s` and `a` are offered after that only.
 
 ```yaml
 grants:

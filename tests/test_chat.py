@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ from openclaw.app.greeting import Greeting
 from openclaw.app.offers import Offer
 from openclaw.app.past import TakenBack
 from openclaw.cli.chat import COMMANDS, Chat
-from openclaw.cli.lines import PipedLines, TypedLines, completions
+from openclaw.cli.completion import Known
+from openclaw.cli.lines import PipedLines, TypedLines
 from openclaw.cli.render import PlainText
 from openclaw.config import Settings
 from openclaw.config.settings import Ollama
@@ -40,7 +42,9 @@ from openclaw.skills.load import Skill
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 Reply = str | OpenclawError | type[KeyboardInterrupt]
-ENTER, ALT_ENTER, CTRL_C, CTRL_D, UP = "\r", "\x1b\r", "\x03", "\x04", "\x1b[A"
+ENTER, ALT_ENTER, TAB, BACKSPACE, UP = "\r", "\x1b\r", "\t", "\x7f", "\x1b[A"
+CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_R = "\x03", "\x04", "\x07", "\n", "\x12"
+LOG = "".join(f"line {n}\n" for n in range(1, 2_001))
 
 
 @dataclass
@@ -322,30 +326,6 @@ def test_a_talk_may_begin_with_a_prompt_and_a_skill(app: FakeApp) -> None:
     assert app.followed == ["", "tidy", "tidy"]
 
 
-# -------- completion
-
-
-def test_commands_skills_modes_and_paths_are_completed(tmp_path: Path) -> None:
-    tmp_path /= "files"
-    tmp_path.mkdir()
-    (tmp_path / "a b.md").touch()
-    (tmp_path / "notes.md").touch()
-    (tmp_path / "memory").mkdir()
-    (tmp_path / "memory" / "TODO.md").touch()
-    (tmp_path / ".hidden").touch()
-
-    def found(text: str) -> list[str]:
-        return [word for word, _ in completions(text, ["tidy"], [tmp_path])]
-
-    assert found("/mo") == ["/model", "/mode"]
-    assert found("/t") == ["/todo", "/tidy"]
-    assert found("/mode r") == ["read-only"]
-    assert found("see @n") == ["@notes.md"]
-    assert found("see @") == ['@"a b.md"', "@memory/", "@notes.md"]
-    assert found("see @memory/T") == ["@memory/TODO.md"]
-    assert found("see memory") == found("a /mo") == []
-
-
 # -------- typing
 
 
@@ -355,15 +335,22 @@ def keyboard() -> Iterator[PipeInput]:
         yield keys
 
 
-def typed(keys: PipeInput, text: str, history: Path | None = None) -> str:
+KNOWN = Known(lambda: [("mode", "what tools may do"), ("model", "which model")])
+
+
+def typed(keys: PipeInput, text: str, history: Path | None = None, vi: str = "emacs") -> str:
     keys.send_text(text)
-    lines = TypedLines(history, lambda text: completions(text, [], []))
-    return lines.read(lambda: "toolbar")
+    return TypedLines(history, KNOWN, vi).read(lambda: "toolbar")
 
 
-def test_enter_sends_and_alt_enter_begins_a_line() -> None:
+def pasted(text: str) -> str:
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+@pytest.mark.parametrize("new_line", [ALT_ENTER, CTRL_J])
+def test_enter_sends_and_alt_enter_or_control_j_begins_a_line(new_line: str) -> None:
     with keyboard() as keys:
-        assert typed(keys, f"one{ALT_ENTER}two{ENTER}") == "one\ntwo"
+        assert typed(keys, f"one{new_line}two{ENTER}") == "one\ntwo"
 
 
 def test_enter_after_a_backslash_begins_a_line() -> None:
@@ -379,9 +366,83 @@ def test_control_c_takes_the_line_back_and_control_d_leaves() -> None:
             typed(keys, CTRL_D)
 
 
-def test_a_pasted_text_is_one_input() -> None:
+def test_two_control_c_at_an_empty_prompt_leave_and_the_first_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with keyboard() as keys:
-        assert typed(keys, f"\x1b[200~one\ntwo\n\x1b[201~{ENTER}") == "one\ntwo\n"
+        assert typed(keys, f"{CTRL_C}so{ENTER}") == "so"
+        assert capsys.readouterr().out == "Ctrl-C again to leave (or Ctrl-D)\n"
+        with pytest.raises(EOFError):
+            typed(keys, CTRL_C + CTRL_C)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("exit", "/quit"),
+        ("quit ", "/quit"),
+        (":q", "/quit"),
+        ("?", "/help"),
+        ("exit it", "exit it"),
+    ],
+)
+def test_what_leaves_other_programs_leaves_here(said: str, meant: str) -> None:
+    with keyboard() as keys:
+        assert typed(keys, said + ENTER) == meant
+
+
+def test_vi_keys_are_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")  # a dumb terminal has no modes
+    with keyboard() as keys:
+        assert typed(keys, f"dog\x1b0cwcat\x1b{ENTER}", vi="vi") == "cat"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the editor is a shell script")
+def test_control_g_opens_the_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "%s, more" "$(cat "$1")" >"$1"\n', "utf-8")
+    editor.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(editor))
+    with keyboard() as keys:
+        Timer(1.5, keys.send_text, [ENTER]).start()  # what is typed before that goes to the editor
+        assert typed(keys, f"some{CTRL_G}") == "some, more"
+
+
+def test_enter_in_a_search_of_the_history_takes_what_was_found(tmp_path: Path) -> None:
+    with keyboard() as keys:
+        typed(keys, f"remember this{ENTER}", tmp_path / "chat")
+        assert typed(keys, f"{CTRL_R}mem{ENTER}!{ENTER}", tmp_path / "chat") == "re!member this"
+
+
+def test_tab_completes_what_is_clear_and_enter_sends_it_at_once() -> None:
+    with keyboard() as keys:
+        assert typed(keys, f"/model{TAB}{ENTER}") == "/model"
+        assert typed(keys, f"/modx{BACKSPACE}el{TAB} a{ENTER}") == "/model a"
+
+
+def test_a_short_pasted_text_is_one_input() -> None:
+    with keyboard() as keys:
+        assert typed(keys, pasted("one\ntwo\n") + ENTER) == "one\ntwo\n"
+
+
+def test_a_long_pasted_text_is_folded_and_goes_along_as_material(app: FakeApp) -> None:
+    app.replies = ["Line 7.", "Again."]
+    out = io.StringIO()
+    with keyboard() as keys:
+        lines = TypedLines(None, KNOWN)
+        listener = PlainText(out, out, tools=True, notes=True, dim=False)
+        chat = Chat(app, app.sessions.new(None, ""), lines, listener, lambda line: None)
+        for said in (f"what failed? {pasted(LOG)}{ENTER}", UP + ENTER):
+            keys.send_text(said)
+            chat.hear(lines.read(lambda: ""))
+    (_, first, material), (_, second, again) = app.asked
+    assert first == second == "what failed? [pasted 2,000 lines #1]"
+    assert material == again == (Material("pasted 2,000 lines #1", LOG),)
+
+
+def test_backspace_takes_a_folded_text_away_whole() -> None:
+    with keyboard() as keys:
+        assert typed(keys, f"hello{pasted(LOG)}{BACKSPACE}!{ENTER}") == "hello!"
 
 
 def test_the_history_is_kept_in_a_private_file(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from openclaw.cli import bar, clipboard
 from openclaw.cli.chat import Chat
 from openclaw.cli.chat_commands import for_talk
+from openclaw.cli.lines import PipedLines
 from openclaw.cli.log import narrow_row
 from openclaw.cli.pick import pick
 from openclaw.cli.render import PlainText
@@ -23,12 +24,13 @@ from tests.fakes.talk import Talk, call
 from tests.fakes.talk import talk as home_talk
 
 
-class Keyboard:
+class Keyboard(PipedLines):
     """What a user types, one input after the other, and his replies to questions."""
 
     interactive = True
 
     def __init__(self, *said: str, replies: tuple[str, ...] = ()) -> None:
+        super().__init__(io.StringIO())
         self.said, self.replies = list(said), list(replies)
         self.drafts: list[str] = []
 

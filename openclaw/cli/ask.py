@@ -163,12 +163,14 @@ def chat(
     from openclaw.cli.turn import open_session
 
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
-    listener = choose_listener("text", sys.stdout, sys.stderr, os.environ, bell=_bell(app))
+    lines = choose_lines(app, sys.stdin, sys.stdout)
+    listener = choose_listener(
+        "text", sys.stdout, sys.stderr, os.environ, bell=_bell(app), typed=lines.typed
+    )
     app.progress = listener.meanwhile
     if not mode and not app.settings.mode:
         app.mode = "ask"
     answering = Answering(app.model_name, app.settings.ollama.host)
-    lines = choose_lines(app, sys.stdin, sys.stdout)
     keep = _keeper(app, _say_out)
     asking = Permission(
         lines.reply,

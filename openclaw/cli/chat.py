@@ -188,11 +188,13 @@ class Chat:
             if prompt:
                 self._turn(Asked(prompt, skill, typed=self.lines.interactive))
         except OpenclawError as error:
+            self.lines.hold()
             self._code = error.exit_code
             self._say(f"openclaw: {one_line(str(error))}")
             for line in harmless(for_talk(error.hint)).splitlines():
                 self._say(f"  {line}")
         except KeyboardInterrupt:
+            self.lines.hold()
             self._code = 130
             self._say("interrupted; what was done so far is kept")
 
@@ -200,20 +202,23 @@ class Chat:
         prompt, root = asked.prompt, self.app.home.root
         material = asked.material
         if material is None:
-            material = attach(prompt, "", Path.cwd(), root)
+            material = [*self.lines.material(prompt), *attach(prompt, "", Path.cwd(), root)]
             for name in not_found(prompt, Path.cwd(), root):
                 self._say(one_line(f"there is no file '{name}'"))
         forgotten = chat_inside.forgotten(self.session, prompt)
         turns = self.session.turns
         try:
             run = self.app.ask(prompt, self.session, material, asked.skill, typed=asked.typed)
-            end = play(run, self._listener, self._seen)
+            with self.lines.ahead():
+                end = play(run, self._listener, self._seen)
         finally:
             is_said = self.session.turns > turns
             self._asked = replace(asked, material=material, is_said=is_said)
         for line in forgotten:
             self._say(line)
-        self._code = code_of(end) or self._code
+        if code := code_of(end):
+            self.lines.hold()
+            self._code = code
         if isinstance(end, Done) and self.lines.interactive and "?" not in end.answer[-ASKING:]:
             self._offer = self.app.offer(self.session, end.receipt)
             if self._offer:
@@ -235,7 +240,8 @@ class Chat:
         if offer.prompt:
             self._turn(Asked(offer.prompt))
         else:
-            play(self.app.accept(offer, self.session), self._listener, self._seen)
+            with self.lines.ahead():
+                play(self.app.accept(offer, self.session), self._listener, self._seen)
 
     def _command(self, text: str) -> tuple[str, str]:
         """Do what a /command says. A skill's name gives a prompt that is to be asked, and itself;
@@ -339,15 +345,16 @@ class Chat:
     def _compact(self, rest: str) -> None:
         words = rest.split()
         focus = " ".join(word for word in words if word != DRY_RUN)
-        self._listener.begin("summing up")
         summaries: list[str] = []
-        try:
-            for event in self.app.compact(self.session, focus, dry_run=DRY_RUN in words):
-                self._listener(self._seen(event))
-                if isinstance(event, Compaction):
-                    summaries.append(event.summary)
-        finally:
-            self._listener.close()
+        with self.lines.ahead():
+            self._listener.begin("summing up")
+            try:
+                for event in self.app.compact(self.session, focus, dry_run=DRY_RUN in words):
+                    self._listener(self._seen(event))
+                    if isinstance(event, Compaction):
+                        summaries.append(event.summary)
+            finally:
+                self._listener.close()
         for summary in summaries:
             self._say(harmless(summary))
         if DRY_RUN not in words and self.app.saving:

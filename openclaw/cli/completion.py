@@ -1,148 +1,202 @@
-"""What the shell offers behind a command: conversations, turns, to-dos, skills, models, settings.
-
-It is asked at each Tab. So only what is offered is read, nothing is written or asked, and whatever
-goes wrong offers nothing.
-"""
+"""What may stand where the cursor is in a talk: commands, their arguments, skills, and paths."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import closing
-from dataclasses import replace
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from typer._click.shell_completion import CompletionItem
-
+from openclaw.cli.chat import COMMANDS
+from openclaw.cli.chat_model import known_models
 from openclaw.cli.visible import one_line
-from openclaw.files.home import Home, find_home
-from openclaw.files.trust import is_trusted
+from openclaw.errors import OpenclawError
+from openclaw.shapes import Mode
 
 if TYPE_CHECKING:
-    from typer._click import Context
-
-MOST = 50
-Pairs = Iterable[tuple[str, str]]
-
-
-def complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
-    """The values of a parameter that begin with what was typed, each with what it is."""
-    words = ctx.command_path.split()[1:]
-    keys = (" ".join((*words, param.name)), f"{words[0]} {param.name}", param.name)
-    values = next((VALUES[key] for key in keys if key in VALUES), None)
-    if values is None:
-        return []
-    try:
-        home = find_home(ctx.find_root().params.get("home"), Path.cwd(), os.environ)
-        found = values(replace(home, trusted=is_trusted(home)))
-        meant = ((value, about) for value, about in found if value.startswith(incomplete))
-        return [
-            CompletionItem(value, help=one_line(about, 60)) for value, about in islice(meant, MOST)
-        ]
-    except Exception:  # noqa: BLE001  (a shell's prompt is no place for errors)
-        return []
-
-
-def _sessions(home: Home) -> Pairs:
-    from openclaw.sessions.store import SessionStore
-
-    return [
-        (each.id, each.title) for each in SessionStore(home.sessions, home.private / "locks").list()
-    ]
-
-
-def _turns(home: Home) -> Pairs:
     from openclaw.app import App
-    from openclaw.config import load_settings
 
-    with closing(App.open(home, load_settings(home))) as app:
-        return [(turn.id, turn.subject) for turn in islice(app.history.turns(), MOST)]
+MAX_PATHS = 50
+MAX_FILES = 5_000
+"""Files of the home that are looked through for a part of a name."""
+SHOWN_TURNS = 30
+LEAST_PART = 2
+FRESH_SECONDS = 5.0
+MODES: tuple[Mode, ...] = ("read-only", "ask", "edit", "full")
+NO_NOTES = frozenset({"node_modules", "__pycache__", "venv"})
 
-
-def _todos(done: bool | None) -> Callable[[Home], Pairs]:
-    """Open ones, done ones, or (None) both."""
-
-    def found(home: Home) -> Pairs:
-        from openclaw.memory.todos import TodoFile
-
-        todos = TodoFile(home.memory / "TODO.md").items()
-        return [(todo.id, todo.text) for todo in todos if done in (None, todo.done)]
-
-    return found
+Choice = tuple[str, str]
+"""What can be typed, and what it means."""
 
 
-def _lists(home: Home) -> Pairs:
-    from openclaw.memory.todos import TodoFile
+class Completion(NamedTuple):
+    """`text` replaces what stands `start` characters before the cursor (a negative number)."""
 
-    return [
-        (name, "")
-        for name in dict.fromkeys(t.list for t in TodoFile(home.memory / "TODO.md").items())
-    ]
-
-
-def _skills(home: Home) -> Pairs:
-    from openclaw.config import load_settings
-    from openclaw.skills.installed import installed
-
-    return [(each.name, each.description) for each in installed(home, load_settings(home))]
+    text: str
+    start: int
+    meaning: str = ""
 
 
-def _models(home: Home) -> Pairs:
-    from openclaw.cli.models import all_models
-    from openclaw.config import load_settings
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What there is: commands and skills, the arguments of a command, folders that paths begin in,
+    and the files of the home, whose paths are found by a part of them."""
 
-    rows, _ = all_models(load_settings(home).ollama.host)
-    here = (row for row in rows if row["installed"] and row["kind"] != "embedding")
-    return [(row["name"], row["about"]) for row in here]
-
-
-def _catalogue(home: Home) -> Pairs:
-    from openclaw.models import catalog
-
-    return [(entry.name, entry.about) for entry in catalog.entries()]
+    commands: Callable[[], Iterable[Choice]]
+    arguments: Callable[[str], Iterable[Choice]] = lambda command: ()
+    folders: Sequence[Path] = ()
+    files: Callable[[], Sequence[str]] = lambda: ()
 
 
-def _keys(home: Home) -> Pairs:
-    from openclaw.config.settings import keys
+def known_of(app: App) -> Known:
+    """What an open home knows. What costs time to find out is kept for some seconds."""
 
-    return [(key.name, key.about) for key in keys().values()]
+    @lru_cache(maxsize=32)
+    def arguments(command: str, _now: int) -> Sequence[Choice]:
+        with suppress(OpenclawError, OSError):
+            return [*ARGUMENTS[command](app)]
+        return ()
+
+    def commands() -> Iterator[Choice]:
+        yield from ((name, meaning) for name, (_, meaning) in COMMANDS.items())
+        yield from ((s.name, s.description) for s in app.skills() if s.user_invocable)
+
+    def fresh(command: str) -> Sequence[Choice]:
+        found = command in ARGUMENTS
+        return arguments(command, int(time.monotonic() / FRESH_SECONDS)) if found else ()
+
+    folders = (Path.cwd(), app.home.root)
+    return Known(commands, fresh, folders, lambda: [path for path, _ in fresh("blame")])
 
 
-def _servers(home: Home) -> Pairs:
-    from openclaw.config import load_settings
+def completions(text: str, known: Known) -> Iterator[Completion]:
+    """How the text before the cursor may go on: /commands and skills at the beginning, what a
+    command takes after it, and paths after an @."""
+    line = text.rpartition("\n")[2]
+    command, space, rest = line.partition(" ")
+    word = line.rpartition(" ")[2]
+    if word.startswith("@"):
+        start = word[1:].lstrip('"')
+        paths = [*_paths(start, known.folders)]
+        if len(start) >= LEAST_PART:
+            paths += _fitting(start, known.files())
+        quoted = dict.fromkeys(f'@"{path}"' if " " in path else f"@{path}" for path in paths)
+        yield from (Completion(path, -len(word)) for path in islice(quoted, MAX_PATHS))
+    elif line == text and command.startswith("/"):
+        mark, part, found = "/", command[1:], known.commands()
+        if space:
+            verb, behind, more = rest.partition(" ")
+            is_verb = behind and f"{command[1:]} {verb}" in ARGUMENTS
+            mark, part = "", more if is_verb else rest
+            found = known.arguments(f"{command[1:]} {verb}" if is_verb else command[1:])
+        for choice, meaning in _choose(part, found, by_meaning=bool(space)):
+            yield Completion(f"{mark}{choice}", -len(mark + part), one_line(meaning, 60))
 
-    return [(name, "") for name in load_settings(home).mcp or {}]
+
+def _choose(part: str, choices: Iterable[Choice], *, by_meaning: bool) -> Iterable[Choice]:
+    """Those that begin so; when there are none, those that have it somewhere in them, or in their
+    meaning."""
+    part, choices = part.casefold(), [*choices]
+    begin = [choice for choice in choices if choice[0].casefold().startswith(part)]
+    return begin or [c for c in choices if part in "\n".join(c[: 1 + by_meaning]).casefold()]
 
 
-def _events(home: Home) -> Pairs:
-    from openclaw.config.hooks import EVENTS
+def _paths(start: str, folders: Sequence[Path]) -> Iterator[str]:
+    """Existing paths that begin with `start`, from each folder, hidden ones only when asked for."""
+    parent, _, name = start.rpartition("/")
+    for folder in folders:
+        base = folder / Path(f"{parent}/" if parent or "/" in start else "").expanduser()
+        try:
+            entries = sorted(base.iterdir())
+        except (OSError, RuntimeError, ValueError):
+            continue
+        for entry in entries:
+            if entry.name.startswith(name) and (name or not entry.name.startswith(".")):
+                spelt = start[: len(start) - len(name)] + entry.name
+                yield f"{spelt}/" if entry.is_dir() else spelt
 
-    return [(event, "") for event in EVENTS]
+
+def _fitting(part: str, paths: Iterable[str]) -> list[str]:
+    """The files whose names have these letters in their order, those with the word itself first. A
+    part with a slash is looked for in the whole path."""
+    part = part.casefold()
+    letters = re.compile(".*?".join(map(re.escape, part)))
+
+    def where(path: str) -> str:
+        return (path if "/" in part else path.rpartition("/")[2]).casefold()
+
+    def rank(path: str) -> tuple[bool, bool, int]:
+        return not where(path).startswith(part), part not in where(path), len(path)
+
+    return sorted((path for path in paths if letters.search(where(path))), key=rank)
 
 
-def _nothing(home: Home) -> Pairs:
-    return ()
+# -------- what the commands take
 
 
-# By the words of the command and the parameter, by the group and the parameter, by the parameter.
-VALUES: dict[str, Callable[[Home], Pairs]] = {
-    "session": _sessions,
-    "sessions ref": _sessions,
-    "turn": _turns,
-    "todo done words": _todos(done=False),
-    "todo undone words": _todos(done=True),
-    "todo rm words": _todos(done=None),
-    "todo list_name": _lists,
-    "skill": _skills,
-    "skills name": _skills,
-    "skills new name": _nothing,
+def _models(app: App) -> Iterator[Choice]:
+    return ((name, "") for name in known_models(app.settings.ollama.host))
+
+
+def _sessions(app: App) -> Iterator[Choice]:
+    return ((found.id, found.title) for found in app.sessions.list())
+
+
+def _skills(app: App) -> Iterator[Choice]:
+    return ((skill.name, skill.description) for skill in app.skills())
+
+
+def _todos(app: App) -> Iterator[Choice]:
+    return ((todo.id, todo.text) for todo in app.todos.items() if not todo.done and todo.id)
+
+
+def _turns(app: App) -> Iterator[Choice]:
+    turns = (turn for turn in app.history.turns() if turn.kind != "outside")
+    return ((turn.id, turn.subject) for turn in islice(turns, SHOWN_TURNS))
+
+
+def _answers(app: App) -> Iterator[Choice]:
+    turns = (turn for turn in app.history.turns() if turn.session and turn.number)
+    return ((turn.id, turn.subject) for turn in islice(turns, SHOWN_TURNS))
+
+
+def _files(app: App) -> Iterator[Choice]:
+    """The files of the home but hidden ones and old conversations."""
+    found = 0
+    for top, folders, names in os.walk(app.home.root):
+        folders[:] = sorted(f for f in folders if not (f.startswith(".") or f in NO_NOTES))
+        if Path(top) == app.home.root:
+            folders[:] = [folder for folder in folders if folder != app.home.sessions.name]
+        for name in sorted(names):
+            if not name.startswith("."):
+                path = Path(top, name).relative_to(app.home.root)
+                yield path.as_posix(), ""
+                found += 1
+        if found > MAX_FILES:
+            return
+
+
+def _modes(app: App) -> Iterator[Choice]:
+    return ((mode, "") for mode in MODES)
+
+
+ARGUMENTS: Mapping[str, Callable[[App], Iterable[Choice]]] = {
+    "blame": _files,
+    "diff": _turns,
+    "expect": _files,
+    "mode": _modes,
     "model": _models,
-    "models pull name": _catalogue,
-    "models use name": _models,
-    "models test names": _models,
-    "config key": _keys,
-    "mcp test name": _servers,
-    "hooks test event": _events,
+    "resume": _sessions,
+    "show": _turns,
+    "skills": _skills,
+    "todo done": _todos,
+    "todo rm": _todos,
+    "why": _answers,
 }
+"""What is offered after each command, and after a word behind it."""

@@ -143,7 +143,7 @@ def lighten(command: Command) -> Command:
 
 
 def _complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
-    from openclaw.cli.completion import complete
+    from openclaw.cli.shell_completion import complete
 
     return complete(ctx, param, incomplete)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TextIO
 
@@ -13,24 +14,27 @@ PASTED_SECONDS = 0.05
 """A line that has more behind it so soon was pasted."""
 
 
-def read_reply(question: str, out: TextIO) -> str:
+def read_reply(question: str, out: TextIO, keep: Callable[[str], None] = lambda typed: None) -> str:
     """Show the question and read one line; EOFError when there is none.
 
-    On a terminal what was typed before is thrown away. A reply within 0.3 s and one that is a part
-    of a pasted text do not count: the question is shown again.
+    On a terminal what was typed before is no reply. A reply within 0.3 s and one that is a part of
+    a pasted text do not count either: the question is shown again. `keep` gets what did not count.
     """
     while True:
         out.write(question)
         out.flush()
         if not sys.stdin.isatty():
             return _line()
-        discard_typed(0.0)
-        if discard_typed(TOO_SOON_SECONDS):
+        keep(take_typed(0.0))
+        if early := take_typed(TOO_SOON_SECONDS):
+            keep(early)
             out.write("\nThat came too soon to be a reply.\n")
             continue
         line = _line()
-        if not discard_typed(PASTED_SECONDS):
+        more = take_typed(PASTED_SECONDS)
+        if not more:
             return line
+        keep(line + more)
         out.write("\nThat was pasted, or typed too fast to be a reply.\n")
 
 
@@ -44,13 +48,12 @@ def _line() -> str:
 if sys.platform == "win32":
     import msvcrt
 
-    def discard_typed(seconds: float) -> bool:
-        """Throw away what is typed until nothing came for so long; whether there was anything."""
-        typed, until = False, time.monotonic() + seconds
+    def take_typed(seconds: float) -> str:
+        """What is typed until nothing came for so long."""
+        typed, until = "", time.monotonic() + seconds
         while msvcrt.kbhit() or time.monotonic() < until:
             if msvcrt.kbhit():
-                msvcrt.getwch()
-                typed, until = True, time.monotonic() + seconds
+                typed, until = typed + msvcrt.getwch(), time.monotonic() + seconds
             else:
                 time.sleep(0.01)
         return typed
@@ -59,20 +62,22 @@ else:
     import select
     import termios
 
-    def discard_typed(seconds: float) -> bool:
-        """Throw away what is typed until nothing came for so long; whether there was anything.
+    def take_typed(seconds: float) -> str:
+        """What is typed until nothing came for so long.
 
         Meanwhile the terminal gives single keys and shows none. Else a line would wait unseen for
         its Enter, and then be the reply.
         """
-        terminal, typed = sys.stdin.fileno(), False
+        terminal, typed = sys.stdin.fileno(), b""
         with suppress(termios.error, OSError):  # the terminal is gone: the reply is missing
             before = termios.tcgetattr(terminal)
             keys = [*before[:3], before[3] & ~(termios.ICANON | termios.ECHO), *before[4:]]
             try:
                 termios.tcsetattr(terminal, termios.TCSANOW, keys)
-                while select.select([terminal], [], [], seconds)[0] and os.read(terminal, 4096):
-                    typed = True
+                while select.select([terminal], [], [], seconds)[0] and (
+                    data := os.read(terminal, 4096)
+                ):
+                    typed += data
             finally:
                 termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
-        return typed
+        return typed.decode(errors="replace")

@@ -145,6 +145,7 @@ class Settings:
     proactive: Literal["auto", "off"] = _key(
         "auto", "start line of a talk, offers, promises as to-dos (docs/ahead.md); off: none"
     )
+    keys: Literal["emacs", "vi"] = _key("emacs", "keys of a talk's input line: emacs or vi")
     links: tuple[str, ...] = _key(
         (), "folders elsewhere that links of the home may lead to", asks=True
     )

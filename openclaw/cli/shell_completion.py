@@ -1,0 +1,148 @@
+"""What the shell offers behind a command: conversations, turns, to-dos, skills, models, settings.
+
+It is asked at each Tab. So only what is offered is read, nothing is written or asked, and whatever
+goes wrong offers nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from typer._click.shell_completion import CompletionItem
+
+from openclaw.cli.visible import one_line
+from openclaw.files.home import Home, find_home
+from openclaw.files.trust import is_trusted
+
+if TYPE_CHECKING:
+    from typer._click import Context
+
+MOST = 50
+Pairs = Iterable[tuple[str, str]]
+
+
+def complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
+    """The values of a parameter that begin with what was typed, each with what it is."""
+    words = ctx.command_path.split()[1:]
+    keys = (" ".join((*words, param.name)), f"{words[0]} {param.name}", param.name)
+    values = next((VALUES[key] for key in keys if key in VALUES), None)
+    if values is None:
+        return []
+    try:
+        home = find_home(ctx.find_root().params.get("home"), Path.cwd(), os.environ)
+        found = values(replace(home, trusted=is_trusted(home)))
+        meant = ((value, about) for value, about in found if value.startswith(incomplete))
+        return [
+            CompletionItem(value, help=one_line(about, 60)) for value, about in islice(meant, MOST)
+        ]
+    except Exception:  # noqa: BLE001  (a shell's prompt is no place for errors)
+        return []
+
+
+def _sessions(home: Home) -> Pairs:
+    from openclaw.sessions.store import SessionStore
+
+    return [
+        (each.id, each.title) for each in SessionStore(home.sessions, home.private / "locks").list()
+    ]
+
+
+def _turns(home: Home) -> Pairs:
+    from openclaw.app import App
+    from openclaw.config import load_settings
+
+    with closing(App.open(home, load_settings(home))) as app:
+        return [(turn.id, turn.subject) for turn in islice(app.history.turns(), MOST)]
+
+
+def _todos(done: bool | None) -> Callable[[Home], Pairs]:
+    """Open ones, done ones, or (None) both."""
+
+    def found(home: Home) -> Pairs:
+        from openclaw.memory.todos import TodoFile
+
+        todos = TodoFile(home.memory / "TODO.md").items()
+        return [(todo.id, todo.text) for todo in todos if done in (None, todo.done)]
+
+    return found
+
+
+def _lists(home: Home) -> Pairs:
+    from openclaw.memory.todos import TodoFile
+
+    return [
+        (name, "")
+        for name in dict.fromkeys(t.list for t in TodoFile(home.memory / "TODO.md").items())
+    ]
+
+
+def _skills(home: Home) -> Pairs:
+    from openclaw.config import load_settings
+    from openclaw.skills.installed import installed
+
+    return [(each.name, each.description) for each in installed(home, load_settings(home))]
+
+
+def _models(home: Home) -> Pairs:
+    from openclaw.cli.models import all_models
+    from openclaw.config import load_settings
+
+    rows, _ = all_models(load_settings(home).ollama.host)
+    here = (row for row in rows if row["installed"] and row["kind"] != "embedding")
+    return [(row["name"], row["about"]) for row in here]
+
+
+def _catalogue(home: Home) -> Pairs:
+    from openclaw.models import catalog
+
+    return [(entry.name, entry.about) for entry in catalog.entries()]
+
+
+def _keys(home: Home) -> Pairs:
+    from openclaw.config.settings import keys
+
+    return [(key.name, key.about) for key in keys().values()]
+
+
+def _servers(home: Home) -> Pairs:
+    from openclaw.config import load_settings
+
+    return [(name, "") for name in load_settings(home).mcp or {}]
+
+
+def _events(home: Home) -> Pairs:
+    from openclaw.config.hooks import EVENTS
+
+    return [(event, "") for event in EVENTS]
+
+
+def _nothing(home: Home) -> Pairs:
+    return ()
+
+
+# By the words of the command and the parameter, by the group and the parameter, by the parameter.
+VALUES: dict[str, Callable[[Home], Pairs]] = {
+    "session": _sessions,
+    "sessions ref": _sessions,
+    "turn": _turns,
+    "todo done words": _todos(done=False),
+    "todo undone words": _todos(done=True),
+    "todo rm words": _todos(done=None),
+    "todo list_name": _lists,
+    "skill": _skills,
+    "skills name": _skills,
+    "skills new name": _nothing,
+    "model": _models,
+    "models pull name": _catalogue,
+    "models use name": _models,
+    "models test names": _models,
+    "config key": _keys,
+    "mcp test name": _servers,
+    "hooks test event": _events,
+}

@@ -1,0 +1,289 @@
+"""What is typed while an answer is made: it is not echoed into the answer, and nothing is lost."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from openclaw.cli.chat_inside import is_yes
+from openclaw.cli.visible import one_line
+
+if TYPE_CHECKING:
+    from prompt_toolkit.key_binding import KeyPress
+
+ESCAPE_SECONDS = 0.05
+"""An Esc that nothing follows so soon is the key, not the beginning of another key's code."""
+
+
+class Typed:
+    """The keys as words: `prompts` were ended by Enter, `line` was not. `fold` shortens pastes."""
+
+    def __init__(self, fold: Callable[[str], str]) -> None:
+        self.prompts: list[str] = []
+        self.line = ""
+        self.leaving = False
+        self.escape = False
+        self._fold = fold
+
+    def press(self, pressed: KeyPress) -> None:
+        from prompt_toolkit.keys import Keys
+
+        key, after_escape = pressed.key, self.escape
+        self.escape = key is Keys.Escape
+        if key in (Keys.ControlM, Keys.ControlJ):
+            self._enter(after_escape)
+        elif key is Keys.BracketedPaste:
+            self.line += self._fold(pressed.data)
+        elif key is Keys.ControlH:
+            if not self.line and self.prompts:
+                self.line = self.prompts.pop()
+            else:
+                self.line = self.line[:-1]
+        elif key is Keys.ControlU:
+            self.line = ""
+        elif key is Keys.ControlD:
+            self.leaving = not self.line
+        elif not isinstance(key, Keys) and not after_escape:
+            self.line += key
+            self.leaving = False
+
+    def hold(self, before: str = "") -> None:
+        """Ask nothing of it by itself: all of it stands in the input line, behind `before`."""
+        self.line = "\n".join(filter(None, [before, *self.prompts, self.line]))
+        self.prompts, self.leaving = [], False
+
+    def take(self) -> tuple[str, bool]:
+        """What stands in the input line next, and whether it is sent without a look at it. EOFError
+        when Ctrl-D was the last of it. A yes is not sent: what was offered came after it."""
+        if self.prompts:
+            text = self.prompts.pop(0)
+            return text, not is_yes(text)
+        if self.leaving:
+            raise EOFError
+        text, self.line = self.line, ""
+        return text, False
+
+    def shown(self) -> str:
+        """All of it on one line."""
+        return one_line(" \u21b5 ".join([*self.prompts, self.line])).rstrip()
+
+    def _enter(self, after_escape: bool) -> None:
+        if after_escape or self.line.endswith("\\"):
+            self.line = self.line.removesuffix("\\") + "\n"
+        elif self.line.strip():
+            self.prompts.append(self.line)
+            self.line = ""
+
+
+if sys.platform == "win32":
+
+    class KeyReader:
+        """Nothing is read here: what is typed waits for the next prompt, as it came."""
+
+        def __init__(self, keys: object, idle: object) -> None:
+            pass
+
+        def __enter__(self) -> None:
+            pass
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        @contextmanager
+        def paused(self) -> Iterator[None]:
+            yield
+
+        @contextmanager
+        def until_now(self) -> Iterator[None]:
+            yield
+
+    def interrupt() -> None:
+        """Nothing is read, so nothing interrupts."""
+
+else:
+    import codecs
+    import os
+    import select
+    import termios
+    from contextlib import suppress
+
+    BACKGROUND_SECONDS = 0.2
+    PASTES_ARE_MARKED, PASTES_ARE_NOT_MARKED = "\x1b[?2004h", "\x1b[?2004l"
+
+    class KeyReader:
+        """While it is entered, the terminal shows nothing of what is typed. A thread hands it to
+        `keys` as it comes; `idle` is called when no more follows.
+
+        Ctrl-C and Ctrl-Z work as ever. The terminal is as before whenever somebody else has it:
+        after Ctrl-Z, at a question (`paused`) and when the process ends. Without a terminal, and in
+        the background, nothing is done.
+        """
+
+        def __init__(self, keys: Callable[[str], None], idle: Callable[[], None]) -> None:
+            self._keys, self._idle = keys, idle
+            self._before: list[Any] | None = None
+            self._reader: threading.Thread | None = None
+            self._end = -1  # what is closed to end the thread
+            self._caught: list[int] = []
+
+        def __enter__(self) -> None:
+            if not _has_terminal():
+                return
+            self._begin()
+            numbers = (signal.SIGTSTP, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+            self._caught = [n for n in numbers if signal.getsignal(n) is signal.SIG_DFL]
+            for number in self._caught:
+                signal.signal(number, self._leave)
+
+        def __exit__(self, *_: object) -> None:
+            for number in self._caught:
+                signal.signal(number, signal.SIG_DFL)
+            self._caught = []
+            self._finish()
+
+        @contextmanager
+        def paused(self) -> Iterator[None]:
+            """The terminal as it was, for a question."""
+            if not self._before:
+                yield
+                return
+            self.__exit__()
+            try:
+                yield
+            finally:
+                self.__enter__()
+
+        @contextmanager
+        def until_now(self) -> Iterator[None]:
+            """Hand over what was typed by now. What comes after it, a prompt in here gets as it was
+            typed, also before the prompt has made the terminal its own."""
+            if not _has_terminal():
+                yield
+                return
+            self._change()
+            try:
+                terminal = sys.stdin.fileno()
+                while select.select([terminal], [], [], 0)[0] and (
+                    data := os.read(terminal, 65_536)
+                ):
+                    self._keys(data.decode(errors="replace"))
+                yield
+            finally:
+                self._restore()
+
+        def _change(self) -> None:
+            with suppress(termios.error, OSError):
+                before = termios.tcgetattr(sys.stdin)
+                changed = [*before]
+                changed[0] &= ~termios.ICRNL
+                changed[3] &= ~(termios.ECHO | termios.ICANON)
+                changed[3] |= termios.NOFLSH  # Ctrl-C leaves what was typed before it
+                termios.tcsetattr(sys.stdin, termios.TCSANOW, changed)
+                self._before = before
+                os.write(sys.stdout.fileno(), PASTES_ARE_MARKED.encode())
+
+        def _restore(self) -> None:
+            before, self._before = self._before, None
+            if before:
+                with suppress(termios.error, OSError):
+                    termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+                    os.write(sys.stdout.fileno(), PASTES_ARE_NOT_MARKED.encode())
+
+        def _begin(self) -> None:
+            self._change()
+            end, self._end = os.pipe()
+            self._reader = threading.Thread(target=self._read, args=(end,), daemon=True)
+            self._reader.start()
+
+        def _finish(self) -> None:
+            """The thread hands over what is there already, then the terminal is as before."""
+            reader, self._reader = self._reader, None
+            try:
+                if reader:
+                    os.close(self._end)
+                    reader.join()
+            finally:
+                self._restore()
+
+        def _leave(self, number: int, frame: object) -> None:
+            """Give the terminal back before a signal stops or ends the process."""
+            self._finish()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            signal.signal(number, self._leave)  # here it goes on after `fg` or `bg`
+            if _has_terminal():
+                self._begin()
+
+        def _read(self, end: int) -> None:
+            """Read until the other end of `end` is closed, and then what is there already."""
+            terminal = sys.stdin.fileno()
+            decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+            patience = None
+            with suppress(OSError):
+                while True:
+                    ready = select.select([terminal, end], [], [], patience)[0]
+                    patience = None
+                    if terminal in ready and _has_terminal():
+                        if not (data := os.read(terminal, 65_536)):
+                            break
+                        self._keys(decode(data))
+                        patience = ESCAPE_SECONDS
+                    elif end in ready:
+                        break
+                    elif not ready:
+                        self._idle()
+                    else:  # another process has the terminal
+                        time.sleep(BACKGROUND_SECONDS)
+            os.close(end)
+
+    def interrupt() -> None:
+        """Do as Ctrl-C does."""
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    def _has_terminal() -> bool:
+        """Whether the process may read from a terminal now."""
+        try:
+            return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+        except (OSError, ValueError, AttributeError):
+            return False
+
+
+class TypedAhead(Typed):
+    """Collects what is typed while it is entered. Esc interrupts then, as Ctrl-C does."""
+
+    def __init__(self, fold: Callable[[str], str] = lambda text: text) -> None:
+        from prompt_toolkit.input.vt100_parser import Vt100Parser
+
+        super().__init__(fold)
+        self._parser = Vt100Parser(self.press)
+        self._reader = KeyReader(self._parser.feed, self._pause)
+        self.paused, self.until_now = self._reader.paused, self._reader.until_now
+
+    def __enter__(self) -> None:
+        self._reader.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self._reader.__exit__()
+
+    def keep(self, text: str) -> None:
+        """Put what was typed into a question, and is no reply, behind what stands in the line. A
+        single key was meant as a reply."""
+        from prompt_toolkit.input.vt100_parser import Vt100Parser
+
+        typed = Typed(self._fold)
+        Vt100Parser(typed.press).feed_and_flush(text)
+        typed.hold()
+        if self.line or any(len(line) > 1 for line in typed.line.split("\n")):
+            self.line += typed.line
+
+    def _pause(self) -> None:
+        """No more keys follow: what looked like the beginning of a key's code was the Esc key."""
+        self._parser.flush()
+        if self.escape:
+            self.escape = False
+            interrupt()
