@@ -202,7 +202,7 @@ class Chat:
         prompt, root = asked.prompt, self.app.home.root
         material = asked.material
         if material is None:
-            material = [*self.lines.material(prompt), *attach(prompt, "", Path.cwd(), root)]
+            material = self.lines.material(prompt) + attach(prompt, "", Path.cwd(), root)
             for name in not_found(prompt, Path.cwd(), root):
                 self._say(one_line(f"there is no file '{name}'"))
         forgotten = chat_inside.forgotten(self.session, prompt)
