@@ -282,3 +282,30 @@ def test_hints_name_the_commands_of_the_talk() -> None:
     assert for_talk("kept (openclaw undo takes it back)") == "kept (/undo takes it back)"
     assert for_talk("openclaw todo rm a4f1") == "/todo rm a4f1"
     assert for_talk("see: openclaw models list") == "see: openclaw models list"
+
+
+# -------- commands of the user's own
+
+
+def test_the_output_of_a_command_of_the_users_goes_to_the_next_prompt(here: Conversation) -> None:
+    shown = here.type(
+        "!echo one; echo two >&2; exit 3", "what came?", "again", lines=("It.", "No.")
+    )
+    assert "one\ntwo\nexit code 3\n" in shown
+    first, second = (request.messages[-1].content for request in here.home.requests[-2:])
+    assert "output of: echo one" in first and "two\nexit code 3" in first
+    assert second.count("exit code 3") == 0
+
+
+def test_a_line_of_a_pasted_text_or_of_a_pipe_is_no_command(here: Conversation) -> None:
+    here.type("!touch x.txt\n!touch y.txt", lines=("I see.",))
+    here.keys.interactive = False
+    here.type("!touch z.txt", lines=("I see.",))
+    assert here.said == ["!touch x.txt\n!touch y.txt", "!touch z.txt"]
+
+
+def test_a_name_or_a_copy_that_is_made_in_a_talk_can_be_taken_back(here: Conversation) -> None:
+    here.type("hello", lines=("Hi.",))
+    here.type("/rename Rome", "/fork other")
+    subjects = [turn.subject for turn in here.home.app.history.turns()][:2]
+    assert [subject.split()[1] for subject in subjects] == ["fork", "rename"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,11 +12,12 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Protocol
 
 from openclaw.agent.events import Compaction, Done, Event, Notice, Start
-from openclaw.cli import bar, chat_commands, chat_inside, chat_past, chat_talks
+from openclaw.cli import bar, chat_commands, chat_inside, chat_past, chat_shell, chat_talks
 from openclaw.cli.attach import attach, not_found
 from openclaw.cli.chat_commands import for_talk
 from openclaw.cli.chat_model import HINT_WIDTH, Answering, checked_model, keep_model, known_models
 from openclaw.cli.chat_past import Asked
+from openclaw.cli.common import as_turn
 from openclaw.cli.pick import pick
 from openclaw.cli.render import Listener
 from openclaw.cli.turn import by_name, code_of, play
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from openclaw.cli.lines import Lines
     from openclaw.config import Settings
     from openclaw.memory.todos import TodoFile
-    from openclaw.sessions.store import Session
+    from openclaw.sessions.store import Session, SessionStore
     from openclaw.skills.load import Skill
 
 DRY_RUN = "--dry-run"
@@ -74,6 +76,7 @@ ALIASES = {"exit": "quit", "clear": "new"}
 OTHER_INPUT = {
     "/SKILL [WORDS]": "use a skill",
     "@path @path:10-20": "attach a file, or some lines of it",
+    "!COMMAND": "run it in your shell; its output goes to the next prompt",
     "Alt-Enter": "begin a new line; so does Enter after a backslash",
     "Ctrl-C": "end an answer",
 }
@@ -134,6 +137,7 @@ class Chat:
         self._code = 0
         self._draft = self._chosen = ""
         self._asked: Asked | None = None
+        self._outputs: tuple[Material, ...] = ()
         self._offer: Offer | None = None
 
     def run(self, first: str = "", skill: str = "") -> int:
@@ -182,6 +186,9 @@ class Chat:
             if offer and chat_inside.is_yes(text):
                 self._accept(offer)
                 return
+            if self.lines.interactive and chat_shell.is_shell_line(text):
+                self._outputs += (chat_shell.run_line(text, self._say),)
+                return
             prompt = text
             if not skill and chat_inside.is_command(text):
                 prompt, skill = self._command(text)
@@ -202,7 +209,8 @@ class Chat:
         prompt, root = asked.prompt, self.app.home.root
         material = asked.material
         if material is None:
-            material = self.lines.material(prompt) + attach(prompt, "", Path.cwd(), root)
+            attached = attach(prompt, "", Path.cwd(), root)
+            material = self._outputs + self.lines.material(prompt) + attached
             for name in not_found(prompt, Path.cwd(), root):
                 self._say(one_line(f"there is no file '{name}'"))
         forgotten = chat_inside.forgotten(self.session, prompt)
@@ -214,6 +222,8 @@ class Chat:
         finally:
             is_said = self.session.turns > turns
             self._asked = replace(asked, material=material, is_said=is_said)
+            if is_said:
+                self._outputs = ()
         for line in forgotten:
             self._say(line)
         if code := code_of(end):
@@ -282,7 +292,7 @@ class Chat:
             self._say_where()
 
     def _go_on_in(self, session: Session) -> None:
-        self.session, self._asked = session, None
+        self.session, self._asked, self._outputs = session, None, ()
 
     def _say_where(self) -> None:
         for line in chat_talks.where_lines(self.session):
@@ -296,12 +306,24 @@ class Chat:
             self._say(line)
 
     def _rename(self, rest: str) -> None:
-        self._say(chat_talks.rename(self.app.sessions, self.session, rest))
+        with self._as_turn(f"sessions rename {self.session.id} {rest}") as store:
+            said = chat_talks.rename(store, self.session, rest)
+        self._say(said)
 
     def _fork(self, rest: str) -> None:
         before = self.session
-        self._go_on_in(chat_talks.fork(self.app.sessions, before, rest))
+        with self._as_turn(f"sessions fork {before.id}") as store:
+            copy = chat_talks.fork(store, before, rest)
+        self._go_on_in(copy)
         self._say(one_line(f"a copy: {bar.name_of(self.session)}; back: /resume {before.id}"))
+
+    @contextmanager
+    def _as_turn(self, words: str) -> Iterator[SessionStore]:
+        """The conversations; what is changed in them in here is a turn of the history."""
+        store = self.app.sessions
+        with as_turn(self.app.home, words) as turn:
+            store.keep = turn.keep
+            yield store
 
     def _export(self, rest: str) -> None:
         self._say(chat_talks.export(self.app.sessions, self.session, rest))

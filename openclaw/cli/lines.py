@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from openclaw.cli.chat_inside import is_yes
+from openclaw.cli.chat_shell import is_shell_line
 from openclaw.cli.completion import MODES as MODES
 from openclaw.cli.completion import Known, completions, known_of
 from openclaw.cli.pastes import Pastes, mark_before
@@ -135,7 +136,7 @@ class TypedLines:
             while True:
                 shown = time.monotonic()
                 text, sent = self._typed.take()
-                if sent:
+                if sent and not is_shell_line(text):  # which is looked at once more
                     return self._meant(self._shown(text))
                 try:
                     # A dumb terminal is not shown the text that an input begins with.
