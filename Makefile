@@ -69,7 +69,7 @@ check: $(BIN)/.dev
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist
 
-docs: $(BIN)/.dev   ## writes docs/commands.md, docs/settings.md and docs/policy.md anew
+docs: $(BIN)/.dev   ## writes docs/commands.md, docs/settings.md and docs/policy.md
 	$(BIN)/python docs/generate.py
 
 bench: $(BIN)/.embedded $(BIN)/.dev

@@ -27,7 +27,7 @@ from openclaw.files import starter  # noqa: E402
 from openclaw.files.git import Git  # noqa: E402
 from openclaw.tools.policy import EFFECTS, RULES, TABLE  # noqa: E402
 
-NOTE = "<!-- Written by docs/generate.py; `make docs` writes it anew. -->"
+NOTE = "<!-- Written by docs/generate.py; `make docs` writes it again. -->"
 COMMANDS = f"""\
 {NOTE}
 
@@ -43,7 +43,7 @@ SETTINGS = f"""\
 
 They stand in `openclaw.yaml` at the top of the home; every key is optional. `openclaw config` shows
 all values and where each comes from, `openclaw config set KEY VALUE` changes one and keeps comments
-and other lines. A wrong key or value is told with its line and what was expected.
+and other lines. A wrong key or value is reported with its line and what was expected.
 
 | key | default | takes | what it is for |
 |---|---|---|---|
@@ -54,7 +54,7 @@ POLICY = f"""\
 # What tools may do
 
 Each call of a tool is judged by its effect on the world, not by its name. The mode decides:
-`--mode` for one run, `mode:` in `openclaw.yaml` for good; else a talk has `ask` and a single prompt
+`--mode` for one run, `mode:` in `openclaw.yaml` for good; else a chat has `ask` and a single prompt
 `edit`. Changes of the home are free in `edit`: the end of each turn tells what was changed.
 
 {{modes}}
@@ -79,7 +79,7 @@ Any other words are a no, and the model reads them: `put it into notes.md instea
 file is shown as a diff (up to 200,000 characters), any other call with all its arguments.
 
 On a terminal, what was typed before the question stood there is no reply to it, and a reply within
-0.3 s, or one that was pasted with more behind it, is asked for again; in a talk these words stand
+0.3 s, or one that was pasted with more behind it, is asked for again; in a chat these words stand
 in the input line afterwards. Beginning and end of a call are always on the screen, many blanks as
 their count; of one that does not fit, `v` shows all, and `s` and `a` are offered after that only.
 
@@ -107,8 +107,8 @@ either. A program that only starts another one (`bash`, `python3`, `sudo`, `env`
 untrusted text was read.
 
 A grant turns a question into a yes. It never turns a no of the mode into one, and never covers the
-files of the rules *identity* and *lasting*. A line that cannot be read is left out and told.
-A line that is added or taken back elsewhere counts from the next turn of an open talk on.
+files of the rules *identity* and *lasting*. A line that cannot be read is skipped and reported.
+A line that is added or taken back elsewhere counts from the next turn of an open chat on.
 """
 ENVIRONMENT = """
 ## Environment
@@ -205,7 +205,7 @@ def main() -> int:
     if "--check" not in sys.argv[1:] or not stale:
         return 0
     names = ", ".join(path.name for path in stale)
-    sys.stderr.write(f"not up to date: {names}; `make docs` writes them anew\n")
+    sys.stderr.write(f"not up to date: {names}; `make docs` writes them again\n")
     return 1
 
 

@@ -161,7 +161,7 @@ def test_binary_stdin_is_refused_before_a_model_is_asked(
 def test_nothing_asked_says_so(home: Path) -> None:
     done = openclaw()
     assert done.returncode == 2
-    assert done.stderr.startswith("openclaw: nothing was asked\n  ")
+    assert done.stderr.startswith("openclaw: no prompt given\n  ")
 
 
 # -------- formats

@@ -84,6 +84,6 @@ def test_a_short_conversation_and_an_unknown_one_are_wrong_usage(
 ) -> None:
     stored(tmp_path, 2)
     assert run(["sessions", "compact", "bread"]) == 2
-    assert "nothing to put away" in capsys.readouterr().err
+    assert "nothing to compact" in capsys.readouterr().err
     assert run(["sessions", "compact", "cake"]) == 2
     assert not server.chats

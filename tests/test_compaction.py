@@ -276,7 +276,7 @@ def test_a_dry_run_shows_the_summary_and_changes_nothing(tmp_path: Path) -> None
 def test_a_short_conversation_has_nothing_to_put_away(tmp_path: Path) -> None:
     it = begin(tmp_path)
     go_on(it, 2)
-    with pytest.raises(UsageError, match="nothing to put away"):
+    with pytest.raises(UsageError, match="nothing to compact"):
         list(it.app.compact(it.session))
     assert not it.model.asides
 

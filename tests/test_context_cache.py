@@ -43,12 +43,12 @@ def test_each_call_tells_how_much_was_reused_and_the_last_line_sums_up(
     saved(store, COLD, WARM)
     assert run(["context", "--cache"]) == 0
     head, cold, warm, *sums = capsys.readouterr().out.splitlines()
-    assert head.split()[:7] == ["MESSAGE", "AT", "TOKENS", "REUSED", "SHARE", "FIRST", "TOKEN"]
-    assert head.endswith("  # new : reused")  # the terminal is a dumb one
+    assert head.split()[:7] == ["MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST", "TOKEN"]
+    assert head.endswith("  # new : cached")  # the terminal is a dumb one
     assert cold.split()[:8] == "#2 2026-11-21 15:30 1,000 0 0.0% 11.00 s".split()
     assert warm.split()[:8] == "#4 2026-11-21 15:30 1,100 1,050 95.5% 0.60 s".split()
     assert set(cold.split()[8]) == {"#"} and set(warm.split()[8]) == {"#", ":"}
-    assert "2 calls, 2,100 tokens, 1,050 reused (50.0%)" in sums[0]
+    assert "2 calls, 2,100 tokens, 1,050 cached (50.0%)" in sums[0]
     assert "10.5 s of reading saved at 100 tokens a second" in sums[-1]
 
 
@@ -94,8 +94,8 @@ def test_where_no_server_tells_the_time_nothing_is_said_of_what_was_saved() -> N
     calls = calls_of([(2, entry)])
     assert reading_rate(calls) == 0.0
     assert cache_json("trip", calls)["together"]["saved_seconds"] == 0.0
-    assert cache_lines("trip", calls)[-1].endswith("900 reused (90.0%)")
+    assert cache_lines("trip", calls)[-1].endswith("900 cached (90.0%)")
 
 
 def test_a_conversation_without_calls_is_one_line() -> None:
-    assert cache_lines("trip", []) == ["trip: no model call is known"]
+    assert cache_lines("trip", []) == ["trip: no questions asked yet"]

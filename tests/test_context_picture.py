@@ -59,7 +59,7 @@ def test_what_was_cut_of_the_conversation_stands_beside_what_is_left_of_it() -> 
     lines = report_lines(told, Canvas(100, ASCII))
     assert lines[4].endswith("cut: 4 messages are archived")
     assert lines[5].endswith("cut: results in one line")
-    assert lines[6].endswith("cut: 2 more left out")
+    assert lines[6].endswith("cut: 2 more not included")
 
 
 def test_passages_name_the_files_that_they_are_from() -> None:
@@ -71,7 +71,7 @@ def test_passages_name_the_files_that_they_are_from() -> None:
 def test_what_has_to_be_put_away_first_and_notices_are_told() -> None:
     told = report(part("soul", 1), compacted=12, notices=("a.txt is too long\x1b[2J",))
     lines = report_lines(told, PLAIN)
-    assert any(line.startswith("12 messages would be put away first") for line in lines)
+    assert any(line.startswith("12 messages would be compacted first") for line in lines)
     assert lines[-1].startswith("a.txt is too long") and "\x1b" not in lines[-1]
 
 

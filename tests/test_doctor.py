@@ -240,7 +240,7 @@ def test_of_many_findings_the_first_are_printed(
     assert run(["doctor"]) == 0
     out = capsys.readouterr().out
     assert out.count("warning  encoding") == 8 and "12 more of encoding" in out
-    assert "\nok       also         " in out
+    assert "\nok       other checks 16 ok" in out
 
 
 def test_settings_in_another_encoding_are_mended_before_they_are_read(home: Home) -> None:
@@ -258,6 +258,6 @@ def test_on_a_terminal_lines_are_broken_at_its_width_and_states_coloured() -> No
     assert all(line.startswith(" " * 22 + "word") for line in lines[1:3])
     assert lines[-2:] == [
         " " * 22 + "-> openclaw doctor --fix",
-        "\x1b[32mok\x1b[m       also         disk",
+        "\x1b[32mok\x1b[m       other checks 1 ok (--json lists them)",
     ]
     assert next(shown(checks)) == f"warning  git          {found}"

@@ -184,7 +184,7 @@ def test_an_engine_that_fails_rests_and_the_index_answers(opened: Callable[..., 
     assert answers(search) == expected
     assert copy.asked == [False] * (len(QUESTIONS) + 1)
     assert copy.closed == 1
-    assert search.notices == ["the vector store failed and is left out: nobody there"]
+    assert search.notices == ["the vector store failed and is not used for now: nobody there"]
 
 
 def test_an_engine_is_opened_again_after_its_rest() -> None:

@@ -118,7 +118,7 @@ def test_a_server_whose_model_never_stops_is_left_soon_and_tries_no_task(
     assert test.profile is not None
     assert (test.profile.stops, test.profile.tasks) == (False, {})
     assert not test.profile.complete
-    assert test.faults == ["tasks: left out, the model does not stop by itself"]
+    assert test.faults == ["tasks: skipped, the model does not stop by itself"]
 
 
 @pytest.mark.slow

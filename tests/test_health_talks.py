@@ -233,9 +233,9 @@ def test_what_was_moved_aside_is_put_back_with_its_archive(home: Home) -> None:
     archived(home)
     (home.sessions / "talk.notes.md").write_text("# Notes\n", "utf-8")
     damage(path_of(home), lambda data: data[:-40])
-    with pytest.raises(Damaged, match="moved aside"):
+    with pytest.raises(Damaged, match="set aside"):
         store(home).load("talk")
-    assert "moved aside" in one(home, "aside").found
+    assert "set aside" in one(home, "aside").found
     assert repaired(home, "aside").fixed.startswith("session talk: ")
     session = store(home).load("talk")
     assert (session.archived, len(session.messages)) == (4, 2)
@@ -261,7 +261,7 @@ def test_what_was_moved_aside_is_completed_from_the_last_commit_with_it(home: Ho
     talk(home)
     committed(home)
     damage(path_of(home), lambda data: data[: data.index(b"question 1")])
-    with pytest.raises(Damaged, match="moved aside"):
+    with pytest.raises(Damaged, match="set aside"):
         store(home).load("talk")
     committed(home)  # by now the file is deleted in git
     assert repaired(home, "aside").fixed == "session talk: 6 messages saved"

@@ -120,12 +120,12 @@ def test_a_hook_waits_is_allowed_changes_and_is_taken_back(
         (each,) = json.loads(said(capsys, "list", "--json")[0])
         return str(each["state"])
 
-    assert state() == "new" and "waits for a yes" in said(capsys, "list")[0]
+    assert state() == "new" and "to review" in said(capsys, "list")[0]
     out, _ = said(capsys, "trust", "--yes")
     assert "  before_turn: " in out and "  hooks/one.py\n" in out
     assert state() == "trusted" and "they run already" in said(capsys, "trust")[0]
     (home / "hooks" / "one.py").write_text("import os", "utf-8")
-    assert state() == "changed" and "changed, waits for a yes" in said(capsys, "list")[0]
+    assert state() == "changed" and "changed, to review" in said(capsys, "list")[0]
     said(capsys, "trust", "--revoke")
     assert state() == "new"
 

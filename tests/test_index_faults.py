@@ -365,7 +365,7 @@ def test_a_damaged_index_is_built_anew(home: Path, tmp_path: Path, damage: str) 
     store.path.write_bytes(made[damage])
     store = open_store(home)
     assert answer(plain_upkeep(home, store), store) == built_anew(home, tmp_path)
-    told = [] if damage == "empty" else ["the memory index was damaged and is built anew"]
+    told = [] if damage == "empty" else ["the memory index was damaged and is built again"]
     assert (store.notices, store.in_memory) == (told, False)
     store.close()
 

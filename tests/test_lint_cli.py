@@ -92,7 +92,7 @@ def test_each_finding_is_a_line_that_names_place_level_and_check(claw: Claw) -> 
         ' "My dentist is Dr. Adeyemi." [contradiction]'
     )
     assert lines[1] == "    -> the newer one holds; strike this one through"
-    assert "1 error, 2 warnings in 5 entries of 2 files; 2 can be mended" in claw.err
+    assert "1 error, 2 warnings in 5 entries of 2 files; 2 can be fixed" in claw.err
     assert [(f["check"], f["line"], f["fixable"]) for f in claw.lint(code=1)] == [
         ("contradiction", 3, True),
         ("secret", 5, True),

@@ -54,7 +54,7 @@ def test_a_request_that_the_server_finds_too_large_is_fitted_anew(tmp_path: Path
     refused = PromptTooLarge("the request has 4287 tokens, the window holds 4096")
     happened = it.say("And now?", refused, answer("Now this.", "json"))
     assert done(happened).answer == "Now this."
-    assert "fitting it anew" in notices(happened)
+    assert "fitting it again" in notices(happened)
     assert len(text(it.requests[-1])) < len(text(it.requests[-2]))
     assert it.app.meters.meter("s/m json").ratio > 1.1 * before
 

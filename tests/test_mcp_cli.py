@@ -73,7 +73,10 @@ def test_a_server_that_cannot_be_used_says_why_and_where_its_log_is(
     assert "bare cannot be used: it does not speak MCP" in err
     assert "mcp-bare.log" in err
     states = {each["name"]: each["state"] for each in json.loads(said(capsys, "list", "--json")[0])}
-    assert states == {"gone": "away when last tried", "bare": "away when last tried"}
+    assert states == {
+        "gone": "not reachable when last tried",
+        "bare": "not reachable when last tried",
+    }
     put(home, bare("plain"))
     said(capsys, "test", "bare")
     assert "bare  2 tools  " in said(capsys, "list")[0]

@@ -250,7 +250,7 @@ def test_a_server_that_cannot_be_used_is_a_notice(
 ) -> None:
     began = time.monotonic()
     said = away(tmp_path, server, 0.5 if reason.startswith("it did not") else 20.0)
-    assert said.startswith("MCP server bare is away: ")
+    assert said.startswith("MCP server bare is not reachable: ")
     assert reason in said
     assert time.monotonic() - began < 8
 
@@ -277,7 +277,7 @@ def test_a_server_that_fails_in_a_call_is_away_for_the_turn_only(
         assert not tool.available()
         assert [reason in line for line in servers.news()] == [True]
         began = time.monotonic()
-        with pytest.raises(ToolProblem, match="is away"):
+        with pytest.raises(ToolProblem, match="is not reachable"):
             tool.run(words="hi")
         assert time.monotonic() - began < 0.1
         servers.begin()
@@ -306,7 +306,7 @@ def test_a_server_that_fails_when_its_changed_list_is_read_is_away_for_the_turn(
         while not news and time.monotonic() < deadline:
             servers.begin()  # does nothing until the server has been heard
             news = servers.news()
-        assert news == [f"MCP server bare is away: {reason}"]
+        assert news == [f"MCP server bare is not reachable: {reason}"]
         with pytest.raises(ToolProblem) as problem:
             tool.run(words="hi")
         assert isinstance(problem.value, ForeignProblem) == (how == "balks"), "its own words"

@@ -187,7 +187,7 @@ def test_a_wrong_server_and_one_that_is_away_are_notices(tmp_path: Path) -> None
     try:
         said = notices(spoken.say("echo hi", answer("Hi.")))
         assert "MCP server bad.tool: unknown key" in said
-        assert "MCP server gone is away: there is no program nothing-x" in said
+        assert "MCP server gone is not reachable: there is no program nothing-x" in said
         assert "- bare__echo(words)" in newest(spoken, 0)
         assert notices(spoken.say("echo hi", answer("Hi."))) == ""
     finally:

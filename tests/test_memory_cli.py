@@ -215,7 +215,7 @@ def test_on_a_terminal_forgetting_asks_first(claw: Claw, reply: str, code: int) 
 
 def test_what_waits_is_listed_and_is_not_in_memory(claw: Claw) -> None:
     assert claw("review") == ""
-    assert "nothing waits" in claw.err
+    assert "nothing to review" in claw.err
     claw.notes.propose("Bob sells tea", "https://example.com")
     claw.notes.propose("The standup is at 11:00", "a mail")
     assert claw("review").splitlines() == [

@@ -26,7 +26,7 @@ FILES = {
     "memory/2026-05-09.md": "# 2026-05-09\n\n- The boiler leaks again.\n",
     "workspace/trip.md": "# Trip\n\nThe ferry to Bergen\nleaves at noon.\n",
 }
-DAMAGED = "openclaw: the memory index was damaged and is built anew\n"
+DAMAGED = "openclaw: the memory index was damaged and is built again\n"
 
 
 @pytest.fixture

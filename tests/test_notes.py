@@ -152,9 +152,9 @@ def test_what_cannot_be_replaced_is_told_and_nothing_is_written(
 )
 def test_the_same_in_other_words_is_refused_and_quoted(notes: Notes, known: str, new: str) -> None:
     notes.remember(known, "lasting")
-    with pytest.raises(ToolProblem, match=r"Already known, MEMORY.md:3: "):
+    with pytest.raises(ToolProblem, match=r"Already in memory/MEMORY.md:3: "):
         notes.remember(new, "lasting")
-    with pytest.raises(ToolProblem, match="Already known"):
+    with pytest.raises(ToolProblem, match="Already in"):
         notes.remember(new, "today")
 
 

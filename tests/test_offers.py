@@ -16,7 +16,7 @@ from openclaw.tools.fetch import WebPages
 from tests.fakes.talk import Talk, call, done, talk
 from tests.test_greeting import asked, typed
 
-OFFER = "Type yes"
+OFFER = "(yes)"
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_what_is_no_day_is_none(text: str) -> None:
 def test_a_todo_that_names_a_day_is_offered_a_date_and_a_yes_gives_it(it: Talk) -> None:
     adding(it, "call Maria on Friday")
     shown = typed(it, "put call Maria on Friday on my list", "yes")
-    assert '"call Maria on Friday" has no date. Type yes for due:2026-11-27.' in shown
+    assert '"call Maria on Friday" has no date. Shall I set due:2026-11-27? (yes)' in shown
     assert todos(it) == ["call Maria on Friday due:2026-11-27"]
     assert len(it.requests) == 2  # the yes needs no model
     it.app.undo()
@@ -126,7 +126,7 @@ def test_a_todo_that_can_be_done_at_once_is_offered_so(it: Talk) -> None:
     adding(it, "find a dentist in Ulm")
     it.model.say("There is one.")
     shown = typed(it, "put find a dentist in Ulm on my list", "ja")
-    assert 'Shall I do that now: "find a dentist in Ulm"? Type yes.' in shown
+    assert 'Shall I do that now: "find a dentist in Ulm"? (yes)' in shown
     assert asked(it)[-1] == "find a dentist in Ulm"
 
 

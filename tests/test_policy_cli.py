@@ -51,7 +51,7 @@ def test_the_table_the_rules_and_the_sandbox_are_shown(root: Path, capsys: Captu
         assert ["EFFECT", *TABLE] in rows
         for effect in EFFECTS:
             assert [effect, *(TABLE[mode][effect] for mode in TABLE)] in rows
-        assert "Mode: ask in a talk, edit for a single prompt" in said
+        assert "Mode: ask in a chat, edit for a single prompt" in said
         assert "openclaw.yaml" in said and "No grants." in said
         assert "Commands run " in said and "sandbox" in said
 

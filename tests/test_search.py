@@ -296,7 +296,7 @@ def test_an_index_damaged_between_two_searches_is_built_anew(
     (home / ".openclaw" / "index" / "index.sqlite").write_bytes(b"no database" * 1000)
     again = opened()
     assert places(again.search("boiler"))[0] == "memory/2026-03-02.md:3"
-    assert again.notices == ["the memory index was damaged and is built anew"]
+    assert again.notices == ["the memory index was damaged and is built again"]
 
 
 # -------- meaning that fails

@@ -352,7 +352,7 @@ def test_a_server_waits_is_allowed_changes_and_is_taken_back(
 ) -> None:
     one = server(home, put(home, "tools/server.py"))
     (home.root / "openclaw.yaml").write_text(f"mcp: {json.dumps(as_settings(one))}\n", "utf-8")
-    assert "told  waits for a yes" in said(capsys, "list")[0]
+    assert "told  to review" in said(capsys, "list")[0]
     waiting = check_mcp(home, load_settings(home))
     assert waiting.state == "warning" and "not started (told), as they run" in waiting.found
     err = said(capsys, "test", "told", code=1)[1]
@@ -361,7 +361,7 @@ def test_a_server_waits_is_allowed_changes_and_is_taken_back(
     assert "told__echo" not in said(capsys, "list")[0]
     assert "told__echo" in said(capsys, "test", "told")[0]
     put(home, "tools/other.py", "")
-    assert "told  changed, waits for a yes" in said(capsys, "list")[0]
+    assert "told  changed, to review" in said(capsys, "list")[0]
     assert "run no more" in said(capsys, "trust", "--revoke")[0]
     assert "nobody had said yes" in said(capsys, "trust", "--revoke")[0]
 

@@ -98,7 +98,7 @@ def test_a_wrong_server_is_told_with_its_line_and_the_others_work(
     assert [server.name for server in servers] == ["good"]
     (said,) = faults
     assert said.startswith(f"openclaw.yaml line 3: MCP server {fault}")
-    assert said.endswith("; it is left out")
+    assert said.endswith("; it is skipped")
 
 
 @pytest.mark.parametrize("name", ["off", "3", "My Notes", "v1.2", "null"])

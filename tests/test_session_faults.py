@@ -119,7 +119,7 @@ def test_what_belongs_to_a_damaged_session_is_moved_aside_with_it(store: Session
     file = store.folder / "k.json"
     good = file.read_bytes()
     file.write_bytes(good[:-5])
-    with pytest.raises(Damaged, match="moved aside") as caught:
+    with pytest.raises(Damaged, match="set aside") as caught:
         store.load("k")
     fresh = store.new("k")
     say(store, fresh, "Remember that the cat is called Momo.")
@@ -133,7 +133,7 @@ def test_what_belongs_to_a_damaged_session_is_moved_aside_with_it(store: Session
         ]
     )
     likewise = f"likewise archive/{aside.stem} and {aside.stem}.notes.md"
-    assert f"mend {aside} and name it k.json again, {likewise}" in caught.value.hint
+    assert f"repair {aside} and name it k.json again, {likewise}" in caught.value.hint
     assert "openclaw doctor --fix" in caught.value.hint
     file.write_bytes(good)
     archive(store, aside.stem).rename(archive(store, "k"))
@@ -162,7 +162,7 @@ def test_a_damaged_session_stays_whole_where_its_notes_cannot_be_moved(
     notes_path(store.folder, name).write_text("# Notes\n", "utf-8")
     (store.folder / f"{name}.json").write_bytes(b"{")
     before = below(store.folder)
-    with pytest.raises(Damaged, match="cannot be moved aside"):
+    with pytest.raises(Damaged, match="cannot be set aside"):
         store.load(name)
     assert below(store.folder) == before
 
@@ -207,7 +207,7 @@ def test_one_that_is_deleted_within_a_turn_is_saved_anew_and_that_is_told(
     store.compact(session, 2, "in short")
     (store.folder / "long.json").unlink()
     (archive(store) / "0001.json").unlink()
-    with pytest.raises(OpenclawError, match=r"4 archived messages; .* saved anew"):
+    with pytest.raises(OpenclawError, match=r"4 archived messages; .* saved again"):
         change(store, session)
     assert store.load("long") == session
     assert (session.archived, whole(store, session)) == (2, ["4", "5", "6", "7", "8", "9"])

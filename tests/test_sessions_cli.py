@@ -77,7 +77,7 @@ def test_a_damaged_session_is_reported_and_the_others_are_listed(
     assert "session bad is damaged" in told.err
     (store.folder / "worse.json").write_bytes(b"{")
     assert run(["sessions", "show", "worse"]) == 6
-    assert "moved aside" in capsys.readouterr().err
+    assert "set aside" in capsys.readouterr().err
 
 
 def test_a_session_is_shown_as_markdown_or_as_its_file(

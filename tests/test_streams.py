@@ -145,7 +145,7 @@ def test_standard_input_can_be_left_alone(home: Path, fake_ollama: FakeOllama) -
     fake_ollama.say("Hi.")
     assert openclaw("--no-stdin", "hi", stdin="one").stdout == "Hi.\n"
     assert shown(fake_ollama) == ["hi"]
-    assert "nothing was asked" in openclaw("--no-stdin", stdin="one").stderr
+    assert "no prompt given" in openclaw("--no-stdin", stdin="one").stderr
 
 
 def test_an_end_that_does_not_come_is_told(home: Path, fake_ollama: FakeOllama) -> None:

@@ -136,7 +136,7 @@ def test_since_a_day_leaves_older_turns_out_and_wants_a_date(
 ) -> None:
     saved(store, "trip", [COLD])
     assert run(["usage", "--since", "2026-11-22"]) == 0
-    assert "no model call is known yet" in capsys.readouterr().out
+    assert "no questions asked yet" in capsys.readouterr().out
     assert run(["usage", "--since", "soonish"]) == 2
     assert "not a date" in capsys.readouterr().err
 

@@ -135,7 +135,7 @@ class Loop:
                 except PromptTooLarge as error:
                     if state.partial or not self.meter.refused(fitted, error.counted):
                         raise
-                    yield events.Notice("the request was larger than counted; fitting it anew")
+                    yield events.Notice("the request was larger than counted; fitting it again")
         except PromptTooLarge:
             self.meter.ratio = ratio
             raise

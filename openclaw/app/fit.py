@@ -226,7 +226,7 @@ class Fit:
         )
         for label, probe in probes:
             if self._is_late():
-                self.faults.append(f"{label}: left out, the test took too long")
+                self.faults.append(f"{label}: skipped, the test took too long")
                 continue
             yield label
             try:
@@ -248,7 +248,7 @@ class Fit:
 
     def _do_tasks(self, model: Model, home: Home) -> Iterator[str]:
         if self.profile is None or self.profile.stops is False:
-            self.faults.append("tasks: left out, the model does not stop by itself")
+            self.faults.append("tasks: skipped, the model does not stop by itself")
             return
         card = replace(model.card, profile=self.profile)
         protocol = choose_protocol(self.settings.protocol, card).name
@@ -269,7 +269,7 @@ class Fit:
         done: dict[str, bool] = {}
         for task in TASKS:
             if self._is_late():
-                self.faults.append("tasks: some left out, the test took too long")
+                self.faults.append("tasks: some skipped, the test took too long")
                 return
             yield f"task: {task.name}"
             try:

@@ -122,9 +122,9 @@ class App(Rooms):
             starts = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
             if len(starts) <= KEPT:
                 raise UsageError(
-                    f"nothing to put away: the last {KEPT} exchanges stay, and there are"
+                    f"nothing to compact: the last {KEPT} exchanges stay, and there are"
                     f" {len(starts)}",
-                    "go on talking; it is done by itself when the window is full",
+                    "it is done by itself when the window is full",
                 )
             fitting = self._fitting(session, self.shelf())
             focus = self.vault.mask(focus)

@@ -26,7 +26,7 @@ def images_of(material: Sequence[Material], card: ModelCard) -> tuple[Image, ...
         raise UsageError(
             f"{card.name} cannot see images; nothing was sent",
             "ask a model that can: openclaw models pull ollama/qwen2.5vl:3b, then"
-            " --model ollama/qwen2.5vl:3b (or /model in a talk)",
+            " --model ollama/qwen2.5vl:3b (or /model in a chat)",
         )
     return images
 

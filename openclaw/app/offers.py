@@ -82,7 +82,7 @@ def at_start(rooms: Rooms, todos: Sequence[Todo], most: int = LONGEST_PROMPT) ->
             continue
         prompt = _prompt(rooms, todo)
         if prompt and len(prompt) <= most:
-            line = f'To-do: "{prompt}" - shall I? Type yes.'
+            line = f'Shall I do this to-do: "{prompt}"? (yes)'
             return _noted(rooms, todo, AT_START, Offer(line, prompt))
     return None
 
@@ -184,7 +184,7 @@ def _doing(rooms: Rooms, todo: Todo) -> Offer | None:
     prompt = _prompt(rooms, todo)
     if not prompt or len(prompt) > LONGEST_PROMPT or _is_for_later(todo, rooms.now().date()):
         return None
-    return Offer(f'Shall I do that now: "{prompt}"? Type yes.', prompt)
+    return Offer(f'Shall I do that now: "{prompt}"? (yes)', prompt)
 
 
 def _date_for(rooms: Rooms, todo: Todo) -> Offer | None:
@@ -203,5 +203,5 @@ def _date_for(rooms: Rooms, todo: Todo) -> Offer | None:
     if day is None or day < today:
         return None
     text = todo.text if len(todo.text) <= LONGEST_PROMPT else f"{todo.text[:LONGEST_PROMPT]}..."
-    line = f'"{text}" has no date. Type yes for due:{day.isoformat()}.'
+    line = f'"{text}" has no date. Shall I set due:{day.isoformat()}? (yes)'
     return Offer(line, todo=todo.id, due=day.isoformat())

@@ -158,7 +158,7 @@ def _into_inbox(
     _before(rooms, ledger, path)
     notes.propose(defused(f"Promised{when}: {what}"), plain_source(source))
     yield events.Notice(
-        f"a promise waits in the inbox, as it may be in the words of others: {what}{when}"
+        f"a promise is in the inbox for review, as it may be in the words of others: {what}{when}"
         " (openclaw memory review)"
     )
 

@@ -135,7 +135,7 @@ def _made_otherwise(
         yield Difference("head", text, lines, counts=not other or _is_his(paths))
     tools = sum_of(compact([dict(spec) for spec in fitting.tools]))
     if record.get("tools") not in (None, tools):
-        yield Difference("tools", "what is told of the tools has changed", counts=not other)
+        yield Difference("tools", "the description of the tools has changed", counts=not other)
 
 
 def _is_his(paths: Sequence[str]) -> bool:

@@ -94,7 +94,7 @@ def started(servers: Sequence[Server]) -> list[Server]:
 def fault_line(home: Home, fault: Fault) -> str:
     """What is wrong with a server, with its line in openclaw.yaml."""
     line = line_of(settings_text(home), ("mcp", *fault.path))
-    return f"{FILE} line {line}: MCP server {'.'.join(fault.path)}: {fault.text}; it is left out"
+    return f"{FILE} line {line}: MCP server {'.'.join(fault.path)}: {fault.text}; it is skipped"
 
 
 def shared_out(

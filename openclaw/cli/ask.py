@@ -54,7 +54,7 @@ ModelName = Annotated[
 ]
 ModeName = Annotated[Modes | None, typer.Option("--mode", help="What tools may do.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Answer every question of a tool with yes.")]
-NoMemory = Annotated[bool, typer.Option("--no-memory", help="Leave memory and to-dos out.")]
+NoMemory = Annotated[bool, typer.Option("--no-memory", help="Without memory and to-dos.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer only.")]
 Steps = Annotated[
     int | None, typer.Option("--max-steps", min=1, metavar="N", help="Most model calls a turn.")
@@ -122,7 +122,7 @@ def ask(
     typed = " ".join(words).strip()
     prompt = typed or piped.strip() or (by_name(skill) if skill else "")
     if not prompt:
-        raise UsageError("nothing was asked", 'openclaw "your question"')
+        raise UsageError("no prompt given", 'openclaw "your question"')
     from openclaw.cli.common import current_home
     from openclaw.cli.render import choose_listener
 
@@ -150,7 +150,7 @@ def chat(
     skill: SkillName = "",
     no_save: NoSave = False,
 ) -> None:
-    """Talk in the terminal: streaming answers, history, completion, /commands.
+    """Chat in the terminal: streaming answers, history, completion, /commands.
 
     With PROMPT it begins with that.
     """

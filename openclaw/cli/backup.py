@@ -20,7 +20,8 @@ def backup(
 ) -> None:
     """Put the whole home into one archive, history included, and read it back.
 
-    Indexes, caches and locks are left out: they are made again. Nothing has to be closed for it.
+    Indexes, caches and locks are not included: they are made again. Nothing has to be closed
+    for it.
     """
     from openclaw.app.backup import back_up
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MEASURED = 64
 """Tokens; the time of a shorter reading tells little of how long a longer one takes."""
 MINUTES = len("2026-11-21T15:30")
-HEADS = ("MESSAGE", "AT", "TOKENS", "REUSED", "SHARE", "FIRST TOKEN")
+HEADS = ("MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST TOKEN")
 WIDTHS = (7, 16, 7, 7, 6, 11)
 MOST_BAR = 40
 
@@ -80,10 +80,10 @@ def cache_json(session: str, calls: Sequence[Call]) -> dict[str, Any]:
 def cache_lines(session: str, calls: Sequence[Call], on: Canvas | None = None) -> list[str]:
     """A line for each call, and at the end what the reading before has saved in all."""
     if not calls:
-        return [f"{session}: no model call is known"]
+        return [f"{session}: no questions asked yet"]
     on = on or Canvas()
     most = max(call.tokens for call in calls)
-    legend = f"{on.marks.full} new {on.marks.light} reused"
+    legend = f"{on.marks.full} new {on.marks.light} cached"
     lines = ["  ".join((*map(str.rjust, HEADS, WIDTHS), legend))]
     columns = min(MOST_BAR, max(0, on.width - sum(WIDTHS) - 2 * len(WIDTHS)))
     for call in calls:
@@ -112,7 +112,7 @@ def _together(session: str, calls: Sequence[Call]) -> tuple[str, str]:
     count = "1 call" if sums["calls"] == 1 else f"{sums['calls']} calls"
     line = (
         f"{session}: {count}, {sums['tokens']:,} tokens,"
-        f" {sums['reused']:,} reused ({sums['share']:.1%})"
+        f" {sums['reused']:,} cached ({sums['share']:.1%})"
     )
     if not sums["reading_rate"]:
         return line, ""

@@ -435,7 +435,7 @@ class Chat:
     def _policy(self, rest: str) -> None:
         self._run("policy", rest)
         if not rest:
-            self._say(f"\nMode of this talk: {self.app.mode}")
+            self._say(f"\nMode of this chat: {self.app.mode}")
 
     def _run(self, name: str, rest: str) -> None:
         self._code = chat_commands.run(name, rest, self.app.home.root) or self._code

@@ -199,7 +199,7 @@ def _gone_on_with(app: PastApp, session: Session, say: Say) -> Session:
         return session
     if not session.stamp:
         return session
-    say("nothing is left of this conversation; the next words begin it anew")
+    say("nothing is left of this conversation; the next prompt begins it again")
     return app.sessions.new(session.id, session.model)
 
 

@@ -53,7 +53,7 @@ def check_grants(settings: Settings) -> Check:
 
     grants, notices = read_grants(settings.grants)
     if not notices:
-        return Check("grants", "ok", f"{len(grants)} in openclaw.yaml")
+        return Check("grants", "ok", f"{len(grants) or 'none'} in openclaw.yaml")
     return Check("grants", "warning", _some(notices), "openclaw policy revoke NUMBER|VALUE")
 
 
@@ -73,7 +73,7 @@ def check_mcp(home: Home, settings: Settings) -> Check:
     servers, faults = read_servers(settings.mcp or {})
     if faults:
         found = _some([fault_line(home, fault) for fault in faults])
-        return Check("mcp", "warning", found, "mend them in openclaw.yaml (docs/mcp.md)")
+        return Check("mcp", "warning", found, "fix them in openclaw.yaml (docs/mcp.md)")
     if any(not server.disabled for server in servers) and importlib.util.find_spec("mcp") is None:
         found = f"{len(servers)} servers are named, but MCP is not installed"
         return Check("mcp", "warning", found, "pip install 'openclaw[mcp]'")

@@ -108,7 +108,7 @@ def _offered(report: ContextReport) -> str:
 def _cut(report: ContextReport, name: str, *, is_cut: bool) -> str:
     """By which rule a part was cut, "" when it was not."""
     if name == "passages" and (left := len(report.record.get("left_out", ()))):
-        return f"{left} more left out"
+        return f"{left} more not included"
     told = (CUT_AS.get(name, name), name)
     for cut in report.record.get("cut", ()):
         if cut.get("part") == told[0]:
@@ -139,7 +139,7 @@ def _line(row: Row, number: int, width: int, window: int, on: Canvas) -> Iterato
 def _notes(report: ContextReport) -> Iterator[str]:
     if report.compacted:
         yield (
-            f"{report.compacted} messages would be put away first; the summary that then stands"
+            f"{report.compacted} messages would be compacted first; the summary that then stands"
             " for them is not counted here"
         )
     yield from map(one_line, report.notices)

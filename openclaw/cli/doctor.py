@@ -55,8 +55,8 @@ def doctor(
 ) -> None:
     """Check the home's files, settings, models, index and git; say what to do for each fault.
 
-    Nothing is changed without --fix. Each check has a name, told in docs/doctor.md. Leaves with 0,
-    or with the code of the first fault that remains.
+    Nothing is changed without --fix. Each check has a name, explained in docs/doctor.md. Exits
+    with 0, or with the code of the first fault that remains.
     """
     from openclaw.cli.common import current_home
 
@@ -287,7 +287,7 @@ def shown(checks: Sequence[Check], on: Canvas | None = None) -> Iterator[str]:
         if count > MOST_LINES:
             yield f"{'':<{INDENT}}{count - MOST_LINES} more of {name} (--json shows all)"
     if silent:
-        yield from _row("ok", "also", ", ".join(silent), on)
+        yield from _row("ok", "other checks", f"{len(silent)} ok (--json lists them)", on)
 
 
 def _lines(check: Check, on: Canvas | None) -> Iterator[str]:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # name: (module, attribute, help); the attribute is a function or a Typer app.
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "ask": ("openclaw.cli.ask", "ask", "Ask once; the word may be left out."),
-    "chat": ("openclaw.cli.ask", "chat", "Talk in the terminal."),
+    "ask": ("openclaw.cli.ask", "ask", "Ask once; the word ask is optional."),
+    "chat": ("openclaw.cli.ask", "chat", "Chat in the terminal."),
     "init": ("openclaw.cli.init", "init", "Make a home, or add what is missing to one."),
     "import": ("openclaw.cli.import_", "import_", "Take over another agent's files, or notes."),
     "trust": ("openclaw.cli.trust", "trust", "Say that a home from elsewhere is yours."),
@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "policy": ("openclaw.cli.policy", "app", "Show what tools may do, and grant it."),
     "models": ("openclaw.cli.models", "app", "List, fetch and choose models."),
     "context": ("openclaw.cli.context", "context", "Show what would be sent, and what it costs."),
-    "usage": ("openclaw.cli.usage", "usage", "Show tokens, speeds, and what was reused."),
+    "usage": ("openclaw.cli.usage", "usage", "Show tokens, speeds, and what was cached."),
     "why": ("openclaw.cli.why", "why", "Show why an answer is what it is."),
     "sessions": ("openclaw.cli.sessions", "app", "List, search and manage conversations."),
     "undo": ("openclaw.cli.undo", "undo", "Take back the newest turns: files and words."),

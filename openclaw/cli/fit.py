@@ -38,7 +38,7 @@ def test(
     only_list: Annotated[
         bool, typer.Option("--list", help="Show what earlier tests found, test nothing.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Test how a model fits this machine: speed, memory, tool calls, JSON, thinking, small tasks.
 

@@ -36,7 +36,7 @@ class Beat:
 
 def heartbeat(
     ctx: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     quiet_hours: Annotated[
         str, typer.Option("--quiet-hours", metavar="22-7", help="Do nothing in these hours.")
     ] = "",

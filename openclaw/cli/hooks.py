@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from openclaw.files.trust import State
 
 MOST_LINES = 20
-STATES = {"trusted": "runs", "new": "waits for a yes", "changed": "changed, waits for a yes"}
+STATES = {"trusted": "runs", "new": "to review", "changed": "changed, to review"}
 
 app = typer.Typer(
     help="List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).",
@@ -32,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
@@ -56,7 +56,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
 def trust(
     ctx: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take the yes back.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Stop allowing them.")] = False,
 ) -> None:
     """Let this home's hooks run, until one of them or a file that they run changes.
 
@@ -105,7 +105,7 @@ def try_event(
 ) -> None:
     """Run the hooks of an event with a sample of it, and show what they say.
 
-    Nothing comes of it: no turn begins or is refused. Leaves with 1 when one of them fails.
+    Nothing comes of it: no turn begins or is refused. Exits with 1 when one of them fails.
     """
     from openclaw.app.hooks import TRUST, head
     from openclaw.app.trust import why_not

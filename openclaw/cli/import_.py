@@ -51,7 +51,7 @@ def import_(
         bool, typer.Option("--dry-run", help="Only show what would be done.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Take over another agent's files, or notes. DIR is only read; nothing here is overwritten."""
     from openclaw.app.importing import carry_out, plan_import

@@ -32,7 +32,7 @@ def lint(
         typer.Argument(metavar="PATH...", show_default=False, help="Only these files or folders."),
     ] = None,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Show a diff that mends what can be mended.")
+        bool, typer.Option("--fix", help="Show a diff that fixes what can be fixed.")
     ] = False,
     apply_it: Annotated[
         bool, typer.Option("--apply", help="With --fix: make these changes, as one turn.")
@@ -41,7 +41,7 @@ def lint(
     staged: Annotated[
         bool, typer.Option("--staged", help="Only the lines that are staged in git.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Look the memory over: doubled and contradicting entries, days that nobody knows, secrets,
     hidden characters, orders to the agent, dead links. Exit code 1 when there are faults, 0 for
@@ -165,7 +165,7 @@ def _sum(report: Report) -> str:
     files, entries = len(report.documents), report.entries
     where = f"{entries:,} entr{'y' if entries == 1 else 'ies'} of {files} file{'s' * (files != 1)}"
     able = sum(bool(finding.edits) for finding in report.findings)
-    more = f"; {able} can be mended: openclaw memory lint --fix" if able else ""
+    more = f"; {able} can be fixed: openclaw memory lint --fix" if able else ""
     return f"{', '.join(named) or 'nothing found'} in {where}{more}"
 
 
@@ -200,9 +200,9 @@ def _show_fixes(report: Report, *, as_json: bool) -> None:
 
 def _left(report: Report, after: dict[str, str]) -> str:
     left = _faults([finding for finding in report.findings if not finding.edits])
-    more = f"; {left} fault{'s' * (left != 1)} only you can mend" if left else ""
+    more = f"; {left} fault{'s' * (left != 1)} only you can fix" if left else ""
     if not after:
-        return f"nothing here can be mended by code{more}"
+        return f"nothing here can be fixed by code{more}"
     return f"nothing was written{more}; to do it: openclaw memory lint --fix --apply"
 
 

@@ -41,7 +41,7 @@ def log(
     file: Annotated[
         str, typer.Option("--file", metavar="PATH", help="Only what changed this file.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the newest turns: when, what was asked, what they changed; the newest first."""
     if actions:

@@ -49,7 +49,7 @@ def enter(
     material. A prompt that is the name of a command: openclaw ask WORD.
 
     \b
-    openclaw                                      start a talk
+    openclaw                                      start a chat
     openclaw "what is due this week?"             ask once
     openclaw -c "and the week after?"             go on with the latest one
     git diff | openclaw "write a commit message"  with material
@@ -119,7 +119,7 @@ def explain(error: Exception) -> tuple[str, str | None, int]:
         return said, _see(error), int(told.exit_code)
     if isinstance(error, OSError) and error.filename:
         said = one_line(f"{error.filename}: {error.strerror}")
-        return said, "look at what stands there and who may use it; --debug shows the trace", 1
+        return said, "look at what is there and who may use it; --debug shows the trace", 1
     if isinstance(error, UnicodeEncodeError):  # whose text may hold a key
         what = f"a text holds what {error.encoding} cannot say, and can be neither sent nor kept"
         return what, "look at the words of the command and at variables such as OPENAI_API_KEY", 2

@@ -24,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
@@ -55,7 +55,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
 def trust(
     ctx: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take the yes back.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Stop allowing them.")] = False,
 ) -> None:
     """Let the servers run that run files of this home, until one of them or a file changes.
 
@@ -87,7 +87,7 @@ def try_one(
     name: Annotated[str, typer.Argument(metavar="SERVER", help="Its name.")],
     as_json: AsJson = False,
 ) -> None:
-    """Start a server, or reach it, and read the list of its tools anew."""
+    """Start a server, or reach it, and read the list of its tools again."""
     from openclaw.app.servers import open_door
     from openclaw.config.servers import short
     from openclaw.errors import OpenclawError
@@ -160,7 +160,7 @@ def _named(home: Home, name: str) -> Server:
     found = next((server for server in servers if server.name == name), None)
     if found is None:
         if wrong := [line for server, line in faults if server == name]:
-            raise UsageError(wrong[0], "mend that line; openclaw config path names the file")
+            raise UsageError(wrong[0], "fix that line; openclaw config path names the file")
         known = ", ".join(server.name for server in servers) or "none yet"
         raise UsageError(f"there is no MCP server {name}", f"servers: {known}")
     if found.disabled:
@@ -176,7 +176,8 @@ def _described(server: Server, home: Home, cache: Cache, waits: str = "") -> dic
     known = cache.tools(server) is not None
     state = f"{len(tools)} tools" if known else "not asked yet"
     if cache.failed(server):
-        state = f"{state}, away when last tried" if known else "away when last tried"
+        tried = "not reachable when last tried"
+        state = f"{state}, {tried}" if known else tried
     return {
         "name": server.name,
         "state": "disabled" if server.disabled else waits or state,

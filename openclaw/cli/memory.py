@@ -34,7 +34,7 @@ app.command("reindex")(reindex)
 app.command("test")(test)
 app.command("lint")(lint)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Category = Annotated[str, typer.Option("--category", metavar="NAME", help=f"{CATEGORIES}.")]
 
 
@@ -79,7 +79,7 @@ def add(
     ] = False,
     category: Category = "",
     importance: Annotated[
-        float | None, typer.Option("--importance", min=0, max=1, help="0 to 1.")
+        float | None, typer.Option("--importance", metavar="N", min=0, max=1, help="0 to 1.")
     ] = None,
     replaces: Annotated[
         str,

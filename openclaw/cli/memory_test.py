@@ -44,14 +44,17 @@ def test(
         ),
     ] = "",
     k: Annotated[
-        int, typer.Option("-k", "--k", min=1, max=100, help="Found means: among the first K.")
+        int,
+        typer.Option(
+            "-k", "--k", metavar="N", min=1, max=100, help="Found means: among the first N."
+        ),
     ] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Ask the questions of memory/TESTS.md and tell how well their answers are found: by words
     (BM25), by meaning (vectors) and by both, as a search and a prompt do.
 
-    Exit code 1 when an answer is not among the first K, 2 when there are no cases.
+    Exit code 1 when an answer is not among the first N, 2 when there are no cases.
     """
     home = current_home(ctx, notes=True, reading=True)
     if add or expect:
@@ -107,7 +110,7 @@ def _cases(home: Home) -> list[Case]:
     for case in found:
         if case not in whole:
             lacks = "expectation" if case.question else "question"
-            warn([f"{PATH}:{case.line} has no {lacks} and is left out"])
+            warn([f"{PATH}:{case.line} has no {lacks} and is skipped"])
     if not whole:
         what = "has no case yet" if has_table(text) else "has no table with question and expected"
         raise UsageError(

@@ -32,7 +32,7 @@ _NO_NETWORK = re.compile(r"dial tcp|no such host|i/o timeout|connection refused|
 SECONDS_PER_LINE = 10.0
 """Between two lines of progress where there is no terminal."""
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 app.command("test")(test)
 

@@ -19,10 +19,10 @@ Ref = Annotated[
     typer.Argument(
         metavar="TURN",
         show_default=False,
-        help="Its id or the beginning of it, a commit, or SESSION:N; the newest without it.",
+        help="Its id or the beginning of it, a commit, or SESSION:N. Default: the newest.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def diff(

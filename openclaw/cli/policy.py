@@ -16,8 +16,8 @@ app = typer.Typer(
     help="Show what tools may do, and grant it.", add_completion=False, rich_markup_mode=None
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
-BY_SITUATION = "ask in a talk, edit for a single prompt"
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+BY_SITUATION = "ask in a chat, edit for a single prompt"
 
 
 @app.command("show")
@@ -46,7 +46,7 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     typer.echo("\nGrants:" if grants else "\nNo grants.")
     if grants:
         cells = [(g["number"], g["since"], g["kind"], g["value"], g["problem"]) for g in grants]
-        typer.echo(table(cells, ("NR", "SINCE", "KIND", "VALUE", "")))
+        typer.echo(table(cells, ("#", "SINCE", "KIND", "VALUE", "")))
 
 
 @app.command("allow", context_settings={"ignore_unknown_options": True})

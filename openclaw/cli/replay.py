@@ -34,7 +34,7 @@ Live = Annotated[
     bool,
     typer.Option("--live-tools", help="Run calls that were not recorded, on a copy of the home."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def replay(
@@ -46,14 +46,14 @@ def replay(
     model: Model = None,
     live: Live = False,
     chained: Annotated[
-        bool, typer.Option("--chained", help="Run each turn upon the new answers before it.")
+        bool, typer.Option("--chained", help="Run each turn on the new answers before it.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a conversation again with its recorded results and show what comes out otherwise.
 
-    Each turn is run upon the recorded conversation before it. Nothing of the home is changed.
-    Leaves with 1 when something differs.
+    Each turn is run on the recorded conversation before it. Nothing of the home is changed.
+    Exits with 1 when something differs.
     """
     from openclaw.app.replay import Replay
     from openclaw.app.replay_stage import staged
@@ -108,7 +108,7 @@ def test(
 ) -> None:
     """Run the sessions of a folder again and check them against ID.expect.md beside each.
 
-    Without such a file every turn is expected to call the same tools. Leaves with 1 when a turn is
+    Without such a file every turn is expected to call the same tools. Exits with 1 when a turn is
     not as expected.
     """
     from openclaw.app.replay_stage import staged

@@ -32,9 +32,9 @@ def review(
         list[str] | None,
         typer.Option("--reject", metavar="N|TEXT|all", help="Take this one out; repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what waits in memory/inbox for a yes. On a terminal it asks for each one."""
+    """Show what is in memory/inbox to review. On a terminal it asks for each one."""
     home = current_home(ctx)
     notes = notes_of(home)
     waiting = notes.candidates()
@@ -43,7 +43,7 @@ def review(
     elif as_json:
         print_json([{"n": n, **shape(home, note)} for n, note in enumerate(waiting, 1)])
     elif not waiting:
-        typer.echo("nothing waits", err=True)
+        typer.echo("nothing to review", err=True)
     elif sys.stdin.isatty() and sys.stdout.isatty():
         _ask(home, notes, waiting)
     else:
@@ -90,7 +90,7 @@ def _meant(waiting: Sequence[Note], word: str) -> Sequence[Note]:
     else:
         found = [*find(word, waiting)]
     if not found:
-        raise UsageError(f"nothing that waits is {word}", "see them all: openclaw memory review")
+        raise UsageError(f"there is no {word} to review", "see them all: openclaw memory review")
     if len(found) > 1:
         lines = "\n".join(f"{waiting.index(note) + 1}  {note.text}" for note in found)
         raise UsageError(f"{word} fits {len(found)} of them", f"give the number:\n{lines}")

@@ -29,7 +29,9 @@ def search(
     query: Annotated[
         list[str] | None, typer.Argument(metavar="QUERY...", help="What to look for.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="At most so many passages.")] = 5,
+    k: Annotated[
+        int, typer.Option("-k", metavar="N", min=1, max=1000, help="At most N passages.")
+    ] = 5,
     path: Annotated[
         str, typer.Option("--path", metavar="PATH", help="Only in this file or folder.")
     ] = "",
@@ -42,7 +44,7 @@ def search(
     batch: Annotated[
         str, typer.Option("--batch", metavar="FILE", help="One query a line; - is standard input.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find passages in memory, the workspace and `index.paths`, by words and by meaning.
 
@@ -75,8 +77,8 @@ def search(
 
 def index(
     ctx: typer.Context,
-    force: Annotated[bool, typer.Option("--force", help="Read every file anew.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Read every file again.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Bring the index up to date, vectors too. Every search does so for what has changed."""
     with opened(ctx) as found:
@@ -104,9 +106,9 @@ def index(
 
 def reindex(
     ctx: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Read every file anew, whatever the index says."""
+    """Read every file again, whatever the index says."""
     index(ctx, force=True, as_json=as_json)
 
 

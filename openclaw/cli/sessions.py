@@ -29,7 +29,7 @@ Ref = Annotated[
     str,
     typer.Argument(metavar="ID", help="Its id, the start or end of it, its title, or latest."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MINUTES = len("2026-11-21T15:30")
 
 

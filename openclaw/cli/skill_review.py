@@ -31,7 +31,7 @@ def review(
         list[str] | None,
         typer.Option("--reject", metavar="NAME", help="Delete this one; repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the skills that the agent has written. On a terminal it asks for each one."""
     from openclaw.skills.proposals import find, proposals
@@ -48,7 +48,7 @@ def review(
     if as_json:
         print_json([_shape(home, proposal) for proposal in waiting])
     elif not waiting:
-        typer.echo("no skill waits", err=True)
+        typer.echo("nothing to review", err=True)
     for proposal in () if as_json else waiting:
         _show(proposal)
         if sys.stdin.isatty() and sys.stdout.isatty():

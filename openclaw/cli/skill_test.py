@@ -28,9 +28,9 @@ def try_skill(
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Show what code alone offers by the words.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say the prompts of a skill's evals/triggers.yaml to the model; leaves with 1 when the skill
+    """Say the prompts of a skill's evals/triggers.yaml to the model; exits with 1 when the skill
     is not read for one that it is for, or is for another one.
 
     Each prompt has a copy of the home of its own, which is thrown away.

@@ -23,7 +23,7 @@ app = typer.Typer(
 
 DATES = "2026-12-01, tomorrow, next friday"
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Everything = Annotated[bool, typer.Option("--all", "-a", help="Show done ones too.")]
 Words = Annotated[list[str], typer.Argument(metavar="ID|TEXT", help="Its id or its text.")]
 Due = Annotated[

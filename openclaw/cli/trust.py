@@ -31,7 +31,7 @@ def trust(
             "--keep-private", help="Keep its .openclaw/: the home is mine, I moved or copied it."
         ),
     ] = False,
-    take_back: Annotated[bool, typer.Option("--revoke", help="Take the yes back.")] = False,
+    take_back: Annotated[bool, typer.Option("--revoke", help="Stop trusting it.")] = False,
 ) -> None:
     """Say that this home is yours: its settings count, and the agent may work in it.
 

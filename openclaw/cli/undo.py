@@ -28,7 +28,7 @@ Session = Annotated[
 Keep = Annotated[
     bool, typer.Option("--keep", help="Leave lines as they are that were changed since.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CONFLICT = 1
 MOST_FILES = 20
 """Files that are named; an import may have made thousands."""

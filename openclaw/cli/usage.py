@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN_DAYS, SHOWN_TURNS = 14, 30
 LONGEST_NAME, LEAST_NAME = 40, 10
-HEADS = ("SENT", "REUSED", "WRITTEN", "FIRST", "READ/S", "WRITE/S")
+HEADS = ("SENT", "CACHED", "WRITTEN", "1ST TOKEN", "IN/S", "OUT/S")
 WIDTHS = (6, 6, 7, 7, 6, 7)
 COUNTS = 5
 """Columns of the number in front of these: of turns, or of a turn's calls."""
@@ -37,7 +37,7 @@ def usage(
     since: Annotated[
         str, typer.Option("--since", metavar="DATE", help="Only from this day on.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what was read and written, how much of it was reused, and how quick the model was: in
     all, by model and by day, or turn by turn."""
@@ -101,7 +101,7 @@ def usage_lines(turns: Sequence[TurnUsage], on: Canvas, *, whole: bool = False) 
     from openclaw.app.usage import grouped, summed
 
     if not turns:
-        return ["no model call is known yet"]
+        return ["no questions asked yet"]
     models = grouped(turns, lambda turn: turn.model)
     days = grouped(turns, lambda turn: turn.day)
     talks = len({turn.session for turn in turns})
@@ -127,7 +127,7 @@ def session_lines(name: str, turns: Sequence[TurnUsage], on: Canvas) -> list[str
     from openclaw.cli.visible import one_line
 
     if not turns:
-        return [f"{name}: no model call is known yet"]
+        return [f"{name}: no questions asked yet"]
     shown = turns[-SHOWN_TURNS:]
     rows = [summed(_named(turn, on), [turn]) for turn in shown]
     together = summed("in all", turns)
@@ -149,8 +149,8 @@ def _named(turn: TurnUsage, on: Canvas) -> str:
 
 def _explained(told: str, on: Canvas) -> list[str]:
     """A line with what the bars show, on a line of its own where there is no room."""
-    legend = f"{on.hue(on.marks.full, 0)} read anew  {on.hue(on.marks.light, 0)} reused"
-    fits = len(told) + len("   # read anew  : reused") <= on.width
+    legend = f"{on.hue(on.marks.full, 0)} new  {on.hue(on.marks.light, 0)} cached"
+    fits = len(told) + len("   # new  : cached") <= on.width
     return [f"{told}   {legend}"] if fits else [told, legend]
 
 

@@ -39,16 +39,16 @@ def why(
         typer.Argument(
             metavar="TURN",
             show_default=False,
-            help="Its number, SESSION:N, or its id as `log` shows it; the last without it.",
+            help="Its number, SESSION:N, or its id as `log` shows it. Default: the last.",
         ),
     ] = "",
     session: Annotated[
         str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation.")
     ] = "",
     full: Annotated[bool, typer.Option(FULL, help="Shorten nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show why an answer is what it is: passages offered and left out, what was cut, each step of
+    """Show why an answer is what it is: passages offered and not used, what was cut, each step of
     the model, and what the answer rests on."""
     from openclaw.cli.past import open_app
 

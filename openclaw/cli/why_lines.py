@@ -71,7 +71,7 @@ def _left_out(found: Why) -> Iterator[str]:
     if not found.left_out:
         return
     yield ""
-    yield "left out"
+    yield "not included"
     rows = [(_place(each), _score(each), str(each.get("rule") or "")) for each in found.left_out]
     yield from _table(("", "SCORE", "RULE"), rows)
 

@@ -71,7 +71,7 @@ def settings_text(home: Home) -> str:
     except OSError as error:
         raise Damaged(
             f"{home.settings} cannot be read: {error.strerror}",
-            "give this user access to it, or move it away to go on with the defaults",
+            "give this user access to it, or move it to go on with the defaults",
         ) from error
 
 
@@ -234,7 +234,7 @@ def _shown(node: yaml.Node) -> str:
 def _refuse(line: int, problem: str) -> NoReturn:
     raise UsageError(
         f"{FILE} line {line}: {problem}",
-        "mend that line; openclaw config path names the file, openclaw doctor looks at all of it",
+        "fix that line; openclaw config path names the file, openclaw doctor looks at all of it",
     )
 
 

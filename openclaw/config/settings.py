@@ -106,7 +106,7 @@ class Heartbeat:
 @dataclass(frozen=True, slots=True)
 class Settings:
     model: str = _key("auto", "auto, ollama/NAME, embedded/NAME, openai/NAME or a .gguf file")
-    fallbacks: tuple[str, ...] = _key((), "models to try in order when that one is away")
+    fallbacks: tuple[str, ...] = _key((), "models to try in order when that one is not reachable")
     protocol: Literal["auto", "native", "json"] = _key("auto", "how tools are called")
     window: int = _key(8192, "tokens of one request and its reply", least=1024)
     temperature: float = _key(0.0, "0 is steady, 1 is lively", least=0)
@@ -143,9 +143,9 @@ class Settings:
         asks=True,
     )
     proactive: Literal["auto", "off"] = _key(
-        "auto", "start line of a talk, offers, promises as to-dos (docs/ahead.md); off: none"
+        "auto", "first lines of a chat, offers, promises as to-dos (docs/ahead.md); off: none"
     )
-    keys: Literal["emacs", "vi"] = _key("emacs", "keys of a talk's input line: emacs or vi")
+    keys: Literal["emacs", "vi"] = _key("emacs", "keys of the input line of a chat: emacs or vi")
     links: tuple[str, ...] = _key(
         (), "folders elsewhere that links of the home may lead to", asks=True
     )

@@ -174,7 +174,7 @@ def parse_value(key: Key, text: str) -> Any:
         written = json.dumps(text)
     problem = UsageError(
         f"{key.name}: expected {expected(key)}, not '{text}'",
-        f"what stands there now: openclaw config get {key.name}",
+        f"current value: openclaw config get {key.name}",
     )
     try:
         loader, node = compose(written)

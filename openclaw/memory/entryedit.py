@@ -25,7 +25,7 @@ def with_entry(text: str, line: str) -> tuple[str, int]:
         new, number = _put(page, at, line)
         if _only_more(text, new, number):
             return new, number
-    raise ToolProblem("There is no place for a new line in this file; mend it in an editor.")
+    raise ToolProblem("There is no place for a new line in this file; fix it in an editor.")
 
 
 def below_entry(text: str, entry: Entry, line: str) -> tuple[str, int]:

@@ -142,7 +142,7 @@ class Links:
     def _finding(self, document: Document, link: _Link, what: str, new: str) -> Finding:
         line = document.page.lines[link.at].rstrip("\r\n")
         edit = line[: link.start] + new + line[link.start + len(link.target) :] if new else None
-        advice = f"write {new}" if new else "mend the link, or take it out"
+        advice = f"write {new}" if new else "fix the link, or remove it"
         return document.finding(
             "dead-link", link.at, f"{quoted(link.target)} {what}", advice=advice, edit=edit
         )

@@ -42,8 +42,9 @@ class Remembered:
 class Known(ToolProblem):
     """The same is remembered already, as `note`."""
 
-    def __init__(self, note: Note) -> None:
-        super().__init__(f'Already known, {note.path.name}:{note.line}: "{note.text}"')
+    def __init__(self, note: Note, folder: Path) -> None:
+        place = note.path.relative_to(folder.parent).as_posix()
+        super().__init__(f'Already in {place}:{note.line}: "{note.text}"')
         self.note = note
 
 
@@ -139,7 +140,7 @@ class Notes:
         with locked(self._lock, LOCK_SECONDS):
             for known in (*self.candidates(), *self.list()):
                 if same(known.text, fact):
-                    raise Known(known)
+                    raise Known(known, self.folder)
             return self._added(path, f"# Inbox {day}\n\n", written(fact, full))
 
     def candidates(self) -> Sequence[Note]:
@@ -258,7 +259,7 @@ def one_line(text: str) -> str:
 def _refuse_known(fact: str, path: Path, but: Sequence[Note]) -> None:
     for entry, note in pairs_in(path):
         if not entry.superseded and not entry.depth and note not in but and same(note.text, fact):
-            raise Known(note)
+            raise Known(note, path.parent)
 
 
 def _struck_all(text: str, gone: set[str], day: str) -> tuple[str, int]:

@@ -115,7 +115,7 @@ class LiveIndex:
     def engine_failed(self, error: Exception) -> None:
         """Go on without the engine for a while, and say why."""
         self.engine.failed()
-        self.tell(ENGINE, f"the {ENGINE} failed and is left out: {told(error)}")
+        self.tell(ENGINE, f"the {ENGINE} failed and is not used for now: {told(error)}")
 
     def recover(self, error: sqlite3.Error) -> None:
         """Make the index usable again after an error of its file."""

@@ -200,7 +200,7 @@ class Store:
     def _start_over(self) -> None:
         """Delete the damaged file and make a new one, unless another process has done so."""
         self._close_quietly()
-        self.notices.append("the memory index was damaged and is built anew")
+        self.notices.append("the memory index was damaged and is built again")
         try:
             if self._identity in (None, _identity(self.path)):
                 # The log before the file: an empty file beside an old log drops the log.

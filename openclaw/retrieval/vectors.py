@@ -99,6 +99,6 @@ def cosines(snapshot: Snapshot, name: str, vector: Floats) -> tuple[Floats, Mask
     if len(vector) != held.shape[1]:
         raise ModelFailed(
             f"{name} gives {len(vector)} numbers a text, the index holds {held.shape[1]}",
-            "build it anew: openclaw memory reindex",
+            "build it again: openclaw memory reindex",
         )
     return np.where(known, products(held, vector)[places], np.float32(0)), known

@@ -77,7 +77,7 @@ class Archive:
         except ValueError as error:
             reason = str(error)
         what = f"messages {part.first} to {part.last} of session {self.folder.name}"
-        raise Damaged(f"{what} cannot be read ({reason})", f"mend or put back {path}")
+        raise Damaged(f"{what} cannot be read ({reason})", f"repair or restore {path}")
 
     def drop(self, part: Part) -> None:
         """Remove a part that the session's file no longer lists. One that cannot be removed does

@@ -150,13 +150,13 @@ class SessionFolder:
         both = zip(self._places(path.stem), self._places(free), strict=True)
         moves = [(old, new) for old, new in both if os.path.lexists(old)]
         if not _moved(moves):
-            return Damaged(f"{what} and cannot be moved aside", f"mend or remove {path}")
+            return Damaged(f"{what} and cannot be set aside", f"repair or remove {path}")
         *others, (_, aside) = moves
         likewise = " and ".join(new.relative_to(self.folder).as_posix() for _, new in others)
         return Damaged(
-            f"{what}; its file was moved aside",
+            f"{what}; its file was set aside",
             "put back what can be read: openclaw doctor --fix"
-            f" (or mend {aside} and name it {path.name} again"
+            f" (or repair {aside} and name it {path.name} again"
             + (f", likewise {likewise})" if likewise else ")"),
         )
 
@@ -250,7 +250,7 @@ class SessionFolder:
             )
         if gone:
             raise OpenclawError(
-                f"{gone}; what was still here is saved anew",
+                f"{gone}; what was still here is saved again",
                 f"go on with it: openclaw --session {session.id}",
             )
 

@@ -75,7 +75,7 @@ class SessionStore(SessionFolder):
         if self._is_gone(session):
             raise OpenclawError(
                 self._begin_anew(session),
-                "say it again to go on: what is still here is then saved anew",
+                "say it again to go on: what is still here is then saved again",
             )
         path = self._path(session.id)
         if not path.exists() or md5(path) == session.stamp:

@@ -50,7 +50,7 @@ def find(home: Home, name: str) -> Proposal:
     for proposal in proposals(home):
         if proposal.name == name:
             return proposal
-    raise UsageError(f"no skill {name} was proposed", "see what waits: openclaw skills review")
+    raise UsageError(f"no skill {name} was proposed", "see them all: openclaw skills review")
 
 
 def accept(home: Home, name: str, recorder: Recorder = UNRECORDED) -> Path:
@@ -68,7 +68,7 @@ def hold(home: Home, staged: Staged, recorder: Recorder = UNRECORDED) -> Path:
     waits already."""
     target = home.root / PROPOSED / staged.name
     if os.path.lexists(target):
-        raise UsageError(f"a skill {staged.name} waits already", "openclaw skills review")
+        raise UsageError(f"a skill {staged.name} was proposed already", "openclaw skills review")
     try:
         make_folder(checked(target.parent))
         with altering(home, recorder, target, new=staged.folder):

@@ -121,5 +121,5 @@ def _parsed(path: Path, data: bytes | None) -> dict[str, Any]:
 
 def _damaged(path: Path) -> Damaged:
     return Damaged(
-        f"{path} is not what openclaw writes there", "repair it, or move it away and install anew"
+        f"{path} is not what openclaw writes there", "repair it, or move it and install again"
     )

@@ -125,7 +125,7 @@ def read_grants(lines: tuple[str, ...]) -> tuple[list[Grant], list[str]]:
         try:
             grants.append(read_grant(line))
         except ValueError as error:
-            notices.append(f"a grant in openclaw.yaml is left out: '{line}': {error}")
+            notices.append(f"a grant in openclaw.yaml is skipped: '{line}': {error}")
     return grants, notices
 
 

@@ -142,8 +142,8 @@ class McpServers:
             self._lose(server, error)
             kind = ForeignProblem if error.foreign else ToolProblem
             raise kind(
-                f"{server.name} is away: {error}. Its tools cannot be used in this turn; go on "
-                "without them, or tell the user."
+                f"{server.name} is not reachable: {error}. Its tools cannot be used in this turn; "
+                "go on without them, or tell the user."
             ) from error
         text = text_of(result)
         if result.is_error:
@@ -218,7 +218,7 @@ class McpServers:
     def _lose(self, server: Server, why: AwayError) -> None:
         if server.name not in self._away:
             self._away[server.name] = why
-            self._news.append(f"MCP server {server.name} is away: {why}")
+            self._news.append(f"MCP server {server.name} is not reachable: {why}")
         if self._cache.tools(server) is None:
             self._cache.fail(server, rests=why.rests)
 

@@ -35,7 +35,7 @@ def index(view: View) -> Iterator[Finding]:
         yield Finding("not built yet", "ok")
         return
     if reason := _trouble(path, view.deep):
-        fix = "drops it; the next search builds it anew"
+        fix = "drops it; the next search builds it again"
         repair = partial(_drop, path)
         yield Finding(f"{view.home.relative(path)}: {reason}", fix=fix, repair=repair)
         return
@@ -82,4 +82,4 @@ def _drop(path: Path, kept: Kept) -> str:
             remove(path.with_name(path.name + suffix))
     except OSError as error:
         raise unwritable(path, error) from error
-    return f"{kept.home.relative(path)} was dropped; the next search builds it anew"
+    return f"{kept.home.relative(path)} was dropped; the next search builds it again"

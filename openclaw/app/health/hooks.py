@@ -14,7 +14,7 @@ from openclaw.errors import OpenclawError, Refused
 if TYPE_CHECKING:
     from openclaw.config.hooks import Hook
 
-MEND = "mend it in openclaw.yaml (docs/hooks.md)"
+MEND = "fix it in openclaw.yaml (docs/hooks.md)"
 
 
 def hooks(view: View) -> Iterator[Finding]:

@@ -32,14 +32,14 @@ def files(view: View) -> Iterator[Finding]:
         names = ", ".join(view.home.relative(path) for path in old[:3])
         more = f" and {len(old) - 3} more" if len(old) > 3 else ""
         found = f"half-written files of killed processes: {names}{more}"
-        yield Finding(found, fix="takes them away", repair=partial(_take_away, old))
+        yield Finding(found, fix="removes them", repair=partial(_take_away, old))
 
 
 def _take_away(paths: list[Path], kept: Kept) -> str:
     for path in paths:
         if path.exists():
             kept.move(path)
-    return f"{len(paths)} taken away"
+    return f"{len(paths)} removed"
 
 
 def locks(view: View) -> Iterator[Finding]:
@@ -48,7 +48,7 @@ def locks(view: View) -> Iterator[Finding]:
     stale = [path for path in sorted(folder.glob("*.lock.*")) if _is_free(path)]
     if stale:
         found = f"{len(stale)} notes of processes that are gone beside their locks; they do no harm"
-        yield Finding(found, "ok", fix="takes them away", repair=partial(_drop, stale))
+        yield Finding(found, "ok", fix="removes them", repair=partial(_drop, stale))
 
 
 def _is_free(note: Path) -> bool:
@@ -77,7 +77,7 @@ def _drop(notes: list[Path], kept: Kept) -> str:
     for note in notes:
         if _is_free(note):
             remove(note)
-    return f"{len(notes)} taken away"
+    return f"{len(notes)} removed"
 
 
 def turns(view: View) -> Iterator[Finding]:

@@ -89,7 +89,7 @@ def _locks(view: View, folder: Path) -> Iterator[Finding]:
     stale = [path for path in found if written(path, view.now) < view.now - OLD]
     if stale and not _git_runs(view.home.root):
         names = ", ".join(place_in(view.home, path) for path in stale)
-        fix, repair = "takes them away", partial(_unlock, stale)
+        fix, repair = "removes them", partial(_unlock, stale)
         yield Finding(f"locks of a git that is gone: {names}", fix=fix, repair=repair)
 
 
@@ -99,7 +99,7 @@ def _unlock(paths: list[Path], kept: Kept) -> str:
     for path in paths:
         if path.exists():
             kept.move(path)
-    return f"{', '.join(path.name for path in paths)} taken away"
+    return f"{', '.join(path.name for path in paths)} removed"
 
 
 def _git_runs(root: Path) -> bool:

@@ -45,7 +45,7 @@ def _is_another_encoding(path: Path) -> bool:
 def aside(view: View) -> Iterator[Finding]:
     """Sessions that were damaged when they were read and were moved aside then."""
     for stem in _mending(view.home).aside():
-        found = f"sessions/{stem}.json was damaged and moved aside"
+        found = f"sessions/{stem}.json was damaged and set aside"
         fix = "puts back all messages that can be read, or keeps it apart when there are none"
         yield Finding(found, fix=fix, repair=partial(_put_back, view.home, stem))
 

@@ -120,7 +120,7 @@ def front_matter(view: View) -> Iterator[Finding]:
             continue
         plain = seen.path.startswith(("memory/", "workspace/")) and name.endswith(".md")
         if plain and (reason := _broken_head(data)):
-            advice = "mend the lines between the two ---"
+            advice = "fix the lines between the two ---"
             yield Finding(f"{seen.path}: its front matter {reason}", advice=advice)
 
 
@@ -131,7 +131,7 @@ def _skill(file: Path, path: str) -> Iterator[Finding]:
     if found:
         worst = min(found, key=lambda problem: problem.level)
         what = "is not loaded" if worst.level == "error" else "can only just be read"
-        advice = f"mend it: openclaw skills validate {path}"
+        advice = f"fix it: openclaw skills validate {path}"
         yield Finding(f"{path} {what}: {worst.message}", advice=advice)
 
 

@@ -77,7 +77,7 @@ class Skills:
         self._planned[name] = path
         reasons = _reasons(found.parent, sorted(prints))
         if reasons:
-            told = f"waits for you to look at it: {', '.join(reasons)}"
+            told = f"is for you to review: {', '.join(reasons)}"
             return Step("skill", path, f"{PROPOSED}/{name}", "hold", told)
         return Step("skill", path, f"skills/{name}", "install", "")
 
