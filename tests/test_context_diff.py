@@ -66,7 +66,7 @@ def test_a_commit_of_the_users_is_named(it: GitTalk) -> None:
     told = shown(it.talk)
     head = it.git("rev-parse", "--short=8", "HEAD").strip()
     assert f"commit {head}: A briefer soul" in told and "  by you, " in told
-    assert "(the model was not told of it yet)" in told
+    assert "(the model does not know it yet)" in told
 
 
 @needs_git

@@ -37,7 +37,7 @@ def change_lines(found: HeadChanges) -> Iterator[str]:
 
 
 def _title(change: Change) -> str:
-    told = "the model was told of it" if change.told else "the model was not told of it yet"
+    told = "the model knows it" if change.told else "the model does not know it yet"
     if change.name == "skills":
         told = "they can be used now, this list changes with the next conversation"
     elif not change.path:

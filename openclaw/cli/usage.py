@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SHOWN_DAYS, SHOWN_TURNS = 14, 30
 LONGEST_NAME, LEAST_NAME = 40, 10
 HEADS = ("SENT", "CACHED", "WRITTEN", "1ST TOKEN", "IN/S", "OUT/S")
-WIDTHS = (6, 6, 7, 7, 6, 7)
+WIDTHS = (6, 6, 7, 9, 6, 5)
 COUNTS = 5
 """Columns of the number in front of these: of turns, or of a turn's calls."""
 LEAST_BAR, MOST_BAR = 6, 40
