@@ -69,6 +69,12 @@ def test_init_from_the_wheel_makes_a_home_with_the_starter_files(
     assert "water the plants" in _run(*todo, "list", site=site, cwd=tmp_path)
 
 
+def test_a_second_name_stands_beside_another_openclaw(site: Path, tmp_path: Path) -> None:
+    program = shutil.which("openclaw-py", path=str(site / "bin"))
+    assert program
+    assert _run(program, "--version", site=site, cwd=tmp_path).startswith("openclaw ")
+
+
 def test_the_wheel_carries_the_package_and_nothing_beside_it(site: Path) -> None:
     assert (site / "openclaw" / "models" / "catalog.json").is_file()
     packages = {path.name for path in site.iterdir() if path.suffix != ".dist-info"}
