@@ -192,7 +192,7 @@ def test_a_compaction_is_undone(store: SessionStore) -> None:
     assert store.restore(session) == 6
     assert (store.folder / "long.json").read_bytes() == before
     assert not archive(store).exists()
-    with pytest.raises(UsageError, match="nothing of session long was compacted"):
+    with pytest.raises(UsageError, match="nothing of conversation long was compacted"):
         store.restore(session)
 
 
@@ -214,7 +214,7 @@ def test_nothing_changes_when_the_part_to_restore_cannot_be_read(store: SessionS
     store.compact(session, 4, "in short")
     (archive(store) / "0001.json").write_bytes(b"{")
     before = (store.folder / "long.json").read_bytes()
-    with pytest.raises(Damaged, match="messages 1 to 4 of session long cannot be read"):
+    with pytest.raises(Damaged, match="messages 1 to 4 of conversation long cannot be read"):
         store.restore(session)
     assert (store.folder / "long.json").read_bytes() == before
     assert session.archived == 4
@@ -233,7 +233,7 @@ def test_a_damaged_part_is_told_and_the_rest_is_shown_and_searched(store: Sessio
     assert "(Messages 3 to 4 are in the archive and cannot be read.)" in text
     assert text.index("result 1") < text.index("Messages 3 to 4") < text.index("result 7")
     assert len(store.problems) == 2
-    assert "messages 3 to 4 of session long cannot be read" in store.problems[0]
+    assert "messages 3 to 4 of conversation long cannot be read" in store.problems[0]
     assert [(hit.number, hit.archived) for hit in store.search("result")] == [(8, False), (2, True)]
     assert len(store.problems) == 2
     assert len(store.list()) == 1

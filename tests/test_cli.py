@@ -217,7 +217,7 @@ def test_a_new_name_that_begins_like_another_is_a_new_session(
 
 def test_continue_without_a_session_says_so(home: Path) -> None:
     done = openclaw("-c", "go on")
-    assert done.returncode == 2 and "no session yet" in done.stderr
+    assert done.returncode == 2 and "no conversation yet" in done.stderr
 
 
 # -------- exit codes

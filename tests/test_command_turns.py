@@ -297,7 +297,7 @@ def test_a_command_that_was_killed_is_closed_and_can_be_taken_back(
     assert place.turns()[0].state == "running"
     place.do("todo add buy bread")
     assert run(["undo"]) == 0
-    assert "a command was broken off (todo add buy milk)" in capsys.readouterr().err
+    assert "a command was interrupted (todo add buy milk)" in capsys.readouterr().err
     states = {turn.subject: turn.state for turn in place.turns()}
     assert states["todo add buy milk"] == "interrupted"
     assert states["todo add buy bread"] == "done"

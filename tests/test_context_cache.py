@@ -75,7 +75,7 @@ def test_without_a_session_it_says_so(
     store: SessionStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["context", "--cache"]) == 2
-    assert "there is no session yet" in capsys.readouterr().err
+    assert "there is no conversation yet" in capsys.readouterr().err
 
 
 def test_messages_that_tell_nothing_of_one_call_are_left_out(store: SessionStore) -> None:

@@ -177,7 +177,7 @@ def test_a_session_in_use_is_left_to_who_uses_it(home: Home) -> None:
     put(home, "sessions/talk.json", b"{")
     with locked(home.private / "locks" / "session-talk.lock"):
         (result,) = look(home, "sessions", fix=True)
-    assert result.state == "fault" and "session talk is in use" in result.advice
+    assert result.state == "fault" and "conversation talk is in use" in result.advice
     assert path_of(home).read_bytes() == b"{"
 
 
@@ -236,7 +236,7 @@ def test_what_was_moved_aside_is_put_back_with_its_archive(home: Home) -> None:
     with pytest.raises(Damaged, match="set aside"):
         store(home).load("talk")
     assert "set aside" in one(home, "aside").found
-    assert repaired(home, "aside").fixed.startswith("session talk: ")
+    assert repaired(home, "aside").fixed.startswith("conversation talk: ")
     session = store(home).load("talk")
     assert (session.archived, len(session.messages)) == (4, 2)
     assert (home.sessions / "talk.notes.md").exists()
@@ -264,7 +264,7 @@ def test_what_was_moved_aside_is_completed_from_the_last_commit_with_it(home: Ho
     with pytest.raises(Damaged, match="set aside"):
         store(home).load("talk")
     committed(home)  # by now the file is deleted in git
-    assert repaired(home, "aside").fixed == "session talk: 6 messages saved"
+    assert repaired(home, "aside").fixed == "conversation talk: 6 messages saved"
     assert len(said(home)) == 6
 
 

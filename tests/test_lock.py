@@ -50,10 +50,10 @@ def test_a_lock_is_free_again_after_its_block(lock: Path) -> None:
 def test_a_second_process_is_told_who_holds_the_lock(
     lock: Path, holder: subprocess.Popen[str]
 ) -> None:
-    said = f"session x is in use by process {holder.pid}"
+    said = f"conversation x is in use by process {holder.pid}"
     with (
         pytest.raises(OpenclawError, match=said) as caught,
-        locked(lock, 0.1, what="session x"),
+        locked(lock, 0.1, what="conversation x"),
     ):
         pass
     assert "wait" in caught.value.hint

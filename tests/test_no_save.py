@@ -44,7 +44,7 @@ def test_a_prompt_that_is_not_saved_leaves_nothing(home: Path, fake_ollama: Fake
     done = run(home, "--no-save", SECRET)
     assert done.returncode == 0 and "sorry to hear" in done.stdout
     assert holding(home, "rash") == holding(home, "sorry to hear") == []
-    assert "no sessions yet" in run(home, "sessions", "list").stderr
+    assert "no conversations yet" in run(home, "sessions", "list").stderr
 
 
 def test_a_talk_that_is_not_saved_remembers_while_it_lasts(

@@ -48,7 +48,7 @@ def test_a_turn_that_was_broken_off_is_committed_with_what_it_had_done(it: GitTa
     journal.writes(it.root / A, b"one\n", b"two\n")
     (it.root / A).write_bytes(b"two\n")
     news = again(it).recover()
-    assert "broken off" in news[0] and it.log()[0] == "Broken off." and it.dirty() == ""
+    assert "interrupted" in news[0] and it.log()[0] == "Broken off." and it.dirty() == ""
     assert it.git("log", "-1", "--format=%(trailers:key=Openclaw,valueonly)").strip() == (
         "interrupted"
     )
@@ -89,7 +89,7 @@ def test_a_recovery_that_was_killed_marks_a_call_once(it: GitTalk) -> None:
     journal.record.folder.mkdir(exist_ok=True)
     (journal.record.folder / "running").touch()
     (journal.record.folder / LINES).write_bytes(kept)
-    assert "broken off" in again(it).recover()[0]
+    assert "interrupted" in again(it).recover()[0]
     assert it.talk.stored["messages"] == messages
 
 

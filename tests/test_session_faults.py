@@ -177,7 +177,7 @@ def test_a_conversation_that_was_deleted_elsewhere_is_told_once_and_goes_on_as_a
     session.extra |= {"shortened": 2, "noted": 10, "mood": "good"}
     store.compact(session, 4, "in short")
     SessionStore(store.folder, store.locks).delete("long")
-    told = "session long was deleted or moved by another program, with 4 archived messages"
+    told = "conversation long was deleted or moved by another program, with 4 archived messages"
     with pytest.raises(OpenclawError, match=told) as caught:
         store.refresh(session)
     assert "say it again" in caught.value.hint
@@ -244,7 +244,7 @@ def test_a_prompt_in_a_conversation_that_was_deleted_is_not_answered_unasked(
 
 def test_nobody_changes_a_session_while_it_is_forked(store: SessionStore) -> None:
     store.compact(saved(store), 4, "in short")
-    with store.writing("long"), pytest.raises(OpenclawError, match="session long is in use"):
+    with store.writing("long"), pytest.raises(OpenclawError, match="conversation long is in use"):
         store.fork("long")
     assert [summary.id for summary in store.list()] == ["long"]
     fork = store.fork("latest")

@@ -209,7 +209,7 @@ def test_a_damaged_file_is_moved_aside_and_the_rest_goes_on(
 ) -> None:
     good = saved(store, "good words")
     (store.folder / "bad.json").write_bytes(data)
-    with pytest.raises(Damaged, match="session bad is damaged") as caught:
+    with pytest.raises(Damaged, match="conversation bad is damaged") as caught:
         store.load("bad")
     assert caught.value.exit_code == 6
     aside = [name for name in names(store) if name.startswith("bad.damaged-")]
@@ -276,7 +276,7 @@ def test_a_session_is_found_by_id_beginning_title_and_latest(store: SessionStore
     assert latest and latest.id == one.id
     with pytest.raises(UsageError, match=one.id):
         store.load("2026")
-    with pytest.raises(UsageError, match=f"no session 'soap'.*{two.id}") as caught:
+    with pytest.raises(UsageError, match=f"no conversation 'soap'.*{two.id}") as caught:
         store.load("soap")
     assert "openclaw sessions list" in caught.value.hint
 
@@ -299,7 +299,7 @@ def test_no_reference_leads_out_of_the_folder(store: SessionStore, ref: str) -> 
 
 def test_an_empty_or_missing_folder_is_no_fault(store: SessionStore) -> None:
     assert (store.list(), store.search("x"), store.latest()) == ([], [], None)
-    with pytest.raises(UsageError, match="no session yet"):
+    with pytest.raises(UsageError, match="no conversation yet"):
         store.load("latest")
 
 
@@ -383,7 +383,7 @@ def test_a_second_process_in_one_session_gets_a_clear_error(store: SessionStore)
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdout and other.stdout.readline() == "in\n"
-        said = f"session {session.id} is in use by process {other.pid}"
+        said = f"conversation {session.id} is in use by process {other.pid}"
         with pytest.raises(OpenclawError, match=said), store.writing(session.id, 0.1):
             pass
         with store.writing("another", 0.1):

@@ -63,7 +63,7 @@ def test_an_empty_list_is_an_empty_json_list(
     assert json.loads(capsys.readouterr().out) == []
     assert run(["sessions", "list"]) == 0
     told = capsys.readouterr()
-    assert (told.out, told.err) == ("", "no sessions yet\n")
+    assert (told.out, told.err) == ("", "no conversations yet\n")
 
 
 def test_a_damaged_session_is_reported_and_the_others_are_listed(
@@ -74,7 +74,7 @@ def test_a_damaged_session_is_reported_and_the_others_are_listed(
     assert run(["sessions", "list", "--json"]) == 0
     told = capsys.readouterr()
     assert [item["id"] for item in json.loads(told.out)] == [session.id]
-    assert "session bad is damaged" in told.err
+    assert "conversation bad is damaged" in told.err
     (store.folder / "worse.json").write_bytes(b"{")
     assert run(["sessions", "show", "worse"]) == 6
     assert "set aside" in capsys.readouterr().err
@@ -152,7 +152,7 @@ def test_a_compacted_session_is_shown_and_found_whole_and_restored(
     assert capsys.readouterr().out == f"{session.id}: 2 messages are back\n"
     assert len(store.load(session.id).messages) == 6
     assert run(["sessions", "restore", session.id]) == 2
-    assert "nothing of session" in capsys.readouterr().err
+    assert "nothing of conversation" in capsys.readouterr().err
 
 
 def test_a_damaged_part_of_the_archive_is_one_line_and_no_failure(
@@ -166,7 +166,7 @@ def test_a_damaged_part_of_the_archive_is_one_line_and_no_failure(
         told = capsys.readouterr()
         assert "three" in told.out
         (line,) = told.err.splitlines()
-        assert f"messages 1 to 2 of session {session.id} cannot be read" in line
+        assert f"messages 1 to 2 of conversation {session.id} cannot be read" in line
     assert run(["sessions", "restore", "latest"]) == 6
 
 
@@ -233,7 +233,7 @@ def test_on_a_terminal_deleting_asks_first(
     words = ["-m", "openclaw", "sessions", "delete", "latest"]
     terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
     terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
-    terminal.expect(f"delete session {session.id}")
+    terminal.expect(f"delete conversation {session.id}")
     terminal.sendline(reply)
     terminal.expect(pexpect.EOF)
     terminal.close()

@@ -325,7 +325,7 @@ def test_a_file_in_whose_reading_each_process_is_ended_does_not_keep_the_others_
         ((path, problem),) = upkeep.refresh().problems
         assert (path, problem.partition(";")[0]) == (
             "memory/a.pdf",
-            "reading it was broken off each time",
+            "reading it was interrupted each time",
         )
     assert upkeep.refresh(force=True).problems == []
     (home / "memory/a.pdf").write_bytes(pdf("other"))

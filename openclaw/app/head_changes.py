@@ -77,7 +77,7 @@ def head_changes(rooms: Rooms, session: Session, given: Collection[str] = OPTION
     asked = [entry for entry in session.messages if entry.role == "user"]
     if not asked:
         raise UsageError(
-            f"nothing was sent in session {session.id} yet", "see all: openclaw sessions list"
+            f"nothing was sent in conversation {session.id} yet", "see all: openclaw sessions list"
         )
     kept = session.extra.get("head")
     kept = kept if isinstance(kept, dict) else {}

@@ -87,7 +87,7 @@ def redo(rooms: Rooms, count: int, session: str, keep: bool) -> TakenBack:
 
 
 def _nothing(rooms: Rooms, kind: Kind, session: str) -> UsageError:
-    where = f" in session {session}" if session else ""
+    where = f" in conversation {session}" if session else ""
     if count := rooms.history.foreign():
         where += f"; {count} records do not count: not written by you on this machine"
     return UsageError(f"there is nothing to {kind}{where}", "see what was done: openclaw log")

@@ -65,8 +65,8 @@ def _close(rooms: Rooms, record: Record) -> str:
     kept = "what it had done is kept, openclaw undo takes it back"
     if any(call.output is None and call.tool in COMMANDS for call in record.calls):
         kept += ", but for what the command changed that was running"
-    what = f"a turn of session {turn.session}" if turn.session else "a command"
-    return f"{what} was broken off ({turn.subject}); {kept}"
+    what = f"a turn of conversation {turn.session}" if turn.session else "a command"
+    return f"{what} was interrupted ({turn.subject}); {kept}"
 
 
 def _mark(rooms: Rooms, record: Record) -> None:
@@ -97,9 +97,9 @@ def _complete(rooms: Rooms, record: Record) -> str:
                 _complete_one(rooms, journal, step)
                 record.mark(number)
     except OpenclawError as error:
-        return f"{record.turn.subject}: it was broken off and cannot be completed: {error}"
+        return f"{record.turn.subject}: it was interrupted and cannot be completed: {error}"
     journal.finish("done")
-    return f"{record.turn.subject}: it was broken off and is now completed"
+    return f"{record.turn.subject}: it was interrupted and is now completed"
 
 
 def _complete_one(rooms: Rooms, journal: Journal, step: Step) -> None:

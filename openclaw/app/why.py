@@ -65,7 +65,7 @@ def why(session: str, messages: Sequence[Entry], number: int, shown_as: int = 0)
         turns = len(starts) + max((shown_as or number) - number, 0)  # archived ones too
         there = f"it has {turns} turns" if turns else "nothing was said in it"
         raise UsageError(
-            f"session {session} has no turn {shown_as or number}; {there}",
+            f"conversation {session} has no turn {shown_as or number}; {there}",
             f"see them: openclaw sessions show {session}",
         )
     end = starts[number] if number < len(starts) else len(messages)

@@ -61,7 +61,7 @@ def check_hosts(settings: Settings) -> Check:
     name, hosts = "web.allow_hosts", settings.web.allow_hosts
     wrong = [host for host in hosts if not _may_match(host)]
     if not wrong:
-        return Check(name, "ok", f"{len(hosts)} hosts")
+        return Check(name, "ok", f"{len(hosts) or 'no'} hosts")
     found = f"never the host of a page: {_some(wrong)}"
     return Check(name, "warning", found, "write host or host:port, for example localhost:8080")
 

@@ -19,7 +19,7 @@ NOT_RECORDED = "an edit that no turn or commit holds yet"
 
 def change_lines(found: HeadChanges) -> Iterator[str]:
     """The changes as a diff of each part, with its writers in front."""
-    yield f"session {one_line(found.session)}, turn {found.turn} of {minute(found.at)}"
+    yield f"conversation {one_line(found.session)}, turn {found.turn} of {minute(found.at)}"
     if not found.known:
         yield "the head that it was sent is no longer kept; the next request begins with a new one"
         return

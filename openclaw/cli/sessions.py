@@ -50,7 +50,7 @@ def show_all(
         rows = [(s.id, _minute(s.updated_at), s.messages, s.title) for s in found]
         typer.echo(table(rows, ("ID", "UPDATED", "MESSAGES", "TITLE")))
     else:
-        typer.echo("no sessions yet", err=True)
+        typer.echo("no conversations yet", err=True)
     warn(store.problems)
 
 
@@ -141,7 +141,7 @@ def delete(
     home = current_home(ctx)
     store = _store_of(home)
     session_id = store.find(store.load(ref).id if ref == "latest" else ref)
-    if not confirmed(f"delete session {session_id}?", yes=yes):
+    if not confirmed(f"delete conversation {session_id}?", yes=yes):
         typer.echo(f"kept {session_id}", err=True)
         raise typer.Exit(1)
     with as_turn(home, f"sessions delete {session_id}") as turn:

@@ -230,7 +230,7 @@ class Engine:
                         raise EngineError(chunk["error"])
                     yield chunk or {}
             except Stopped:
-                raise EngineError({"message": "the reply was broken off from here"}) from None
+                raise EngineError({"message": "the reply was stopped from here"}) from None
             except (OSError, ValueError, HTTPException) as error:
                 self.address = ""
                 reason = " ".join(str(error).split()) or type(error).__name__

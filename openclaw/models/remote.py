@@ -193,7 +193,7 @@ def failure(server: str, text: str, status: int = 0) -> ModelFailed:
 def _too_large(text: str, line: str) -> PromptTooLarge:
     """The error for a prompt that is too long, with the server's own counts where it tells them."""
     counts = [re.search(rf'\b{key}\\*"\s*:\s*(\d+)', text) for key in ("n_prompt_tokens", "n_ctx")]
-    hint = "raise `window` in openclaw.yaml, or start a new session"
+    hint = "raise `window` in openclaw.yaml, or start a new conversation"
     if not all(counts):
         return PromptTooLarge(f"the prompt does not fit the model's window: {line}", hint)
     tokens, window = (int(count[1]) for count in counts if count)

@@ -28,7 +28,7 @@ SLOW = "pdf"
 """The kind of files of which one may take seconds to read."""
 MOST_BREAKS = 3
 """Processes that may end, or be ended, while they read one slow file."""
-BROKEN_OFF = "reading it was broken off each time; openclaw memory rebuild tries it again"
+BROKEN_OFF = "reading it was interrupted each time; openclaw memory reindex tries it again"
 # A transaction ends after as many chunks or seconds, so that little is lost when we are killed.
 BATCH_CHUNKS = 4000
 BATCH_SECONDS = 1.0

@@ -76,7 +76,7 @@ class Archive:
             reason = error.strerror or str(error)
         except ValueError as error:
             reason = str(error)
-        what = f"messages {part.first} to {part.last} of session {self.folder.name}"
+        what = f"messages {part.first} to {part.last} of conversation {self.folder.name}"
         raise Damaged(f"{what} cannot be read ({reason})", f"repair or restore {path}")
 
     def drop(self, part: Part) -> None:

@@ -131,7 +131,7 @@ class SessionFolder:
             ) from error
         except ValueError as error:
             if SIGN in data and conflicts(data.decode("utf-8", "replace")):
-                what = f"session {path.stem} holds both sides of a merge"
+                what = f"conversation {path.stem} holds both sides of a merge"
                 raise Damaged(what, "join them: openclaw doctor --fix") from error
             raise self._moved_aside(path, error) from error
         written = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
@@ -143,7 +143,7 @@ class SessionFolder:
     def _moved_aside(self, path: Path, reason: Exception) -> Damaged:
         """Put a damaged file where it is no session any more, with its notes and its archive: a new
         session of its name has nothing of them. Says how to get them back."""
-        what = f"session {path.stem} is damaged ({reason})"
+        what = f"conversation {path.stem} is damaged ({reason})"
         name = f"{path.stem}.damaged-{self.now():%Y%m%d-%H%M%S}"
         names = (f"{name}-{number}" if number else name for number in count())
         free = next(name for name in names if not any(map(os.path.lexists, self._places(name))))
@@ -210,7 +210,7 @@ class SessionFolder:
         session.extra = without(session.extra, SHORTENED, NOTED, *OF_THE_REQUEST)
         session.stamp = ""
         archive = f", with {messages} archived messages" if messages else ""
-        return f"session {session.id} was deleted or moved by another program{archive}"
+        return f"conversation {session.id} was deleted or moved by another program{archive}"
 
     def _keep_original(self, path: Path) -> None:
         """Keep a file of version 1 beside the session that takes its place, once."""
@@ -243,7 +243,7 @@ class SessionFolder:
         session.stamp = md5(self._path(session.id))
         if stranger:
             raise OpenclawError(
-                f"session {path.stem} was changed by another program; "
+                f"conversation {path.stem} was changed by another program; "
                 f"this conversation is kept as {session.id}"
                 + (f" without {lost}, no longer in the archive" if lost else ""),
                 f"go on with it: openclaw --session {session.id}",

@@ -59,7 +59,7 @@ class Mending(SessionFolder):
             path = self.part(session.id, part)
             data = _bytes(path)
             if data is None and not path.exists():
-                reason = f"{in_words([part])} of session {session.id} are missing"
+                reason = f"{in_words([part])} of conversation {session.id} are missing"
                 yield Case(path, session.id, "damaged", reason)
             elif data is not None and (case := _case(path, session.id, data)):
                 yield case

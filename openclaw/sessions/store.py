@@ -62,7 +62,7 @@ class SessionStore(SessionFolder):
         if ref == LATEST:
             found = self.latest()
             if found is None:
-                raise UsageError("there is no session yet", 'begin one: openclaw "PROMPT"')
+                raise UsageError("there is no conversation yet", 'begin one: openclaw "PROMPT"')
             return found
         return self._read(self._path(self.find(ref)))
 
@@ -102,7 +102,7 @@ class SessionStore(SessionFolder):
         latest = sorted(self._files(), key=last_updated, reverse=True)[:5]
         newest = ", ".join(path.stem for path in latest)
         raise UsageError(
-            f"there is no session '{ref}'" + (f"; the newest: {newest}" if newest else ""),
+            f"there is no conversation '{ref}'" + (f"; the newest: {newest}" if newest else ""),
             "see all: openclaw sessions list",
         )
 
@@ -120,7 +120,7 @@ class SessionStore(SessionFolder):
     def writing(self, session_id: str, timeout: float = 10.0) -> AbstractContextManager[None]:
         """Be the one writer of a session; OpenclawError when another process stays in it."""
         lock = self.locks / f"session-{self._path(session_id).stem}.lock"
-        return locked(lock, timeout, what=f"session {session_id}")
+        return locked(lock, timeout, what=f"conversation {session_id}")
 
     def list(self) -> Summaries:
         """All sessions, the last updated first."""
@@ -191,7 +191,7 @@ class SessionStore(SessionFolder):
         cannot be read."""
         if not session.parts:
             raise UsageError(
-                f"nothing of session {session.id} was compacted",
+                f"nothing of conversation {session.id} was compacted",
                 f"see it: openclaw sessions show {session.id}",
             )
         self._own(session)
@@ -216,7 +216,9 @@ class SessionStore(SessionFolder):
         taken = [s.id for s in self.list() if s.title.casefold() == title.casefold()]
         if not title or any(other != session_id for other in taken):
             raise UsageError(
-                f"session {taken[0]} has the title '{title}'" if title else "a title needs words",
+                f"conversation {taken[0]} has the title '{title}'"
+                if title
+                else "a title needs words",
                 "choose another title",
             )
         with self.writing(session_id, timeout=1.0):
@@ -254,7 +256,7 @@ class SessionStore(SessionFolder):
             end = count if upto is None else upto
             if not 0 <= end <= count or upto == 0:
                 raise UsageError(
-                    f"session {source.id} has {count} messages, there is no number {end}",
+                    f"conversation {source.id} has {count} messages, there is no number {end}",
                     f"see them: openclaw sessions show {source.id}",
                 )
             fork = self._forked(source, end, name, whole=end == count)

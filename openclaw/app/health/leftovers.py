@@ -86,7 +86,7 @@ def turns(view: View) -> Iterator[Finding]:
     open_ones = record.marked(place, record.RUNNING)
     ended = [each for each in open_ones if _is_dead(view.home, each)]
     if ended:
-        found = f"{len(ended)} turns were broken off (the newest: {ended[-1].turn.subject!r})"
+        found = f"{len(ended)} turns were interrupted (the newest: {ended[-1].turn.subject!r})"
         fix = "marks what was half done and closes them, as the next prompt does by itself"
         yield Finding(found, fix=fix, repair=_recover)
     for folder in record.unreadable(place):

@@ -106,7 +106,7 @@ def _mend_part(home: Home, case: Case, kept: Kept) -> str:
             mending.count_anew(case, part)
             return f"{len(part.messages)} of its {listed} messages could be saved"
         mending.forget_part(case.id, case.path.name)
-    return f"none of its {listed} messages could be read; the session no longer lists them"
+    return f"none of its {listed} messages could be read; the conversation no longer lists them"
 
 
 def _put_back(home: Home, stem: str, kept: Kept) -> str:
@@ -125,7 +125,7 @@ def _put_back(home: Home, stem: str, kept: Kept) -> str:
         for each in mending.of_aside(stem):
             kept.copy(each)
         name = mending.put_back(stem, session)
-    return f"session {name}: {_saved(session)}"
+    return f"conversation {name}: {_saved(session)}"
 
 
 def _saved(session: Session) -> str:
@@ -164,4 +164,4 @@ def _mending(home: Home) -> Mending:
 
 def _writing(home: Home, session_id: str) -> AbstractContextManager[None]:
     lock = home.private / "locks" / f"session-{session_id}.lock"
-    return locked(lock, 0.5, what=f"session {session_id}")
+    return locked(lock, 0.5, what=f"conversation {session_id}")
