@@ -158,7 +158,7 @@ def test_hooks_that_do_not_run_are_told_though_there_is_nothing_to_say(
     fake_ollama.say("HEARTBEAT_OK")
     result = openclaw("heartbeat")
     assert (result.returncode, result.stdout) == (0, "")
-    assert "hooks of this home do not run: nobody said yes yet" in result.stderr
+    assert "hooks of this home do not run: you have not allowed it yet" in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 

@@ -397,7 +397,7 @@ def test_only_words_of_trusted_hooks_say_what_matters_most(home: Path, trusted: 
 def test_without_a_yes_no_hook_runs_and_one_notice_says_so(home: Path) -> None:
     spoken = hooked(home, {"before_turn": {"run": script(home, "one.py", NOTE)}}, yes=False)
     first = notices(spoken.say("Hello there.", answer("Hi.")))
-    assert first.count("hooks of this home do not run: nobody said yes yet") == 1
+    assert first.count("hooks of this home do not run: you have not allowed it yet") == 1
     assert "do not run" not in notices(spoken.say("And now?", answer("Yes.")))
     assert not (home / "workspace" / "told.json").exists()
 
@@ -405,7 +405,9 @@ def test_without_a_yes_no_hook_runs_and_one_notice_says_so(home: Path) -> None:
 def test_without_a_yes_a_required_hook_refuses(home: Path) -> None:
     run = script(home, "one.py", "pass")
     spoken = hooked(home, {"before_turn": {"run": run, "required": True}}, yes=False)
-    with pytest.raises(Refused, match="it is required and may not run: nobody said yes yet"):
+    with pytest.raises(
+        Refused, match="it is required and may not run: you have not allowed it yet"
+    ):
         spoken.say("Hello there.")
 
 
@@ -417,7 +419,7 @@ def test_a_hook_that_the_agent_has_just_changed_does_not_run(home: Path) -> None
         answer("Done."),
     )
     assert (home / "hooks" / "two.py").exists()  # in mode full, after nothing of others
-    assert "they have changed since you said yes" in notices(happened)
+    assert "they have changed since you allowed it" in notices(happened)
     assert not (home / "workspace" / "told.json").exists()
     assert of(spoken).state(of(spoken).asked()) == "changed"
 

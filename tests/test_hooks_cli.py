@@ -108,7 +108,7 @@ def test_without_hooks_the_list_says_where_to_name_one(
     out, err = said(capsys, "list")
     assert (out, err) == ("", "no hooks yet: name one below `hooks:` in openclaw.yaml\n")
     assert json.loads(said(capsys, "list", "--json")[0]) == []
-    assert "no hooks to say yes to" in said(capsys, "trust", "--yes", code=2)[1]
+    assert "no hooks to allow" in said(capsys, "trust", "--yes", code=2)[1]
 
 
 def test_a_hook_waits_is_allowed_changes_and_is_taken_back(
@@ -153,7 +153,7 @@ def test_a_command_of_the_agent_cannot_say_yes(
 ) -> None:
     put(home, {"before_turn": {"run": script(home, "one.py", "pass")}})
     monkeypatch.setenv(name, "1")
-    assert "cannot say yes" in said(capsys, "trust", "--yes", code=7)[1]
+    assert "cannot allow" in said(capsys, "trust", "--yes", code=7)[1]
 
 
 def test_files_that_no_hook_names_are_shown_apart(
@@ -199,8 +199,8 @@ def test_what_cannot_be_said_yes_to_is_told_with_the_reason(
 ) -> None:
     put(home, {"before_turn": "make -C workspace"})
     err = said(capsys, "trust", "--yes", code=7)[1]
-    assert "cannot be said yes to: a command names all of workspace/" in err
-    assert "no yes is possible" in said(capsys, "list")[0]
+    assert "cannot be allowed: a command names all of workspace/" in err
+    assert "it cannot be allowed" in said(capsys, "list")[0]
 
 
 # -------- test
@@ -271,7 +271,9 @@ def test_a_prompt_tells_that_hooks_wait_and_leaves_with_7_when_one_refuses(
     fake_ollama.say("Not much.")
     assert run(ask) == 0
     told = capsys.readouterr().err
-    assert "hooks of this home do not run: nobody said yes yet (openclaw hooks trust)" in told
+    assert (
+        "hooks of this home do not run: you have not allowed it yet (openclaw hooks trust)" in told
+    )
     said(capsys, "trust", "--yes")
     assert run(ask) == 7
     out, err = capsys.readouterr()
@@ -293,21 +295,33 @@ def test_the_doctor_has_nothing_to_say_of_sound_hooks(
 @pytest.mark.parametrize(
     ("hooks", "wanted"),
     [
-        ({"before_turn": {"run": "true"}}, [("warning", "not run (1): nobody said yes yet")]),
+        (
+            {"before_turn": {"run": "true"}},
+            [("warning", "not run (1): you have not allowed it yet")],
+        ),
         (
             {"before_turn": {"run": "true", "required": True}},
-            [("fault", "not run (1): nobody said yes yet")],
+            [("fault", "not run (1): you have not allowed it yet")],
         ),
         ({"later": "true"}, [("warning", "unknown event")]),
         (
             {"before_tool": {"run": "hooks/none.sh"}},
-            [("warning", "nobody said yes yet"), ("warning", "hooks/none.sh, which before_tool")],
+            [
+                ("warning", "you have not allowed it yet"),
+                ("warning", "hooks/none.sh, which before_tool"),
+            ],
         ),
         (
             {"before_tool": {"run": "./hooks/plain.sh"}},
-            [("warning", "nobody said yes yet"), ("warning", "hooks/plain.sh may not be run")],
+            [
+                ("warning", "you have not allowed it yet"),
+                ("warning", "hooks/plain.sh may not be run"),
+            ],
         ),
-        ({"before_tool": {"run": "sh hooks/plain.sh"}}, [("warning", "nobody said yes yet")]),
+        (
+            {"before_tool": {"run": "sh hooks/plain.sh"}},
+            [("warning", "you have not allowed it yet")],
+        ),
     ],
 )
 def test_the_doctor_tells_what_keeps_hooks_from_running(

@@ -128,7 +128,7 @@ def test_nor_is_a_program_of_node(home: Home, folder: str, tmp_path: Path) -> No
     put(home, "node_modules/.bin/notes", "#!/bin/sh\n")
     one = server(home, "-y", "notes", command=str(npx), env=installed(home), cwd=folder)
     if folder:  # then the user says so himself, and what lies there is under his yes
-        assert "nobody said yes yet" in refused(home, one)
+        assert "you have not allowed it yet" in refused(home, one)
     else:
         started(home, one)
         assert not (tmp_path / "facts.rce").exists()
@@ -196,7 +196,7 @@ def test_a_link_elsewhere_that_leads_into_the_home_is_in_the_home(
     link.parent.mkdir()
     link.symlink_to(home.root / "tools" / "server.py")
     for one in (server(home, str(link)), server(home, command=str(link))):
-        assert "nobody said yes yet" in refused(home, one)
+        assert "you have not allowed it yet" in refused(home, one)
         assert not Path(started(home, one, yes=True)["file"]).is_relative_to(home.root)
         for file in ("trust.json", "facts", "mcp.json"):
             (tmp_path / file).unlink()
@@ -246,7 +246,7 @@ def test_what_runs_files_of_the_home_needs_a_yes(
     one = Server("told", command=filled[0][0], args=tuple(filled[0][1:]), **filled[1])
     starts = Starts(home, [one], Trust(home.root.parent / "trust.json"))
     assert starts.asked().servers == (one,)
-    assert "nobody said yes yet (openclaw mcp trust)" in refused(home, one)
+    assert "you have not allowed it yet (openclaw mcp trust)" in refused(home, one)
 
 
 @pytest.mark.parametrize("path", ["tools/server.py", "workspace/srv/server.py", "workspace/x.py"])
@@ -258,7 +258,7 @@ def test_with_a_yes_it_runs_from_a_copy_until_it_changes(home: Home, path: str) 
     (home.root.parent / "mcp.json").unlink()
     with used(home, one) as servers:
         servers.list_missing()
-        assert "they have changed since you said yes (openclaw mcp trust)" in servers.news()[0]
+        assert "they have changed since you allowed it (openclaw mcp trust)" in servers.news()[0]
     assert not (home.root.parent / "facts.rce").exists()
 
 
@@ -356,14 +356,14 @@ def test_a_server_waits_is_allowed_changes_and_is_taken_back(
     waiting = check_mcp(home, load_settings(home))
     assert waiting.state == "warning" and "not started (told), as they run" in waiting.found
     err = said(capsys, "test", "told", code=1)[1]
-    assert "told cannot be used: it runs files of this home, and nobody said yes yet" in err
+    assert "told cannot be used: it runs files of this home, and you have not allowed it yet" in err
     assert "tools/server.py" in said(capsys, "trust", "--yes")[0]
     assert "told__echo" not in said(capsys, "list")[0]
     assert "told__echo" in said(capsys, "test", "told")[0]
     put(home, "tools/other.py", "")
     assert "told  changed, to review" in said(capsys, "list")[0]
     assert "run no more" in said(capsys, "trust", "--revoke")[0]
-    assert "nobody had said yes" in said(capsys, "trust", "--revoke")[0]
+    assert "they were not allowed" in said(capsys, "trust", "--revoke")[0]
 
 
 @pytest.mark.parametrize(("reply", "state"), [("y", "trusted"), ("n", "new"), ("", "new")])
@@ -383,7 +383,7 @@ def test_a_command_of_the_agent_cannot_say_yes(
     one = server(home, put(home, "tools/server.py"))
     (home.root / "openclaw.yaml").write_text(f"mcp: {json.dumps(as_settings(one))}\n", "utf-8")
     monkeypatch.setenv("OPENCLAW_RUN", "1")
-    assert "cannot say yes to MCP servers" in said(capsys, "trust", "--yes", code=7)[1]
+    assert "cannot allow MCP servers" in said(capsys, "trust", "--yes", code=7)[1]
 
 
 def test_where_no_server_runs_a_file_of_the_home_there_is_nothing_to_say(

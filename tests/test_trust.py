@@ -224,7 +224,7 @@ def test_what_reads_works_and_reaches_nobody_that_the_home_names(
         before = sorted(home.rglob("*"))
         done = openclaw(*words)
         assert done.returncode in (0, 1, 2, 4, 5), done.stderr
-        assert "nobody has said yes to this home" in done.stderr
+        assert "this home is not trusted yet" in done.stderr
         assert stranger.requests == []
     assert sorted(home.rglob("*")) == before
     assert not (tmp_path / "started").exists()

@@ -60,4 +60,8 @@ def why_not(found: Asked, state: State) -> str:
         return f"they cannot be trusted: {found.programs.trouble}"
     if state == "trusted":
         return ""
-    return "they have changed since you said yes" if state == "changed" else "nobody said yes yet"
+    return (
+        "they have changed since you allowed it"
+        if state == "changed"
+        else "you have not allowed it yet"
+    )

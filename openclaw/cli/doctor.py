@@ -104,7 +104,7 @@ def check_home(home: Home) -> Check:
         return Check("home", "fault", f"{home.root} is read-only", advice, Damaged.exit_code)
     if not home.trusted:
         advice = f'openclaw --home "{home.root}" trust shows what it would turn on'
-        found = f"{home.root}: nobody has said yes to it, so that its settings do not count"
+        found = f"{home.root} is not trusted yet, so that its settings do not count"
         return Check("home", "warning", found, advice)
     return Check("home", "ok", str(home.root))
 

@@ -60,18 +60,18 @@ def trust(
 ) -> None:
     """Let this home's hooks run, until one of them or a file that they run changes.
 
-    The yes is kept outside of the home: one that comes from elsewhere brings none along.
+    This is kept outside of the home: one that comes from elsewhere does not bring it along.
     """
     hooks = _open(ctx)
     if revoke:
         taken = hooks.trust.revoke(hooks.home)
-        typer.echo("the hooks of this home run no more" if taken else "nobody had said yes")
+        typer.echo("the hooks of this home run no more" if taken else "they were not allowed")
         return
     check_by_hand("hooks")
     now = hooks.asked()
     warn(fault.text for fault in hooks.faults)
     if not hooks.hooks:
-        raise UsageError("there are no hooks to say yes to", "docs/hooks.md tells how to name one")
+        raise UsageError("there are no hooks to allow", "docs/hooks.md tells how to name one")
     allow = partial(hooks.trust.allow, hooks.home, now.mark)
     say_yes("hooks", now, hooks.state(now), allow, yes=yes)
 
@@ -80,7 +80,7 @@ def say_yes(what: str, now: Asked, state: State, allow: Callable[[], None], *, y
     """Show what a yes would be said to, and keep it. Refused when none is possible."""
     if now.programs.trouble:
         raise Refused(
-            f"these {what} cannot be said yes to: {now.programs.trouble}",
+            f"these {what} cannot be allowed: {now.programs.trouble}",
             f"keep the programs of {what} in hooks/, and other files in workspace/ (docs/hooks.md)",
         )
     for line in shown(now):
@@ -149,7 +149,7 @@ def ask_yes(
     if not now.mark or state == "trusted":
         return
     if state == "changed":
-        say(f"The {what} of this home have changed since you said yes.")
+        say(f"The {what} of this home have changed since you allowed them.")
     for line in shown(now):
         say(line)
     try:
@@ -196,7 +196,7 @@ def _described(hooks: Hooks, hook: Hook, now: Asked) -> dict[str, Any]:
 def _state(described: dict[str, Any]) -> str:
     """Whether a hook runs, in words."""
     if described["trouble"]:
-        return "does not run: no yes is possible"
+        return "does not run: it cannot be allowed"
     state = STATES[described["state"]]
     return f"{state}; no program" if described["missing"] else state
 

@@ -59,8 +59,8 @@ def trust(
 ) -> None:
     """Let the servers run that run files of this home, until one of them or a file changes.
 
-    The yes is kept outside of the home: one that comes from elsewhere brings none along. Servers
-    that are programs of the system need none.
+    This is kept outside of the home: one that comes from elsewhere does not bring it along.
+    Servers that are programs of the system do not need it.
     """
     from openclaw.app.server_start import KIND
     from openclaw.cli.hooks import say_yes
@@ -71,13 +71,13 @@ def trust(
     starts, faults = _starts(home)
     if revoke:
         taken = starts.trust.revoke(home, KIND)
-        typer.echo("these servers run no more" if taken else "nobody had said yes")
+        typer.echo("these servers run no more" if taken else "they were not allowed")
         return
     check_by_hand("MCP servers")
     now = starts.asked()
     warn(line for _, line in faults)
     if not now.servers:
-        raise UsageError("no MCP server runs a file of this home", "the others need no yes")
+        raise UsageError("no MCP server runs a file of this home", "the others need no permission")
     say_yes("MCP servers", now, starts.state(now), partial(starts.allow, now), yes=yes)
 
 

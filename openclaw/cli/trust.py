@@ -35,12 +35,13 @@ def trust(
 ) -> None:
     """Say that this home is yours: its settings count, and the agent may work in it.
 
-    A home that was cloned, unpacked or copied is only read until then. The yes is kept outside of
-    it and holds for this folder; a new address for a key of the environment needs another one.
+    A home that was cloned, unpacked or copied is only read until then. Your trust is kept
+    outside of it and holds for this folder; a new address for a key of the environment needs
+    another yes.
     """
     home = found_home(ctx)
     if take_back:
-        typer.echo("the home is not trusted any more" if revoke(home) else "nobody had said yes")
+        typer.echo("the home is not trusted any more" if revoke(home) else "it was not trusted")
         return
     check_by_hand("a home")
     if not _agreed(home, yes=yes, keep_private=keep_private):
@@ -55,16 +56,16 @@ def settle(home: Home, *, reading: bool) -> Home:
         return home
     say_yes = f'openclaw --home "{home.root}" trust'
     if reading:
-        warn([f"nobody has said yes to this home: its settings do not count ({say_yes})"])
+        warn([f"this home is not trusted yet: its settings do not count ({say_yes})"])
         return home
     if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()) or of_an_agent():
         raise Refused(
-            f"{home.root} came from elsewhere, and nobody has said yes to it",
-            f"see what it would turn on, and say yes: {say_yes}",
+            f"{home.root} came from elsewhere and is not trusted yet",
+            f"see what it would turn on, and trust it: {say_yes}",
         )
     if not _agreed(home, yes=False, keep_private=False):
         raise Refused(
-            "nobody has said yes to this home",
+            "this home is not trusted yet",
             "doctor, context, log, memory search and todo list show what is in it",
         )
     return judged(home)
@@ -81,7 +82,7 @@ def of_an_agent() -> bool:
 def check_by_hand(what: str) -> None:
     """Refused when this process was started by a tool or a hook of ours."""
     if of_an_agent():
-        raise Refused(f"a program that the agent or a hook has started cannot say yes to {what}")
+        raise Refused(f"a program that the agent or a hook has started cannot allow {what}")
 
 
 def _agreed(home: Home, *, yes: bool, keep_private: bool) -> bool:
@@ -113,7 +114,7 @@ def _shown(home: Home) -> Iterator[str]:
     if sys.stderr.isatty() and sum(len([*rows(line, width)]) for line in lines) > room:
         yield from (one_line(line, width) for line in lines[: room - 1])
         left_out = f"and {len(lines) - room + 1} more; " if len(lines) >= room else ""
-        lines = [f"  {left_out}this is not all of it: read openclaw.yaml before a yes"]
+        lines = [f"  {left_out}this is not all of it: read openclaw.yaml before you say yes"]
     yield from lines
     if not lines:
         yield "  nothing but the agent itself, which reads and changes the files in it"
