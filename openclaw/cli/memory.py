@@ -79,7 +79,7 @@ def add(
     ] = False,
     category: Category = "",
     importance: Annotated[
-        float | None, typer.Option("--importance", metavar="N", min=0, max=1, help="0 to 1.")
+        float | None, typer.Option("--importance", metavar="X", min=0, max=1, help="0 to 1.")
     ] = None,
     replaces: Annotated[
         str,

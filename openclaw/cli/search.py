@@ -30,7 +30,7 @@ def search(
         list[str] | None, typer.Argument(metavar="QUERY...", help="What to look for.")
     ] = None,
     k: Annotated[
-        int, typer.Option("-k", metavar="N", min=1, max=1000, help="At most N passages.")
+        int, typer.Option("-k", metavar="N", min=1, max=1000, help="At most so many passages.")
     ] = 5,
     path: Annotated[
         str, typer.Option("--path", metavar="PATH", help="Only in this file or folder.")
