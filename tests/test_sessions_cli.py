@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,8 @@ def test_only_the_last_used_are_listed_when_so_many_are_wanted(
     store: SessionStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(3):
-        saved(store, f"number {number}")
+        now = partial(datetime, 2026, 1, 1 + number, tzinfo=UTC)
+        saved(SessionStore(store.folder, store.locks, now), f"number {number}")
     assert run(["sessions", "list", "-n", "2", "--json"]) == 0
     found = [item["title"] for item in json.loads(capsys.readouterr().out)]
     assert found == ["number 2", "number 1"]
@@ -198,6 +200,17 @@ def test_a_session_is_renamed_forked_exported_and_deleted(
     assert capsys.readouterr().out == target.read_text(encoding="utf-8")
     assert run(["sessions", "delete", "numbers", "--yes"]) == 0
     assert [summary.title for summary in store.list()] == ["Numbers (fork)"]
+
+
+def test_latest_names_the_newest_session_in_every_command(
+    store: SessionStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = saved(store, "one", "two")
+    assert run(["sessions", "rename", "latest", "Numbers"]) == 0
+    assert store.load(session.id).title == "Numbers"
+    assert run(["sessions", "delete", "latest", "--yes"]) == 0
+    assert run(["sessions", "rename", "latest", "Numbers"]) == 2
+    assert "there is no session yet" in capsys.readouterr().err
 
 
 def test_deleting_asks_and_without_a_terminal_wants_yes(

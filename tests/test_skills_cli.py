@@ -148,6 +148,13 @@ def test_validate_says_every_broken_rule_and_needs_no_home(claw: Claw, tmp_path:
     assert shown.count("warning: ") == 3 and shown.endswith("\nvalid\n")
 
 
+def test_validate_takes_the_name_of_a_skill_as_well(claw: Claw) -> None:
+    claw.put("bad", "no\n")
+    said = claw.json("validate", "bad", code=1)
+    assert [problem["code"] for problem in said["problems"]] == ["frontmatter-missing"]
+    assert "there is no such file" in claw("validate", "worse", code=1)
+
+
 def test_validate_strict_counts_warnings(claw: Claw, tmp_path: Path) -> None:
     good = put(tmp_path / "elsewhere", "good")
     odd = put(tmp_path / "elsewhere", "odd", front(name="Other"))

@@ -107,7 +107,8 @@ def test_add_done_undone_and_remove(claw: Claw) -> None:
     claw("todo", "undone", "call ada")
     assert not claw.json("todo")[-1]["done"]
     claw("todo", "rm", claw.json("todo")[-1]["id"])
-    claw("todo", "rm", "--list", "work")
+    claw("todo", "add", "mail Ada", "--list", "work")
+    assert claw("todo", "rm", "--list", "work") == "removed work with 1 to-do\n"
     assert claw.todo_file().rstrip("\n") == TODO.rstrip("\n")
 
 

@@ -140,8 +140,8 @@ def delete(
     """Remove a conversation. `openclaw undo` puts it back: the history still has it."""
     home = current_home(ctx)
     store = _store_of(home)
-    session_id = store.find(store.load(ref).id if ref == "latest" else ref)
-    if not confirmed(f"delete conversation {session_id}?", yes=yes):
+    session_id = store.find(ref)
+    if not confirmed(f"Delete conversation {session_id}?", yes=yes):
         typer.echo(f"kept {session_id}", err=True)
         raise typer.Exit(1)
     with as_turn(home, f"sessions delete {session_id}") as turn:

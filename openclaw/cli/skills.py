@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,7 +64,10 @@ def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
 
 @app.command("validate")
 def validate(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="Its folder or its SKILL.md.")],
+    ctx: typer.Context,
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH|NAME", help="Its folder, its SKILL.md, or its name.")
+    ],
     strict: Annotated[
         bool, typer.Option("--strict", help="A warning makes it invalid too.")
     ] = False,
@@ -71,8 +76,12 @@ def validate(
     """Check a skill against the standard, rule by rule. It is valid when it would be loaded; what
     else breaks a rule is a warning. Exits with 1 when it is not valid."""
     from openclaw.cli.visible import one_line
+    from openclaw.errors import OpenclawError
     from openclaw.skills.check import check
 
+    if len(path.parts) == 1 and not os.path.lexists(path):
+        with suppress(OpenclawError):  # no home is needed, and what is missing is told by `check`
+            path = _named(_found(current_home(ctx, reading=True)), str(path)).path
     problems = check(path)
     loads = all(problem.level != "error" for problem in problems)
     valid = loads and not (strict and problems)

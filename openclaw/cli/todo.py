@@ -125,7 +125,7 @@ def remove(
             gone, told = [todo], f"removed: {todo.text}"
         else:
             gone = file.remove_list(list_name)
-            told = f"removed {list_name} with {len(gone)} to-dos"
+            told = f"removed {list_name} with {len(gone)} to-do{'' if len(gone) == 1 else 's'}"
     if as_json:
         print_json(_json(home, gone))
     else:

@@ -192,8 +192,6 @@ def session_of(app: App, ref: str) -> str:
     if not ref:
         return ""
     try:
-        if ref == "latest":
-            return app.sessions.load(ref).id
         return app.sessions.find(ref)
     except UsageError:
         if any(turn.session == ref for turn in app.history.turns()):

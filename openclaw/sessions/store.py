@@ -59,11 +59,6 @@ class SessionStore(SessionFolder):
 
         UsageError names the candidates; Damaged when the file is no session: it is moved aside.
         """
-        if ref == LATEST:
-            found = self.latest()
-            if found is None:
-                raise UsageError("there is no conversation yet", 'begin one: openclaw "PROMPT"')
-            return found
         return self._read(self._path(self.find(ref)))
 
     def refresh(self, session: Session) -> bool:
@@ -85,6 +80,10 @@ class SessionStore(SessionFolder):
 
     def find(self, ref: str) -> str:
         """The id that `load` would take, without reading a file for an id or its beginning."""
+        if ref == LATEST:
+            if not (latest_id := self._latest_id()):
+                raise UsageError("there is no conversation yet", 'begin one: openclaw "PROMPT"')
+            return latest_id
         ids = [path.stem for path in self._files()]
         if ref in ids:
             return ref
@@ -109,9 +108,13 @@ class SessionStore(SessionFolder):
     def latest(self) -> Session | None:
         """The session that was last updated, None when there is none; those that nobody had are
         left out."""
+        latest_id = self._latest_id()
+        return self._read(self._path(latest_id)) if latest_id else None
+
+    def _latest_id(self) -> str:
         files = (path for path in self._files() if not path.stem.startswith(UNATTENDED))
         path = max(files, key=last_updated, default=None)
-        return self._read(path) if path else None
+        return path.stem if path else ""
 
     def has_others(self, session_id: str) -> bool:
         """Whether there is a session but this one."""
