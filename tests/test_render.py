@@ -186,6 +186,15 @@ def test_a_tool_line_is_in_words_for_the_user(tool: str, end: ToolEnd, line: str
     assert plain([ToolStart("1", tool, {"query": "x"}), end], tools=True)[1] == f"{line}\n"
 
 
+def test_a_tool_line_names_the_items_of_a_call_without_brackets() -> None:
+    events: list[Event] = [
+        ToolStart("1", "todo", {"action": "add", "items": ["call Maria", "buy milk"]}),
+        ToolEnd("1", "todo", "Tried before in this turn; it failed:\nNo.", False, 0.0),
+    ]
+    line = "todo add call Maria, buy milk: Tried before in this turn; it failed\n"
+    assert plain(events, tools=True)[1] == line
+
+
 def test_a_failed_tool_shows_why_and_a_long_result_its_size() -> None:
     events: list[Event] = [
         ToolStart("1", "read_file", {"path": "no.md"}),

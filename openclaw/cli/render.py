@@ -118,7 +118,7 @@ def _result(end: ToolEnd) -> str:
     model."""
     output = unfenced(end.output)
     if not end.ok:
-        return one_line(_SENTENCE.split(first_line(output, 0), maxsplit=1)[0].rstrip("."), 100)
+        return one_line(_SENTENCE.split(first_line(output, 0), maxsplit=1)[0].rstrip(".:"), 100)
     lines = output.splitlines()
     if not lines or not (ended := _ENDED.fullmatch(lines[0])):
         return first_line(output, 60) if len(lines) <= 1 else f"{len(lines)} lines"

@@ -39,7 +39,10 @@ def first_line(text: str, width: int) -> str:
 
 def main_argument(arguments: Mapping[str, Any], width: int = 60) -> str:
     """The values of a call in a few words: what a person needs to recognise it."""
-    words = [_value(value) for value in arguments.values() if value not in (None, "", [])]
+    values = (value for value in arguments.values() if value not in (None, "", []))
+    words = [
+        ", ".join(map(_value, each)) if isinstance(each, list) else _value(each) for each in values
+    ]
     return one_line(" ".join(words), width)
 
 
