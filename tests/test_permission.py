@@ -128,7 +128,8 @@ def test_any_other_words_are_a_no_that_says_what_to_do_instead(reply: str) -> No
 
 
 @pytest.mark.parametrize(
-    "reply", ["m", "x", "1", "12", "?!", "yes, go on", "y please", "ja", "oui"]
+    "reply",
+    ["m", "x", "1", "12", "?!", ",", "\x1b[A", "yes, go on", "yes: do it", "y please", "ja", "oui"],
 )
 def test_a_key_hit_by_mistake_and_what_begins_like_a_yes_are_asked_again(reply: str) -> None:
     person = Person(reply, "n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -193,8 +194,8 @@ def _choices(choices: Mapping[str, tuple[Grant, ...]], *, more: bool) -> str:
 def _says_more(reply: str) -> bool:
     """Whether a reply is words that say what to do instead: not a key that was hit by mistake, and
     nothing that begins like a yes."""
-    first = reply.replace(",", " ").split()[0]
-    return len(reply) > 1 and any(map(str.isalpha, reply)) and not is_yes(first)
+    words = re.findall(r"[^\W\d_]+", reply)
+    return bool(words) and len(reply) > 1 and reply.isprintable() and not is_yes(words[0])
 
 
 def _named(grant: Grant) -> str:
