@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -190,6 +191,18 @@ def seen(text: str) -> list[str]:
     screen = pyte.Screen(80, 24)
     pyte.Stream(screen).feed(text)
     return [line.rstrip() for line in screen.display if line.strip()]
+
+
+def test_a_signal_that_ends_the_process_leaves_the_terminal_as_it_was() -> None:
+    import pexpect
+
+    spawn: Any = pexpect.spawn
+    terminal = spawn(sys.executable, ["-c", WORKS], encoding="utf-8", timeout=10)
+    terminal.expect("working")
+    terminal.kill(signal.SIGTERM)
+    terminal.expect(pexpect.EOF)
+    assert terminal.before.endswith("\x1b[?25h")  # the cursor is seen again
+    assert terminal.getecho()
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="it takes a shell with job control")

@@ -1,7 +1,8 @@
 """Lines at the bottom of a terminal that are drawn anew while work goes on, and leave no trace.
 
 A thread draws them, as the one who works has no time. On POSIX the terminal does not echo what is
-typed meanwhile, which would move the cursor, and Ctrl-Z takes the lines away before it stops us.
+typed meanwhile, which would move the cursor, and a signal that stops or ends us takes the lines
+away first.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class LiveLines:
         self._drawn: Sequence[str] = ()
         self._ended: threading.Event | None = None  # of the thread that draws
         self._echo = Echo()
-        self._stopping: Any = None  # what handled Ctrl-Z before
+        self._handlers: dict[int, Any] = {}  # what handled the signals before
 
     def start(self) -> None:
         """Draw from now on; nothing happens when that is done already."""
@@ -52,7 +53,7 @@ class LiveLines:
             self._ended = threading.Event()
             if self._silent:
                 self._echo.off()
-            self._catch_suspension()
+            self._catch_signals()
             if self._animated:
                 threading.Thread(target=self._run, args=(self._ended,), daemon=True).start()
 
@@ -63,9 +64,9 @@ class LiveLines:
                 return
             self._ended.set()
             self._ended = None
-            self.clear()
+            self._leave_signals()
             self._echo.on()
-            self._leave_suspension()
+            self.clear()
 
     def clear(self) -> None:
         """Take the lines away, to print something in their place; the next draw is below that."""
@@ -102,33 +103,31 @@ class LiveLines:
         rows = sum(max(1, -(-columns(_STYLES.sub("", line)) // width)) for line in self._drawn)
         return "\r" + (f"\x1b[{rows - 1}A" if rows > 1 else "") + _ERASE
 
-    # -------- Ctrl-Z
+    # -------- signals
 
-    def _catch_suspension(self) -> None:
+    def _catch_signals(self) -> None:
         if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
             return
-        before = signal.getsignal(signal.SIGTSTP)
-        if before not in (signal.SIG_IGN, None):
-            self._stopping = before
-            signal.signal(signal.SIGTSTP, self._suspend)
+        for number in (signal.SIGTSTP, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            before = signal.getsignal(number)
+            if before not in (signal.SIG_IGN, None):
+                self._handlers[number] = before
+                signal.signal(number, self._leave)
 
-    def _leave_suspension(self) -> None:
-        if sys.platform == "win32" or self._stopping is None:
-            return
-        signal.signal(signal.SIGTSTP, self._stopping)
-        self._stopping = None
+    def _leave_signals(self) -> None:
+        while self._handlers:
+            signal.signal(*self._handlers.popitem())
 
-    def _suspend(self, number: int, frame: object) -> None:
-        if sys.platform == "win32":
-            return
-        before = self._stopping
-        with suppress(RuntimeError):  # a write was interrupted
+    def _leave(self, number: int, frame: object) -> None:
+        """Give the terminal back before a signal stops or ends the process."""
+        before = self._handlers.get(number)
+        with suppress(RuntimeError, OSError):  # a write was interrupted, or the terminal is gone
             self.stop()
         if callable(before):
             before(number, frame)
         else:
-            os.kill(os.getpid(), signal.SIGTSTP)  # until we are continued
-        self.start()
+            os.kill(os.getpid(), number)
+        self.start()  # here it goes on after `fg`
 
 
 class Echo:
