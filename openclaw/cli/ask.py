@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from openclaw.cli.common import can_ask
 from openclaw.errors import OpenclawError, UsageError
 
 if TYPE_CHECKING:
@@ -306,11 +307,6 @@ def _say_err(line: str) -> None:
 def _say_out(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
-
-
-def can_ask() -> bool:
-    """Whether there is a terminal to ask on."""
-    return _is_terminal() and sys.stderr.isatty()
 
 
 def _is_terminal() -> bool:

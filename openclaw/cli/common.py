@@ -118,7 +118,7 @@ def warn(lines: Iterable[str]) -> None:
 
 def can_ask() -> bool:
     """Whether a question reaches the user: a terminal to read from and one to ask on."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def confirmed(question: str, *, yes: bool) -> bool:

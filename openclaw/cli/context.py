@@ -18,6 +18,7 @@ from openclaw.cli.ask import (
     SkillName,
     Yes,
 )
+from openclaw.cli.common import can_ask
 from openclaw.cli.visible import harmless
 from openclaw.errors import UsageError
 
@@ -77,7 +78,6 @@ def _open(home: Home, model: str | None, mode: Modes | None, *, yes: bool, no_me
     """The app that `openclaw ask` would open. Which tools a model is told of depends on what they
     may do, and so on whether somebody could be asked."""
     from openclaw.app import App
-    from openclaw.cli.ask import can_ask
     from openclaw.config import load_settings
 
     return App.open(

@@ -12,6 +12,7 @@ import typer
 
 from openclaw.cli.common import (
     as_turn,
+    can_ask,
     confirmed,
     current_home,
     options,
@@ -84,7 +85,7 @@ def _home(ctx: typer.Context) -> Home:
     try:
         return current_home(ctx)
     except Damaged as error:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not can_ask():
             raise
         target = chosen_folder(None, options(ctx).home, Path.cwd(), os.environ)
         typer.echo(str(error), err=True)

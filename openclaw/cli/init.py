@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import confirmed, options, warn
+from openclaw.cli.common import can_ask, confirmed, options, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,6 @@ def _ask_about_others(target: Path, *, yes: bool) -> None:
     folder is only told, unless it is the user's own folder."""
     import os
 
-    from openclaw.cli.common import can_ask
     from openclaw.files.home import MARKS, default_folder
 
     names = {path.name for path in target.iterdir()} if target.is_dir() else set()

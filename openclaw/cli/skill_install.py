@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import as_turn, confirmed, current_home, print_json, tell_undo
+from openclaw.cli.common import as_turn, can_ask, confirmed, current_home, print_json, tell_undo
 from openclaw.cli.reply import read_reply
 from openclaw.cli.visible import harmless, one_line
 from openclaw.files.text import read_text
@@ -178,7 +178,7 @@ def _updated(
         if found.state == "edited" and not force:
             text = "it was changed here since; --force overwrites that"
             return {**result, "state": "edited", "message": text}
-        if not (yes or _terminal()):
+        if not (yes or can_ask()):
             return {**result, "state": "waiting", "message": "this asks first; add --yes"}
         if not _agreed(staged, one_line(f"Replace skills/{name}?"), yes=yes):
             return {**result, "state": "declined"}
@@ -189,7 +189,7 @@ def _updated(
 
 def _agreed(staged: Staged, question: str, *, yes: bool) -> bool:
     """`--yes`, or what the user answers, who may read the SKILL.md first."""
-    if yes or not _terminal():
+    if yes or not can_ask():
         return confirmed(question, yes=yes)
     asked, word = f"{question} [y]es  [v]iew its SKILL.md  [N]o ", "v"
     with suppress(EOFError):
@@ -206,10 +206,6 @@ def _needs(home: Home, staged: Staged) -> list[str]:
     return [
         f"for now: {reason.message}" for reason in gatekeeper(load_settings(home))(staged.skill)
     ]
-
-
-def _terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _lists(changes: Changes) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.app.trusted import allow, judged, revoke, what_it_turns_on
-from openclaw.cli.common import confirmed, found_home, warn
+from openclaw.cli.common import can_ask, confirmed, found_home, warn
 from openclaw.cli.visible import folded, one_line, rows
 from openclaw.errors import Refused
 from openclaw.files.trust import is_trusted
@@ -58,7 +58,7 @@ def settle(home: Home, *, reading: bool) -> Home:
     if reading:
         warn([f"this home is not trusted yet: its settings do not count ({say_yes})"])
         return home
-    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()) or of_an_agent():
+    if not can_ask() or of_an_agent():
         raise Refused(
             f"{home.root} came from elsewhere and is not trusted yet",
             f"see what it would turn on, and trust it: {say_yes}",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import confirmed, print_json, warn
+from openclaw.cli.common import can_ask, confirmed, print_json, warn
 from openclaw.cli.visible import harmless, one_line
 from openclaw.errors import UsageError
 
@@ -91,7 +91,7 @@ def _all_of(turns: Sequence[Turn], count: int) -> bool:
     there = (
         f"there {'is only 1 turn' if len(turns) == 1 else f'are only {len(turns)} turns'} to undo"
     )
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         raise UsageError(f"{there}, not {count}", f"openclaw undo {len(turns)}, or add --yes")
     many = len(_conversations(turns))
     of = f", of {many} conversations" if many > 1 else ""
