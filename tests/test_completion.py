@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.chat import COMMANDS
-from openclaw.cli.completion import ARGUMENTS, MODES, Choice, Known, completions, known_of
+from openclaw.cli.chat import COMMANDS, MODES
+from openclaw.cli.completion import ARGUMENTS, Choice, Known, completions, known_of
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.talk import answer, talk
 
@@ -57,6 +57,8 @@ def test_a_to_do_is_found_by_its_words(tmp_path: Path) -> None:
 
 
 def test_a_file_of_the_home_is_found_by_a_part_of_its_name() -> None:
+    long = Known(tuple, files=lambda: [f"{'a' * 60}.md"])
+    assert [*completions("@aaaaaaaz", long)] == []  # without trying each a as the first one
     assert {*found("see @trip")[:2]} == {"@workspace/trip.md", '@"a b/trip x.md"'}
     assert found("see @trip")[2:] == ["@workspace/road-trip.md"]
     assert found("see @tdo") == ["@memory/TODO.md"]

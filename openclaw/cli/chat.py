@@ -9,7 +9,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, get_args
 
 from openclaw.agent.events import Compaction, Done, Event, Notice, Start
 from openclaw.cli import bar, chat_commands, chat_inside, chat_past, chat_shell, chat_talks
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from openclaw.sessions.store import Session, SessionStore
     from openclaw.skills.load import Skill
 
+MODES: tuple[Mode, ...] = get_args(Mode)
 DRY_RUN = "--dry-run"
 ASKING = 200
 """Characters at the end of an answer; one that asks in them is answered by a yes itself."""
@@ -452,8 +453,6 @@ class Chat:
             self._say("no open to-dos")
 
     def _mode(self, rest: str) -> None:
-        from openclaw.cli.lines import MODES
-
         wanted = next((mode for mode in MODES if mode == rest), None)
         if rest and not wanted:
             raise UsageError(f"there is no mode '{rest}'", f"there are: {', '.join(MODES)}")

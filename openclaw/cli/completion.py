@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,11 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from openclaw.cli.chat import COMMANDS
+from openclaw.cli.chat import COMMANDS, MODES
 from openclaw.cli.chat_model import known_models
 from openclaw.cli.visible import one_line
 from openclaw.errors import OpenclawError
-from openclaw.shapes import Mode
 
 if TYPE_CHECKING:
     from openclaw.app import App
@@ -28,7 +26,6 @@ MAX_FILES = 5_000
 SHOWN_TURNS = 30
 LEAST_PART = 2
 FRESH_SECONDS = 5.0
-MODES: tuple[Mode, ...] = ("read-only", "ask", "edit", "full")
 NO_NOTES = frozenset({"node_modules", "__pycache__", "venv"})
 
 Choice = tuple[str, str]
@@ -83,7 +80,7 @@ def completions(text: str, known: Known) -> Iterator[Completion]:
     word = line.rpartition(" ")[2]
     if word.startswith("@"):
         start = word[1:].lstrip('"')
-        paths = [*_paths(start, known.folders)]
+        paths = [*islice(_paths(start, known.folders), MAX_PATHS)]
         if len(start) >= LEAST_PART:
             paths += _fitting(start, known.files())
         quoted = dict.fromkeys(f'@"{path}"' if " " in path else f"@{path}" for path in paths)
@@ -113,7 +110,8 @@ def _paths(start: str, folders: Sequence[Path]) -> Iterator[str]:
     for folder in folders:
         base = folder / Path(f"{parent}/" if parent or "/" in start else "").expanduser()
         try:
-            entries = sorted(base.iterdir())
+            with os.scandir(base) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
         except (OSError, RuntimeError, ValueError):
             continue
         for entry in entries:
@@ -126,7 +124,6 @@ def _fitting(part: str, paths: Iterable[str]) -> list[str]:
     """The files whose names have these letters in their order, those with the word itself first. A
     part with a slash is looked for in the whole path."""
     part = part.casefold()
-    letters = re.compile(".*?".join(map(re.escape, part)))
 
     def where(path: str) -> str:
         return (path if "/" in part else path.rpartition("/")[2]).casefold()
@@ -134,7 +131,11 @@ def _fitting(part: str, paths: Iterable[str]) -> list[str]:
     def rank(path: str) -> tuple[bool, bool, int]:
         return not where(path).startswith(part), part not in where(path), len(path)
 
-    return sorted((path for path in paths if letters.search(where(path))), key=rank)
+    def fits(path: str) -> bool:
+        left = iter(where(path))
+        return all(letter in left for letter in part)
+
+    return sorted(filter(fits, paths), key=rank)
 
 
 # -------- what the commands take

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from openclaw.cli.chat_inside import is_yes
 from openclaw.cli.chat_shell import is_shell_line
-from openclaw.cli.completion import MODES as MODES
 from openclaw.cli.completion import Known, completions, known_of
 from openclaw.cli.pastes import Pastes, mark_before
 from openclaw.cli.visible import harmless
