@@ -232,8 +232,9 @@ def test_a_choice_is_made_by_number_or_by_words_that_narrow_it() -> None:
 
 def test_the_last_answer_goes_to_the_clipboard() -> None:
     out = io.StringIO()
-    clipboard.copy("grüße", out)
-    assert out.getvalue() == f"\x1b]52;c;{base64.b64encode('grüße'.encode()).decode()}\x07"
+    clipboard.copy("grüße\n\x1b[201~rm", out)
+    text = "grüße\n\u241b[201~rm"
+    assert out.getvalue() == f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07"
 
 
 def test_code_is_copied_without_fence_and_indent() -> None:

@@ -7,12 +7,16 @@ from base64 import b64encode
 from textwrap import dedent
 from typing import TextIO
 
+from openclaw.cli.visible import harmless
+
 _BLOCK = re.compile(r"^ *(`{3,}|~{3,})[^\n]*\n(.*?)^ *\1[`~]* *$", re.MULTILINE | re.DOTALL)
 
 
 def copy(text: str, out: TextIO) -> None:
-    """Ask the terminal to take a text over (OSC 52). Whether it does so is not known."""
-    out.write(f"\x1b]52;c;{b64encode(text.encode('utf-8', 'replace')).decode()}\x07")
+    """Ask the terminal to take a text over as it was shown (OSC 52): an escape in it could end the
+    paste that it becomes. Whether the terminal does so is not known."""
+    shown = harmless(text).encode("utf-8", "replace")
+    out.write(f"\x1b]52;c;{b64encode(shown).decode()}\x07")
     out.flush()
 
 
