@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,13 @@ def test_a_quoted_path_may_hold_blanks_and_a_range(folders: tuple[Path, Path]) -
 def test_a_quoted_path_that_is_missing_is_an_error(folders: tuple[Path, Path]) -> None:
     with pytest.raises(UsageError, match=r"there is no file 'no\.md'"):
         attached('read @"no.md"', folders)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="modes do not bind root")
+def test_a_folder_that_may_not_be_read_is_no_help(folders: tuple[Path, Path]) -> None:
+    (folders[0] / "closed").mkdir(mode=0o300)
+    with pytest.raises(UsageError, match=r"there is no file 'closed/a\.md'"):
+        attached("see @closed/a.md", folders)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -256,6 +257,16 @@ def test_undo_leaves_the_model_that_was_chosen(here: Conversation) -> None:
     assert "openai/other" in here.chat.toolbar()
     assert here.home.app.model_name == "openai/other"
     assert here.home.app.sessions.load(here.chat.session.id).model == "openai/other"
+
+
+def test_what_a_conversation_from_elsewhere_says_of_itself_gives_no_orders(
+    here: Conversation,
+) -> None:
+    here.type("hello", lines=("Hi.",))
+    path = here.home.root / "sessions" / f"{here.chat.session.id}.json"
+    text = re.sub(r'"updated_at": "', r'"updated_at": "\\u001b[2J', path.read_text("utf-8"))
+    path.write_text(text, "utf-8")
+    assert "\x1b" not in here.type("/sessions")
 
 
 # -------- what the shell's commands do

@@ -11,6 +11,7 @@ import io
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -120,8 +121,9 @@ def _beside(name: str, folders: tuple[Path, ...]) -> Iterator[str]:
     """The names of the files in the folder that a path names, relative as the path is."""
     for folder in folders:
         parent = _existing(folder, os.path.dirname(name))  # noqa: PTH120  (keeps ~)
-        if parent and parent.is_dir():
-            yield from (name[: name.rfind("/") + 1] + each.name for each in parent.iterdir())
+        with suppress(OSError):  # it is no folder, or none that may be read
+            found = [*parent.iterdir()] if parent else []
+            yield from (name[: name.rfind("/") + 1] + each.name for each in found)
 
 
 def _advice(name: str, folders: tuple[Path, ...]) -> str:

@@ -56,7 +56,7 @@ def where_lines(session: Session) -> list[str]:
         f"  {entry.role}: {one_line(' '.join(entry.content.split()), LAST_WORDS)}"
         for entry in session.messages[-2:]
     ]
-    return [f"{session.id}  {one_line(session.title)}", *said]
+    return [one_line(f"{session.id}  {session.title}"), *said]
 
 
 def rename(store: SessionStore, session: Session, name: str) -> str:
@@ -120,6 +120,6 @@ def copy(session: Session, rest: str) -> str:
 
 
 def _line(at: str, session_id: str, title: str) -> str:
-    line = f"{minute(at)}  {session_id}  "
+    line = one_line(f"{minute(at)}  {session_id}  ")
     room = shutil.get_terminal_size().columns - len(line) - INDENT
     return line + one_line(title, min(60, max(10, room)))

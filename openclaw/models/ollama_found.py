@@ -56,7 +56,7 @@ def may_chat(model: Mapping[str, Any]) -> bool:
     family = (model.get("details") or {}).get("family", "")
     name = str(model.get("name", ""))
     said = model.get("capabilities")
-    if said and "completion" not in said:
+    if not name.isprintable() or (said and "completion" not in said):
         return False
     return bool(name) and family not in _EMBEDDING_FAMILIES and not _EMBEDDING_NAME.search(name)
 
