@@ -141,6 +141,33 @@ def test_a_signal_that_ends_the_process_leaves_the_terminal_as_it_was() -> None:
     assert terminal.getecho()
 
 
+INTERRUPTED = """
+import os, signal, termios, threading, time
+from openclaw.cli.typeahead import TypedAhead
+before, left = termios.tcgetattr(0), 0
+signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+for microseconds in range(2, 502, 2):
+    typed = TypedAhead()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, microseconds / 1_000_000)
+        with typed:
+            time.sleep(0.01)
+    except KeyboardInterrupt:
+        pass
+    left += termios.tcgetattr(0) != before or threading.active_count() > 1
+print("left", left, "times", flush=True)
+"""
+
+
+@terminals
+def test_control_c_at_the_very_beginning_leaves_the_terminal_as_it_was() -> None:
+    import pexpect
+
+    given = ["-c", INTERRUPTED]
+    terminal: Any = pexpect.spawn(sys.executable, given, encoding="utf-8", timeout=20)
+    terminal.expect("left 0 times")
+
+
 @terminals
 def test_control_z_gives_the_terminal_back_and_fg_goes_on(tmp_path: Path) -> None:
     import pexpect

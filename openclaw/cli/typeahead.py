@@ -134,17 +134,23 @@ else:
         def __enter__(self) -> None:
             if not _has_terminal():
                 return
-            self._begin()
             numbers = (signal.SIGTSTP, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-            self._caught = [n for n in numbers if signal.getsignal(n) is signal.SIG_DFL]
-            for number in self._caught:
-                signal.signal(number, self._leave)
+            try:
+                with _uninterrupted():
+                    self._begin()
+                    self._caught = [n for n in numbers if signal.getsignal(n) is signal.SIG_DFL]
+                    for number in self._caught:
+                        signal.signal(number, self._leave)
+            except KeyboardInterrupt:
+                self.__exit__()
+                raise
 
         def __exit__(self, *_: object) -> None:
-            for number in self._caught:
-                signal.signal(number, signal.SIG_DFL)
-            self._caught = []
-            self._finish()
+            with _uninterrupted():
+                for number in self._caught:
+                    signal.signal(number, signal.SIG_DFL)
+                self._caught = []
+                self._finish()
 
         @contextmanager
         def paused(self) -> Iterator[None]:
@@ -240,6 +246,18 @@ else:
                     else:  # another process has the terminal
                         time.sleep(BACKGROUND_SECONDS)
             os.close(end)
+
+    @contextmanager
+    def _uninterrupted() -> Iterator[None]:
+        """A Ctrl-C in here counts at the end: between, the terminal would be left as it is."""
+        pressed: list[int] = []
+        before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+            if pressed:
+                interrupt()
 
     def interrupt() -> None:
         """Do as Ctrl-C does."""
