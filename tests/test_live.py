@@ -18,7 +18,9 @@ import pytest
 from openclaw.agent.events import Event, NewResponse, Notice, Progress, Start, Token, ToolEnd
 from openclaw.agent.events import ToolStart as Call
 from openclaw.cli.live import LiveLines
+from openclaw.cli.render import Listener
 from openclaw.cli.screen import Screen
+from openclaw.cli.turn import play
 from tests.test_render import Terminal, done, screen_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stream is no console")
@@ -171,6 +173,22 @@ def test_a_terminal_that_is_gone_ends_the_drawing_quietly() -> None:
     lines.start()
     time.sleep(0.3)
     lines.stop()
+
+
+def test_who_interrupts_its_beginning_gets_the_terminal_back() -> None:
+    class Interrupted(Listener):
+        closed = False
+
+        def begin(self, what: str) -> None:
+            raise KeyboardInterrupt
+
+        def close(self) -> None:
+            self.closed = True
+
+    listener = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        play(iter(()), listener)
+    assert listener.closed
 
 
 # -------- on a real terminal

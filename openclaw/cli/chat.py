@@ -370,8 +370,8 @@ class Chat:
         focus = " ".join(word for word in words if word != DRY_RUN)
         summaries: list[str] = []
         with self.lines.ahead():
-            self._listener.begin("summing up")
             try:
+                self._listener.begin("summing up")
                 for event in self.app.compact(self.session, focus, dry_run=DRY_RUN in words):
                     self._listener(self._seen(event))
                     if isinstance(event, Compaction):

@@ -50,8 +50,8 @@ def play(
     come out, with the listener closed.
     """
     end: Done | Error | None = None
-    listener.begin("getting ready")
     try:
+        listener.begin("getting ready")
         for event in _interruptible(happenings, lambda event: listener(seen(event))):
             if isinstance(event, Done | Error):
                 end = event
