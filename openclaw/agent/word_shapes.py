@@ -33,7 +33,6 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _KEYED = re.compile(r"[A-Za-z_][\w.-]{0,40}=(?!=)[^\s=]{1,120}")
 _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:[ap]m)?|\d{4}-\d\d-\d\d\S{0,20}", re.IGNORECASE)
 _MOST_SMALL = 10
-_PREFIXES = re.compile(r"(?:anti|co|de|ex|mid|non|post|pre|re|self|semi|sub|un)-", re.IGNORECASE)
 
 
 def is_exact(word: str) -> bool:
