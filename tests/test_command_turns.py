@@ -163,6 +163,12 @@ def test_a_command_that_changes_nothing_is_no_turn(place: Place) -> None:
     assert not list((place.home.private / "locks").glob("command-*"))
 
 
+def test_a_secret_in_what_was_typed_is_not_in_the_subject_of_the_turn(place: Place) -> None:
+    key = "ghp_" + "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC2eF5"
+    place.do(f"todo add renew {key} soon")
+    assert [turn.subject for turn in place.turns()] == ["todo add renew {{secret:new}} soon"]
+
+
 @needs_git
 def test_what_the_user_has_not_committed_stays_out_of_it(tmp_path: Path) -> None:
     place = Place(tmp_path, in_git=True)

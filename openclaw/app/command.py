@@ -14,6 +14,7 @@ from openclaw.files.lock import locked
 from openclaw.history.history import History
 from openclaw.history.journal import Journal, new_id, now, subject_of
 from openclaw.history.turn import State, Turn
+from openclaw.safety.vault import Vault
 from openclaw.shapes import Held
 
 
@@ -44,7 +45,8 @@ class Command:
 
     def _begun(self) -> Journal:
         if self._journal is None:
-            turn = Turn(new_id(), at=now(), subject=subject_of(self._words))
+            words = Vault(self._home.private / "secrets.json").veiled(self._words)
+            turn = Turn(new_id(), at=now(), subject=subject_of(words))
             path = self._home.private / "locks" / f"{turn.lock}.lock"
             with ExitStack() as lock:
                 # Others take the record of a turn that nobody holds for one that was killed.
