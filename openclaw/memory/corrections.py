@@ -259,10 +259,9 @@ def _whereabouts(old: Tokens, new: Tokens) -> bool:
     start = verb + 2
     if not verb or len(old) <= start or _words(old[:start]) != _words(new[:start]):
         return False
-    thing, preposition = old[verb - 1], old[verb + 1]
-    if not thing.raw.islower() or old[verb].raw.casefold() in w.PLURAL:
+    if not old[verb - 1].raw.islower() or old[verb].raw.casefold() in w.PLURAL:
         return False
-    if not preposition.raw.islower() or preposition.word in (w.NOT_A_VALUE | w.WITH_MANY):
+    if old[verb + 1].word not in w.WHERE:
         return False
     names = (*old[start:], *new[start:])
     if any(token.kind != "word" or token.word in w.TRAITS for token in names):

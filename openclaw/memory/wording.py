@@ -81,8 +81,9 @@ NOT_A_VALUE = _set(
     "not no never nicht kein keine pas non but because very too so quite always often closed open"
     " sehr zu immer très trop muy"
 )
-WITH_MANY = _set("for from by about of to like für von über aus pour par para por")
-"""Prepositions behind which one thing may have several names: a present is for Anna and for Ben."""
+WHERE = _set("with at in chez avec à dans con en")
+"""Prepositions that say where one thing is. Behind others it may have several names: a present is
+for Anna and for Ben, a flat near two shops."""
 PARTICLES = _set("de da del della di du la le van von der den and und et y & of")
 TRAITS = _set(
     "american german french english british irish scottish welsh spanish italian dutch greek swiss"
