@@ -9,10 +9,11 @@ import pytest
 
 from openclaw.agent.progress import stamp
 from openclaw.app import App
+from openclaw.errors import OpenclawError
 from openclaw.history.journal import Journal, new_id, place_of
 from openclaw.history.record import LINES, begin, read, unreadable
 from openclaw.history.turn import Kind, Step, Turn
-from tests.fakes.git_home import GitTalk, git_talk, needs_git
+from tests.fakes.git_home import GitTalk, git_talk, needs_git, posix_only
 from tests.fakes.talk import call
 
 pytestmark = needs_git
@@ -176,6 +177,21 @@ def test_a_line_that_was_cut_off_is_none(it: GitTalk) -> None:
         file.write(b'{"path":"works')
     assert read(journal.record.folder).turn.steps == whole == journal.record.turn.steps
     assert len(whole) == 1
+
+
+@posix_only
+def test_a_record_that_cannot_be_begun_leaves_nothing(it: GitTalk) -> None:
+    import resource
+
+    place = place_of(it.talk.app.home)
+    allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, allowed[1]))
+    try:
+        with pytest.raises(OpenclawError, match="larger than this system allows"):
+            begin(place, Turn("abcd1234"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
+    assert not it.talk.app.history.has_work() and not [*place.iterdir()]
 
 
 def test_steps_are_voided_and_replaced_by_their_numbers(it: GitTalk) -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from openclaw.errors import Damaged
+from openclaw.errors import Damaged, OpenclawError
 from openclaw.files.beneath import (
     appending,
     checked,
@@ -226,9 +226,13 @@ def begin(place: Path, turn: Turn, head: str = "") -> Record:
         with folder_of(folder) as above:
             above.make(folder.name, 0o700)
         appending(folder / RUNNING).close()
+        record.add(version=VERSION, head=head, **{name: getattr(turn, name) for name in HEADER})
+    except OpenclawError:
+        record.drop()
+        raise
     except OSError as error:
+        record.drop()
         raise unwritable(folder, error) from error
-    record.add(version=VERSION, head=head, **{name: getattr(turn, name) for name in HEADER})
     return record
 
 
