@@ -165,6 +165,17 @@ def test_a_session_that_names_something_else_gets_nothing_read(tmp_path: Path, p
     assert sent(again) == [(), ()]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a file with holes")
+def test_a_huge_file_in_the_place_of_an_image_from_elsewhere_is_not_read(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", card=SEEING)
+    path = picture(tmp_path, "cat.png")
+    show(it, f"What is on @{path}?", "A cat.")
+    os.truncate(path, 2**40)
+    again = talk(tmp_path / "home", card=SEEING, session=it.session.id)
+    again.say("What colour?", answer("Grey."))
+    assert sent(again) == [(), ()]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
 def test_a_link_in_the_place_of_the_image_is_not_followed(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", card=SEEING)

@@ -55,8 +55,8 @@ def _again(root: Path, image: Image) -> Image:
         return image
     path = root / image.path
     try:
-        is_open = path.is_file() and not denied(path)
-        data = read_bytes(path, MOST_IMAGE_BYTES) if is_open else b""
+        is_open = path.is_file() and not denied(path) and path.stat().st_size <= MOST_IMAGE_BYTES
+        data = read_bytes(path) if is_open else b""
     except (OSError, ValueError):  # the session's file may name anything
         data = b""
     same = kind_of(data) in IMAGES and hashlib.sha256(data).hexdigest() == image.sha256
