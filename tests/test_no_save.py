@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.errors import UsageError
+from openclaw.sessions.store import SessionStore
 from openclaw.sessions.unsaved import UnsavedSessions
 from openclaw.shapes import Entry
 from tests.fakes.command import Result, openclaw
@@ -94,3 +96,15 @@ def test_a_compaction_of_what_is_not_saved_writes_no_archive(tmp_path: Path) -> 
     assert [entry.content for entry in session.messages] == ["three"]
     assert session.compressed_context == "in short" and session.title == "one"
     assert not store.refresh(session) and not (tmp_path / "sessions").exists()
+
+
+def test_a_saved_conversation_that_is_gone_on_with_unsaved_is_not_copied(tmp_path: Path) -> None:
+    saved = SessionStore(tmp_path / "sessions")
+    session = saved.new("a")
+    session.messages = [Entry("user", "one"), Entry("assistant", "two")]
+    saved.save(session)
+    (tmp_path / "sessions" / "a.notes.md").write_text("# Notes\n", "utf-8")
+    before = sorted((tmp_path / "sessions").iterdir())
+    with pytest.raises(UsageError, match="cannot be copied"):
+        UnsavedSessions(tmp_path / "sessions").fork("a")
+    assert sorted((tmp_path / "sessions").iterdir()) == before

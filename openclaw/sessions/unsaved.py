@@ -36,5 +36,8 @@ class UnsavedSessions(SessionStore):
     def restore(self, session: Session) -> int:
         raise UsageError("this conversation is not saved, so nothing of it is in the archive")
 
+    def fork(self, ref: str, upto: int | None = None, name: str | None = None) -> Session:
+        raise UsageError("this conversation is not saved, so it cannot be copied")
+
     def rename(self, ref: str, title: str) -> Session:
         raise UsageError("this conversation is not saved, so it needs no name")
