@@ -118,9 +118,13 @@ class Worker:
 
     def _home(self, scenario: Scenario, commands: Commands, where: str = "home") -> Path:
         """A fresh home; beside it, for what undo must lead to, the states of its files."""
+        from openclaw.files.home import Home
+        from openclaw.files.trust import trust_home
+
         home = self.top / where
         shutil.rmtree(home, ignore_errors=True)
         shutil.copytree(self._base(scenario), home, symlinks=True)
+        trust_home(Home(home), keep_id=True)  # the last base made here is trusted, with its own id
         if scenario.name == "undo":
             states = self.top / "states.json"
 
