@@ -163,6 +163,15 @@ def test_a_command_that_changes_nothing_is_no_turn(place: Place) -> None:
     assert not list((place.home.private / "locks").glob("command-*"))
 
 
+def test_a_command_has_no_number_by_which_it_is_found(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.do("todo add buy milk")
+    for ref in ("0", ":0"):
+        assert run(["show", ref]) == 2
+        assert f"there is no turn '{ref}'" in capsys.readouterr().err
+
+
 def test_a_secret_in_what_was_typed_is_not_in_the_subject_of_the_turn(place: Place) -> None:
     key = "ghp_" + "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC2eF5"
     place.do(f"todo add renew {key} soon")

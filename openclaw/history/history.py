@@ -110,7 +110,7 @@ class History:
                 return turn
             if turn.kind == "outside" and not (ref and turn.commit.startswith(ref)):
                 continue
-            if ref == turn.id or (session == turn.session and number == str(turn.number)):
+            if ref == turn.id or (session, number) == (turn.session or None, str(turn.number)):
                 return turn
             beginning = ref and (turn.id.startswith(ref) or turn.commit.startswith(ref))
             near += [turn] if beginning and len(ref) >= SHORTEST else []
