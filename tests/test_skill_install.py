@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -16,8 +17,10 @@ import pytest
 
 from openclaw.errors import OpenclawError
 from openclaw.files.home import Home
+from openclaw.shapes import Unrecorded
 from openclaw.skills.install import accept, stage
 from openclaw.skills.origin import Origin
+from openclaw.skills.removal import remove
 from tests.fakes.skill_home import (
     SKILL,
     Claw,
@@ -340,6 +343,32 @@ def test_a_failing_note_of_the_origin_undoes_the_install(home: Home, weather: Pa
 
 
 @posix
+class Stopped(Unrecorded):
+    """A record during which Ctrl-C comes."""
+
+    @staticmethod
+    def keep(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_it_is_put_in_or_taken_out_leaves_all_as_it_was(
+    home: Home, weather: Path
+) -> None:
+    with stage(home, Origin("folder", str(weather))) as staged:
+        folder = accept(home, staged)
+    before = tree(home.skills)
+    with pytest.raises(KeyboardInterrupt):
+        remove(home, folder, Stopped())
+    assert tree(home.skills) == before
+    put(weather, {"new.txt": "new"})
+    with (
+        pytest.raises(KeyboardInterrupt),
+        stage(home, Origin("folder", str(weather))) as staged,
+    ):
+        accept(home, staged, Stopped(), force=True)
+    assert tree(home.skills) == before
+
+
 def test_a_full_disk_leaves_all_as_it_was(home: Home, weather: Path) -> None:
     put(weather, {"data.txt": "x" * 200_000})
     done = limited(50_000, "skills", "install", str(weather), "--yes")

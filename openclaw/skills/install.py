@@ -94,7 +94,7 @@ def accept(
                 target.rename(old)
             staged.folder.rename(target)
             record(home.skills, staged.name, fields, recorder.keep)
-    except (OSError, OpenclawError) as error:
+    except BaseException as error:
         _undo(target, staged.folder, old)
         if isinstance(error, OSError):
             raise unwritable(target, error) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from openclaw.errors import OpenclawError, UsageError
+from openclaw.errors import UsageError
 from openclaw.files.home import Home
 from openclaw.files.text import unwritable
 from openclaw.shapes import UNRECORDED, Recorder
@@ -52,7 +52,7 @@ def remove(home: Home, folder: Path, recorder: Recorder = UNRECORDED) -> None:
             try:
                 if folder.parent == home.skills:
                     record(home.skills, folder.name, None, recorder.keep)
-            except OpenclawError:
+            except BaseException:
                 away.rename(folder)
                 raise
 
