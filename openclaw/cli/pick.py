@@ -15,13 +15,8 @@ def pick(
     choices: Sequence[Choice], ask: Callable[[str], str], say: Callable[[str], None]
 ) -> str | None:
     """What the user chose, None for nothing. Words that fit several narrow the list."""
-    left = choices
+    shown = _show(choices, say)
     while True:
-        shown = left[:SHOWN]
-        for number, (_, line) in enumerate(shown, 1):
-            say(f"{number:>3}  {line}")
-        if len(left) > SHOWN:
-            say(f"     and {len(left) - SHOWN} more")
         try:
             reply = ask(QUESTION).strip().casefold()
         except (EOFError, KeyboardInterrupt):
@@ -34,6 +29,17 @@ def pick(
         near = [choice for choice in choices if reply in choice[1].casefold()]
         if len(near) == 1:
             return near[0][0]
-        if not near:
+        if near:
+            shown = _show(near, say)
+        else:
             say(f"nothing fits '{reply}'")
-        left = near or choices
+
+
+def _show(choices: Sequence[Choice], say: Callable[[str], None]) -> Sequence[Choice]:
+    """Those that a number may choose."""
+    shown = choices[:SHOWN]
+    for number, (_, line) in enumerate(shown, 1):
+        say(f"{number:>3}  {line}")
+    if len(choices) > SHOWN:
+        say(f"     and {len(choices) - SHOWN} more")
+    return shown
