@@ -227,8 +227,17 @@ def test_a_choice_is_made_by_number_or_by_words_that_narrow_it() -> None:
     assert chosen("3") == "3" and said[-1].strip() == "and 15 more"
     assert chosen("name 2", "2") == "20" and len(said) == 10 + 1 + 7
     assert chosen("name 17") == "17"
-    assert chosen("99", "") is None and "nothing fits '99'" in said
+    assert chosen("99", "") is None and said[11:] == ["nothing fits '99'"]
+    assert chosen("name 2", "99", "2") == "20"
     assert chosen() is None
+
+
+def test_a_prompt_that_is_refused_stands_in_the_input_line_again(here: Conversation) -> None:
+    shown = here.type("what is in @missing.md?")
+    assert "there is no file 'missing.md'" in shown
+    assert here.keys.drafts[-1] == "what is in @missing.md?"
+    assert here.type("/plan-day from @missing.md") and here.said == []
+    assert here.keys.drafts[-1] == "/plan-day from @missing.md"
 
 
 def test_the_last_answer_goes_to_the_clipboard() -> None:
@@ -241,6 +250,12 @@ def test_the_last_answer_goes_to_the_clipboard() -> None:
 def test_code_is_copied_without_fence_and_indent() -> None:
     text = "One:\n\n  ```py\n  if x:\n      y()\n  ```\n\n~~~~\n```\n~~~~\nEnd."
     assert clipboard.code_in(text) == ["if x:\n    y()\n", "```\n"]
+
+
+def test_blame_names_the_command_of_the_talk(here: Conversation) -> None:
+    here.type("write it", lines=(write("to Rome\n"), "Written."))
+    shown = here.type("/blame workspace/trip.md:1")
+    assert "all of it: /show " in shown and "openclaw show" not in shown
 
 
 def test_without_a_terminal_nothing_is_copied(here: Conversation) -> None:

@@ -46,10 +46,13 @@ def blamed(app: PastHome, where: str) -> tuple[str, list[Line]]:
     return path, lines[first - 1 : last] if first else lines
 
 
-def blame_lines(app: Past, path: str, lines: Sequence[Line]) -> Iterator[str]:
-    """Each line with its writer in front; of a single one its turn in full."""
+def blame_lines(
+    app: Past, path: str, lines: Sequence[Line], show: str = "openclaw show"
+) -> Iterator[str]:
+    """Each line with its writer in front; of a single one its turn, and `show`, which shows it in
+    full."""
     if len(lines) == 1 and lines[0].turn is not None:
-        yield from _one_line(app, path, lines[0], lines[0].turn)
+        yield from _one_line(app, path, lines[0], lines[0].turn, show)
         return
     rows = [_writer(line.turn) for line in lines]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -143,7 +146,7 @@ def _writer(turn: Turn | None) -> tuple[str, str, str, str]:
     return turn.id, minute(turn.at), one_line(place_of(turn)), first_line(turn.subject, _PROMPT)
 
 
-def _one_line(app: Past, path: str, line: Line, turn: Turn) -> Iterator[str]:
+def _one_line(app: Past, path: str, line: Line, turn: Turn, show: str) -> Iterator[str]:
     yield f"{one_line(path)}:{line.number}  {harmless(line.text)}"
     if turn.kind == "outside":
         yield f"  by you, {minute(turn.at)}: {one_line(turn.subject)}"
@@ -152,7 +155,7 @@ def _one_line(app: Past, path: str, line: Line, turn: Turn) -> Iterator[str]:
     kind = kind_of(turn)
     if kind == "command":
         yield f"  by command {turn.id}, {minute(turn.at)}: {one_line(turn.subject)}"
-        yield f"  all of it: openclaw show {turn.id}"
+        yield f"  all of it: {show} {turn.id}"
         return
     yield f"  by {kind} {turn.id}, {minute(turn.at)}, {one_line(turn.model) or 'no model'}"
     if turn.session:
@@ -160,4 +163,4 @@ def _one_line(app: Past, path: str, line: Line, turn: Turn) -> Iterator[str]:
     prompt = said(turn, app.history, app.sessions).prompt or turn.subject
     first, *rest = harmless(prompt).splitlines() or [""]
     yield from (f"  prompt: {first}", *(f"          {each}" for each in rest))
-    yield f"  all of it: openclaw show {turn.id}"
+    yield f"  all of it: {show} {turn.id}"

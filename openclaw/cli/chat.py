@@ -210,8 +210,12 @@ class Chat:
         prompt, root = asked.prompt, self.app.home.root
         material = asked.material
         if material is None:
-            attached = attach(prompt, "", Path.cwd(), root)
-            material = self._outputs + self.lines.material(prompt) + attached
+            try:
+                attached = attach(prompt, "", Path.cwd(), root)
+                material = self._outputs + self.lines.material(prompt) + attached
+            except UsageError:
+                self._draft = asked.as_typed  # to be put right, not to be typed again
+                raise
             for name in not_found(prompt, Path.cwd(), root):
                 self._say(one_line(f"there is no file '{name}'"))
         forgotten = chat_inside.forgotten(self.session, prompt)

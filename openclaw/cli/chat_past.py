@@ -141,7 +141,7 @@ def blame(app: PastApp, rest: str, say: Say) -> None:
 
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")
-    _say_all(fit(blame_lines(app, *blamed(app, rest))), say)
+    _say_all(fit(blame_lines(app, *blamed(app, rest), show="/show")), say)
 
 
 def _turns_of(app: PastApp, session: Session) -> Iterable[Turn]:
