@@ -229,7 +229,7 @@ def test_a_choice_is_made_by_number_or_by_words_that_narrow_it() -> None:
     assert chosen("name 17") == "17"
     assert chosen("99", "") is None and said[11:] == ["nothing fits '99'"]
     assert chosen("name 2", "99", "2") == "20"
-    assert chosen() is None
+    assert chosen("\x1b") is None and chosen() is None
 
 
 def test_a_prompt_that_is_refused_stands_in_the_input_line_again(here: Conversation) -> None:

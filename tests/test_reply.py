@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -74,6 +75,25 @@ def test_a_reply_within_a_moment_is_asked_for_again(keys: str) -> None:
     terminal.send(keys)
     terminal.expect("too soon")
     assert asked_again(terminal) == "['n']"
+
+
+@terminals
+def test_after_a_stop_the_question_is_shown_again() -> None:
+    terminal = asking()
+    terminal.expect_exact("Sure? ")
+    time.sleep(READ)
+    terminal.kill(signal.SIGSTOP)
+    terminal.kill(signal.SIGCONT)
+    assert asked_again(terminal) == "['n']"
+
+
+@terminals
+def test_what_follows_a_question_without_a_reply_begins_on_its_own_line() -> None:
+    terminal = asking()
+    terminal.expect_exact("Sure? ")
+    time.sleep(READ)
+    terminal.sendeof()
+    terminal.expect_exact("\r\ngot nothing")
 
 
 @terminals

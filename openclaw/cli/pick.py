@@ -18,9 +18,9 @@ def pick(
     shown = _show(choices, say)
     while True:
         try:
-            reply = ask(QUESTION).strip().casefold()
+            # The Esc key alone chooses nothing.
+            reply = "".join(filter(str.isprintable, ask(QUESTION))).strip().casefold()
         except (EOFError, KeyboardInterrupt):
-            say("")
             return None
         if not reply:
             return None

@@ -12,6 +12,7 @@ from typing import TextIO
 TOO_SOON_SECONDS = 0.3
 PASTED_SECONDS = 0.05
 """A line that has more behind it so soon was pasted."""
+CONTINUED_SECONDS = 0.2
 
 
 def read_reply(question: str, out: TextIO, keep: Callable[[str], None] = lambda typed: None) -> str:
@@ -30,7 +31,13 @@ def read_reply(question: str, out: TextIO, keep: Callable[[str], None] = lambda 
             keep(early)
             out.write("\nThat came too soon to be a reply.\n")
             continue
-        line = _line()
+        try:
+            wait_for_line(question, out)
+            line = _line()
+        except (EOFError, KeyboardInterrupt):
+            out.write("\n")  # what is shown next begins on a line of its own
+            out.flush()
+            raise
         more = take_typed(PASTED_SECONDS)
         if not more:
             return line
@@ -58,9 +65,29 @@ if sys.platform == "win32":
                 time.sleep(0.01)
         return typed
 
+    def wait_for_line(question: str, out: TextIO) -> None:
+        """Nothing puts the process into the background here."""
+
 else:
     import select
+    import signal
     import termios
+
+    def wait_for_line(question: str, out: TextIO) -> None:
+        """Wait until a line was typed. The question is shown once more when the process goes on
+        after Ctrl-Z: what was typed as its reply is gone then."""
+
+        def show(number: int, frame: object) -> None:
+            out.write(question)
+            out.flush()
+
+        before = signal.signal(signal.SIGCONT, show)
+        try:
+            # The signal may come to another thread and then interrupts nothing here.
+            while not select.select([sys.stdin], [], [], CONTINUED_SECONDS)[0]:
+                pass
+        finally:
+            signal.signal(signal.SIGCONT, before)
 
     def take_typed(seconds: float) -> str:
         """What is typed until nothing came for so long.
