@@ -56,7 +56,7 @@ class Case:
             text = f"---\nname: {name}\ndescription: {about}\n---\n\n{body}\n"
             (root / "skills" / name / "SKILL.md").write_text(text, "utf-8")
 
-        app = App.open(
+        self.app = app = App.open(
             Home(root), Settings(), mode=mode, ask=beforehand(None, print) if asked else None
         )
         self.box: Toolbox = app.toolbox(Ledger())
@@ -341,6 +341,16 @@ def test_a_skill_whose_name_is_said_is_read_first(root: Path) -> None:
     case = Case(root, "Do some bread baking for me")
     assert case.tools == {"read_skill"} and not case.may_answer
     assert case.values("read_skill", "name") == ["bread-baking"]
+
+
+def test_of_a_skill_the_instructions_are_read_first_and_not_a_file_of_it(root: Path) -> None:
+    case = Case(root, "Do some bread baking for me")
+    (root / "skills" / "bread-baking" / "flours.md").write_text("Rye.\n", "utf-8")
+    case.box = case.app.toolbox(Ledger())
+    assert {"kind", "tool", "name", "file"} in [
+        {*shape["properties"], "kind"} for shape in case.box.shapes(frozenset({"read"}))
+    ]
+    assert [{*step} for step in case.options] == [{"kind", "tool", "name"}]
 
 
 def test_a_skill_that_speaks_of_no_tool_is_followed_by_the_answer(root: Path) -> None:

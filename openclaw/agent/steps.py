@@ -45,7 +45,8 @@ def _first_steps(turn: Turn, toolbox: Toolbox) -> list[Schema]:
     if turn.skill:  # the user asked for it by name
         return skill_forms(turn.skill, toolbox) or [_answer("answer")]
     if cues.skill:
-        return _only(looks, "read_skill", name=[cues.skill])
+        reads = _only(looks, "read_skill", name=[cues.skill])
+        return [step for step in reads if "file" not in step["properties"]]  # what it says first
     if cues.fact:
         where = ["today" if cues.today else "lasting"]
         return _only(changes, "remember", fact=[cues.fact], where=where)
