@@ -210,7 +210,7 @@ def test_latest_names_the_newest_session_in_every_command(
     assert store.load(session.id).title == "Numbers"
     assert run(["sessions", "delete", "latest", "--yes"]) == 0
     assert run(["sessions", "rename", "latest", "Numbers"]) == 2
-    assert "there is no session yet" in capsys.readouterr().err
+    assert "there is no conversation yet" in capsys.readouterr().err
 
 
 def test_deleting_asks_and_without_a_terminal_wants_yes(
@@ -246,7 +246,7 @@ def test_on_a_terminal_deleting_asks_first(
     words = ["-m", "openclaw", "sessions", "delete", "latest"]
     terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
     terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
-    terminal.expect(f"delete conversation {session.id}")
+    terminal.expect(f"Delete conversation {session.id}")
     terminal.sendline(reply)
     terminal.expect(pexpect.EOF)
     terminal.close()

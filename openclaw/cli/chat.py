@@ -77,7 +77,7 @@ ALIASES = {"exit": "quit", "clear": "new"}
 OTHER_INPUT = {
     "/SKILL [WORDS]": "use a skill",
     "@path @path:10-20": "attach a file, or some lines of it",
-    "!COMMAND": "run it in your shell; its output goes to the next prompt",
+    "!COMMAND": "run it yourself; the next prompt takes its output along",
     "Alt-Enter": "begin a new line; so does Enter after a backslash",
     "Ctrl-C": "end an answer",
 }
