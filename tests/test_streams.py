@@ -13,6 +13,7 @@ import pytest
 from openclaw.files.home import create_home
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama, last_words
+from tests.sample import sample
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="lines for a POSIX shell")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
@@ -107,7 +108,10 @@ def shown(fake: FakeOllama) -> list[str]:
     [
         'while read x; do $openclaw "$x"; done < list',
         pytest.param('cat list | while read x; do $openclaw "$x"; done', marks=on_linux),
-        pytest.param('cat list | while read x; do nice $openclaw "$x"; done', marks=on_linux),
+        pytest.param(
+            'cat list | while read x; do nice $openclaw "$x"; done',
+            marks=(on_linux, pytest.mark.slow),
+        ),
     ],
 )
 def test_a_loop_runs_for_each_of_its_lines(line: str, home: Path, fake_ollama: FakeOllama) -> None:
@@ -120,14 +124,17 @@ def test_a_loop_runs_for_each_of_its_lines(line: str, home: Path, fake_ollama: F
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "$openclaw ask < list",
-        "cat list | env $openclaw ask",
-        "take() { $openclaw ask; }; cat list | take",
-        "cat list | sh -c '$openclaw ask; true'",
-        "{ read x; $openclaw ask --stdin; } < list",
-        "{ read x; $openclaw ask -; } < list",
-    ],
+    sample(
+        [
+            "$openclaw ask < list",
+            "cat list | env $openclaw ask",
+            "{ read x; $openclaw ask -; } < list",
+            "take() { $openclaw ask; }; cat list | take",
+            "cat list | sh -c '$openclaw ask; true'",
+            "{ read x; $openclaw ask --stdin; } < list",
+        ],
+        3,
+    ),
 )
 def test_what_is_given_to_the_command_goes_along(
     line: str, home: Path, fake_ollama: FakeOllama
