@@ -382,7 +382,9 @@ def test_a_preview_writes_nothing_and_shows_no_secret(home: Home, ledger: Ledger
     assert target.read_text("utf-8") == f"old {token}\n" and vault.names() == ()
 
 
-def test_what_would_fail_or_is_very_long_has_no_preview(home: Home, ledger: Ledger) -> None:
+def test_nobody_is_asked_for_what_would_fail_and_a_very_long_text_has_no_preview(
+    home: Home, ledger: Ledger
+) -> None:
     asked: list[Question] = []
 
     def ask(question: Question) -> str:
@@ -392,8 +394,9 @@ def test_what_would_fail_or_is_very_long_has_no_preview(home: Home, ledger: Ledg
     box = Toolbox(FileTools(home, ledger).tools(), Policy("ask", ask), ledger)
     for name, given in (
         ("edit_file", {"path": "workspace/config.ini", "find": "nowhere", "replace": "x"}),
+        ("write_file", {"path": "workspace/config.ini", "content": "not read before"}),
         ("write_file", {"path": "workspace/long.md", "content": "x" * 300_000}),
         ("write_file", {"path": "workspace/short.md", "content": "x"}),
     ):
         box.run(ToolCall("1", name, given))
-    assert [question.change is None for question in asked] == [True, True, False]
+    assert [question.change is None for question in asked] == [True, False]

@@ -170,7 +170,12 @@ class FileTools:
         target = new_file(self.home, path)
         name = self.home.relative(target)
         base, old = self._now(target, name)
-        return _Plan(target, name, base, old, self._with_secrets(ended(content), old, name))
+        new = self._with_secrets(ended(content), old, name)
+        if old == new and old.strip():
+            raise ToolProblem(f"{name} already holds exactly this text.")
+        if base is not None and old and old.strip():
+            base = self._as_read(name, base)
+        return _Plan(target, name, base, old, new)
 
     def _edited(self, path: str, find: str, replace: str) -> _Plan:
         target = existing_file(self.home, path)
@@ -201,9 +206,7 @@ class FileTools:
             note = self._save(target, name, base, content)
             waits = WAITS if name.startswith(PROPOSED) else ""
             return f"Created {name} ({counted(content)}).{waits}{note}"
-        if old == content:
-            raise ToolProblem(f"{name} already holds exactly this text.")
-        note = self._save(target, name, self._as_read(name, base), content)
+        note = self._save(target, name, base, content)
         return f"Replaced {name} ({counted(content)}).{note}"
 
     def edit_file(self, path: str, find: str, replace: str) -> str:

@@ -289,10 +289,11 @@ def _told(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _preview(tool: Tool, arguments: Mapping[str, Any]) -> Change | None:
-    """What a call would make of a file; None also where it would fail, which running it tells."""
+    """What a call would make of a file. Raises ToolProblem when it cannot be done: nobody is asked
+    for that."""
     if tool.preview is None:
         return None
-    with suppress(ToolProblem, OSError):
+    with suppress(OSError):  # which running it tells
         return tool.preview(arguments)
     return None
 
