@@ -234,5 +234,7 @@ def test_an_image_goes_to_ollama(
         assert "A cat." in capsys.readouterr().out
         assert server.chats[0]["messages"][-1]["images"] == [base64.b64encode(PNG).decode()]
         assert run(["--model", "ollama/blind:4b", "What is on @workspace/cat.png?"]) == 2
-        assert "ollama/blind:4b cannot see images" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "ollama/blind:4b cannot see images" in said
+        assert "ask a model that can: --model ollama/seeing:4b" in said
         assert len(server.chats) == 1

@@ -7,28 +7,36 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from openclaw.errors import UsageError
+from openclaw.errors import ServerAway, UsageError
 from openclaw.files.beneath import read_bytes
 from openclaw.files.kind import IMAGES, kind_of
 from openclaw.models.base import ModelCard
+from openclaw.models.ollama_found import listed, may_chat
 from openclaw.safety.denied import denied
 from openclaw.sessions.session import Session
 from openclaw.shapes import MOST_IMAGE_BYTES, Image, Material
 
 
-def images_of(material: Sequence[Material], card: ModelCard) -> tuple[Image, ...]:
-    """The images that go along with a prompt. Raises UsageError for a model that cannot see."""
+def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple[Image, ...]:
+    """The images that go along with a prompt. Raises UsageError for a model that cannot see; its
+    hint names one that can, of the Ollama at `host` if it has one."""
     images = tuple(each.image for each in material if each.image)
     if images and not card.vision:
-        raise UsageError(
-            f"{card.name} cannot see images; nothing was sent",
-            "ask a model that can: openclaw models pull ollama/qwen2.5vl:3b, then"
-            " --model ollama/qwen2.5vl:3b (or /model in a chat)",
-        )
+        raise UsageError(f"{card.name} cannot see images; nothing was sent", _who_can(host))
     return images
+
+
+def _who_can(host: str) -> str:
+    there = []
+    with suppress(ServerAway):
+        there = [m for m in listed(host) if may_chat(m) and "vision" in m.get("capabilities", ())]
+    name = f"ollama/{there[0]['name'] if there else 'qwen2.5vl:3b'}"
+    fetch = "" if there else f"openclaw models pull {name}, then "
+    return f"ask a model that can: {fetch}--model {name} (or /model in a chat)"
 
 
 def show_again(root: Path, session: Session, card: ModelCard) -> Iterator[str]:

@@ -82,7 +82,7 @@ def prepare(
     if looks_up(rooms, text, seen):
         rooms.recall.start()  # first, so that it is ready when the model is
     yield from _opened(rooms, session, told)
-    images = images_of(material, rooms.model.card)
+    images = images_of(material, rooms.model.card, rooms.settings.ollama.host)
     watch.images(images)
     added: Sequence[tuple[Any, str]] = ()
     if hooks := rooms.hooks:
