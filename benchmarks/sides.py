@@ -48,6 +48,10 @@ class Side(Protocol):
         """Bring the index along with a line (from 1) of a file that was changed."""
         ...
 
+    def close(self) -> None:
+        """Close what is open."""
+        ...
+
 
 class Openclaw:
     """Our own index."""
@@ -69,6 +73,9 @@ class Openclaw:
 
     def edited(self, path: Path, number: int) -> None:
         """The next question sees to it."""
+
+    def close(self) -> None:
+        self._search.close()
 
 
 class Stock:
@@ -121,6 +128,9 @@ class Stock:
 
     def ask(self, question: str) -> list[str]:
         return [found.text for found in self._retriever.retrieve(question)]
+
+    def close(self) -> None:
+        """Its stores are files that are read whole."""
 
     def edited(self, path: Path, number: int) -> None:
         from llama_index.core.schema import TextNode

@@ -45,6 +45,7 @@ def test_each_side_finds_an_edited_line_and_not_the_one_before(tmp_path: Path, n
     old = page.read_text(encoding="utf-8").splitlines()[-1]
     assert sides.edit(side, page, "Marmalade7") > 0
     assert old not in side.ask(old)
+    side.close()
 
 
 def test_a_table_shows_how_many_times_more_the_other_side_costs() -> None:
