@@ -44,7 +44,7 @@ class _Output(io.FileIO):
 
     failure: OSError | None = None
 
-    def write(self, data, /) -> int:  # type: ignore[no-untyped-def]
+    def write(self, data, /) -> int:  # type: ignore[no-untyped-def]  # Buffer: from 3.12 on
         rest = memoryview(data).cast("B")
         size = len(rest)
         try:

@@ -34,6 +34,7 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,16 +109,19 @@ class Mutant:
 # -------- which faults there are
 
 
+def _at(name: str, lines: Sequence[bytes], node: ast.expr | ast.stmt, new: str) -> Iterator[Mutant]:
+    """The fault that puts `new`, in which {} is the old code, in the place of code on one line."""
+    if node.lineno == node.end_lineno:
+        old = lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
+        yield Mutant(name, node.lineno, node.col_offset, old, new.format(old))
+
+
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """Every fault that can be planted in a file of the program."""
     text = path.read_text("utf-8")
     lines = [line.encode() for line in text.splitlines()]
     name = path.relative_to(TOP).as_posix()
-
-    def at(node: ast.expr | ast.stmt, new: str) -> Iterator[Mutant]:
-        if node.lineno == node.end_lineno:
-            old = lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
-            yield Mutant(name, node.lineno, node.col_offset, old, new.format(old))
+    at = partial(_at, name, lines)
 
     def between(left: ast.expr, right: ast.expr, kind: type[ast.AST]) -> Iterator[Mutant]:
         if kind in OTHERS and left.end_lineno == right.lineno:
@@ -158,12 +162,7 @@ def weakened(path: Path) -> Iterator[Mutant]:
     other answer, a name that is missing in a list."""
     text = path.read_text("utf-8")
     lines = [line.encode() for line in text.splitlines()]
-    name = path.relative_to(TOP).as_posix()
-
-    def at(node: ast.expr | ast.stmt, new: str) -> Iterator[Mutant]:
-        if node.lineno == node.end_lineno:
-            old = lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
-            yield Mutant(name, node.lineno, node.col_offset, old, new.format(old))
+    at = partial(_at, path.relative_to(TOP).as_posix(), lines)
 
     tree = ast.parse(text)
     for node in ast.walk(tree):

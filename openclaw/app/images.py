@@ -15,7 +15,6 @@ from openclaw.errors import ServerAway, UsageError
 from openclaw.files.beneath import read_bytes
 from openclaw.files.kind import IMAGES, kind_of
 from openclaw.models.base import ModelCard
-from openclaw.models.ollama_found import listed, may_chat
 from openclaw.safety.denied import denied
 from openclaw.sessions.session import Session
 from openclaw.shapes import MOST_IMAGE_BYTES, Image, Material
@@ -31,9 +30,13 @@ def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple
 
 
 def _who_can(host: str) -> str:
+    # Its HTTP client takes 11 ms to import, which no other prompt is to wait for.
+    from openclaw.models.ollama_found import listed, may_chat
+
     there = []
     with suppress(ServerAway):
-        there = [m for m in listed(host) if may_chat(m) and "vision" in m.get("capabilities", ())]
+        chats = [model for model in listed(host) if may_chat(model)]
+        there = [model for model in chats if "vision" in (model.get("capabilities") or ())]
     name = f"ollama/{there[0]['name'] if there else 'qwen2.5vl:3b'}"
     fetch = "" if there else f"openclaw models pull {name}, then "
     return f"ask a model that can: {fetch}--model {name} (or /model in a chat)"
