@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.writers import fact_text, todo_text
-from openclaw.files.home import create_home
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
+from openclaw.storage.home import create_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 MINUTES = 10

@@ -33,12 +33,15 @@ from typing import Any
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/git.py`
 
-from openclaw.agent.events import ToolEnd  # noqa: E402
-from openclaw.app import App  # noqa: E402
+from openclaw.agent.agent import App  # noqa: E402
 from openclaw.config import Settings  # noqa: E402
 from openclaw.config.settings import Git  # noqa: E402
-from openclaw.files.home import Home, create_home  # noqa: E402
-from openclaw.sessions.store import Session  # noqa: E402
+from openclaw.events import ToolEnd  # noqa: E402
+from openclaw.sessions.session import Session  # noqa: E402
+from openclaw.storage.home import (  # noqa: E402
+    Home,
+    create_home,
+)
 from tests.fakes.scripted import ScriptedModel  # noqa: E402
 from tests.fakes.talk import call  # noqa: E402
 

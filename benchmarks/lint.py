@@ -27,10 +27,19 @@ TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/lint.py`
 
 from benchmarks.lint_data import make  # noqa: E402
-from benchmarks.lint_faults import PLANTED, Plant  # noqa: E402
-from benchmarks.startup import OPENCLAW, environment  # noqa: E402
-from openclaw.app.linting import look_over  # noqa: E402
-from openclaw.files.home import Home, create_home  # noqa: E402
+from benchmarks.lint_faults import (  # noqa: E402
+    PLANTED,
+    Plant,
+)
+from benchmarks.startup import (  # noqa: E402
+    OPENCLAW,
+    environment,
+)
+from openclaw.maintenance.memory_lint import look_over  # noqa: E402
+from openclaw.storage.home import (  # noqa: E402
+    Home,
+    create_home,
+)
 
 SEEDS = (1, 2, 3, 4, 5, 6)
 DAY = date(2026, 4, 1)

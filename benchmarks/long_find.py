@@ -12,10 +12,10 @@ from pathlib import Path
 
 from benchmarks.long_plan import Needle, Plan, Turn
 from benchmarks.long_server import LongServer, Sent
-from openclaw.agent.events import Event, ToolEnd
-from openclaw.app import App
+from openclaw.agent.agent import App
 from openclaw.errors import OpenclawError
-from openclaw.sessions.store import Session
+from openclaw.events import Event, ToolEnd
+from openclaw.sessions.session import Session
 
 NEAR = 200
 """Characters within which a value's subject must stand."""

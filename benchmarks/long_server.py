@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from benchmarks.long_plan import Call, Turn
-from openclaw.agent.budget import tokenizer
+from openclaw.models.token_count import tokenizer
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 
 FACTOR = 1.12

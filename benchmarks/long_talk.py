@@ -12,13 +12,13 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.long_plan import Plan, Turn
 from benchmarks.long_server import LongServer, Sent
-from openclaw.agent.events import Compaction, Notice, ToolEnd
-from openclaw.app import App
+from openclaw.agent.agent import App
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
-from openclaw.files.home import Home, create_home
-from openclaw.files.text import write_text
-from openclaw.sessions.store import Session
+from openclaw.events import Compaction, Notice, ToolEnd
+from openclaw.sessions.session import Session
+from openclaw.storage.home import Home, create_home
+from openclaw.storage.text import write_text
 
 PERSONA = "You are Moss: calm, exact, friendly, brief."
 SOUL_RULE = "- When a price is named, name the currency too; the word for the till is ZIBELLINE."

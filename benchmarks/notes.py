@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from openclaw.retrieval.embeddings import Embedder
+    from openclaw.retrieval.embedders import Embedder
     from openclaw.retrieval.search import Search
 
 VOCABULARY = 8_000
@@ -69,9 +69,9 @@ def give_vectors(root: Path) -> int:
 
 def opened(root: Path, embedder: Callable[[], Embedder | None] | None = None) -> Search:
     """The search over a home, with vectors that cost nothing when no embedder is given."""
-    from openclaw.files.home import Home
     from openclaw.retrieval.scan import IndexOptions
     from openclaw.retrieval.search import Search
+    from openclaw.storage.home import Home
 
     home = Home(root.resolve())
     return Search(home, IndexOptions(), embedder or RandomEmbedder, home.private)
@@ -88,7 +88,7 @@ class RandomEmbedder:
 
     @property
     def name(self) -> str:
-        from openclaw.retrieval.minilm import NAME
+        from openclaw.retrieval.embedding_backends import NAME
 
         return NAME
 

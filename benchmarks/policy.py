@@ -22,13 +22,32 @@ from typing import get_args
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/policy.py`
 
-from openclaw.files.home import Home, create_home  # noqa: E402
-from openclaw.shapes import Action, Effect, Ledger, Mode  # noqa: E402
-from openclaw.tools.grants import Grant, make_grant  # noqa: E402
-from openclaw.tools.policy import Policy  # noqa: E402
-from openclaw.tools.runner import Order, Runner  # noqa: E402
-from openclaw.tools.sandbox import Room, available, placeholders, wrap  # noqa: E402
-from openclaw.tools.shell import reads  # noqa: E402
+from openclaw.security.grants import (  # noqa: E402
+    Grant,
+    make_grant,
+)
+from openclaw.security.policy import Policy  # noqa: E402
+from openclaw.storage.home import (  # noqa: E402
+    Home,
+    create_home,
+)
+from openclaw.tools.shell.sandbox import (  # noqa: E402
+    Room,
+    available,
+    placeholders,
+    wrap,
+)
+from openclaw.tools.shell.shell import (  # noqa: E402
+    Order,
+    Runner,
+    reads,
+)
+from openclaw.types import (  # noqa: E402
+    Action,
+    Effect,
+    Ledger,
+    Mode,
+)
 
 HOME = Home(TOP)
 DECISIONS = 2_000

@@ -112,7 +112,7 @@ def measure(model: Path, cache: Path) -> dict[str, Any]:
 def ask(engine: Any, question: str) -> tuple[float, int, int]:
     """Seconds to the first token, tokens of the request, tokens that were there already."""
     from openclaw.models.base import Reply, Request, Text
-    from openclaw.shapes import Message
+    from openclaw.types import Message
 
     request = Request((Message("system", head()), Message("user", question)), max_tokens=4)
     began, first = time.perf_counter(), 0.0
@@ -260,7 +260,7 @@ def head() -> str:
 def ollama_model() -> str:
     """The chat model of the Ollama at OLLAMA_HOST, "" when none answers there."""
     from openclaw.errors import OpenclawError
-    from openclaw.models.choose import find_chat_model
+    from openclaw.models.ollama_server import find_chat_model
 
     try:
         found = find_chat_model("") if os.environ.get("OLLAMA_HOST") else None

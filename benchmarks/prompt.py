@@ -27,11 +27,19 @@ from typing import Any
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/prompt.py`
 
-from openclaw.agent.budget import count  # noqa: E402
-from openclaw.app import App  # noqa: E402
+from openclaw.agent.agent import App  # noqa: E402
 from openclaw.config import load_settings  # noqa: E402
-from openclaw.files.home import Home, create_home  # noqa: E402
-from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama  # noqa: E402
+from openclaw.inspection.context import context_report  # noqa: E402
+from openclaw.models.token_count import count  # noqa: E402
+from openclaw.storage.home import (  # noqa: E402
+    Home,
+    create_home,
+)
+from tests.fakes.ollama_server import (  # noqa: E402
+    Answer,
+    FakeModel,
+    FakeOllama,
+)
 
 QUESTION = "Say hello."
 AIMS = {"native": 1500, "json": 1200}
@@ -122,7 +130,9 @@ def first_request(
 ) -> None:
     """The table of parts. The whole is counted on the request as the server received it."""
     app = App.open(home, load_settings(home))
-    parts = [(part.name, part.path, part.tokens) for part in app.context(None, QUESTION).parts]
+    parts = [
+        (part.name, part.path, part.tokens) for part in context_report(app, None, QUESTION).parts
+    ]
     server.say("Hello.")
     for _ in app.ask(QUESTION, app.sessions.new(None, "")):
         pass
@@ -255,7 +265,7 @@ def compact(value: Any) -> str:
 
 
 def tool_names(app: App) -> list[str]:
-    from openclaw.shapes import Ledger
+    from openclaw.types import Ledger
 
     return list(app.toolbox(Ledger()).arguments)
 

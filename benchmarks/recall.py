@@ -36,13 +36,17 @@ from benchmarks.recall_score import (  # noqa: E402
     mean,
     score,
 )
-from openclaw.agent.budget import count  # noqa: E402
-from openclaw.files.home import Home  # noqa: E402
 from openclaw.models.catalog import embedding_files  # noqa: E402
-from openclaw.retrieval.embeddings import Choice, Embedder, choose_embedder  # noqa: E402
+from openclaw.models.token_count import count  # noqa: E402
+from openclaw.retrieval.embedders import (  # noqa: E402
+    Choice,
+    Embedder,
+    choose_embedder,
+)
 from openclaw.retrieval.passages import Passage  # noqa: E402
 from openclaw.retrieval.scan import IndexOptions  # noqa: E402
 from openclaw.retrieval.search import Search  # noqa: E402
+from openclaw.storage.home import Home  # noqa: E402
 
 DATA = Path(__file__).resolve().parent / "recall_data"
 TODAY = date(2026, 6, 14)

@@ -21,12 +21,12 @@ from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import BaseNode, NodeWithScore, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
 
-from openclaw.retrieval.llama_vectors import TextEmbedding
+from openclaw.retrieval.llamaindex import TextEmbedding
 from openclaw.retrieval.passages import Passage
 
 if TYPE_CHECKING:
     from benchmarks.recall_score import Corpus
-    from openclaw.retrieval.embeddings import Embedder
+    from openclaw.retrieval.embedders import Embedder
 
 CHUNK_TOKENS = 400
 

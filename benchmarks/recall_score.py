@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from openclaw.agent.budget import count
+from openclaw.models.token_count import count
 from openclaw.retrieval.passages import Passage
 
 KINDS = {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from openclaw.retrieval.embeddings import Embedder
+    from openclaw.retrieval.embedders import Embedder
 
 FOUND = 5
 
@@ -57,7 +57,9 @@ class Openclaw:
     """Our own index."""
 
     def __init__(self, folder: Path) -> None:
-        from openclaw.retrieval import chunks, kept, llama, terms, upkeep  # noqa: F401 - not timed
+        from openclaw.retrieval import (
+            vector_upkeep,  # noqa: F401 - not timed
+        )
 
         self._home = folder / "home"
 
@@ -97,7 +99,7 @@ class Stock:
         from llama_index.core import VectorStoreIndex
         from llama_index.core.schema import TextNode
 
-        from openclaw.retrieval.llama_vectors import TextEmbedding
+        from openclaw.retrieval.llamaindex import TextEmbedding
 
         shutil.rmtree(self._stores, ignore_errors=True)
         pages = sorted((self._home / "memory").glob("*.md"))
@@ -119,7 +121,7 @@ class Stock:
         from llama_index.core import StorageContext, load_index_from_storage
         from llama_index.retrievers.bm25 import BM25Retriever
 
-        from openclaw.retrieval.llama_vectors import TextEmbedding
+        from openclaw.retrieval.llamaindex import TextEmbedding
 
         storage = StorageContext.from_defaults(persist_dir=str(self._stores))
         model = TextEmbedding(embedder or RandomEmbedder())
@@ -239,7 +241,7 @@ def seconds(work: Callable[[], object]) -> float:
 def installed() -> Embedder | None:
     """MiniLM, None where it is not installed."""
     from openclaw.models.catalog import embedding_files
-    from openclaw.retrieval.embeddings import choose_embedder
+    from openclaw.retrieval.embedders import choose_embedder
 
     return choose_embedder("embedded", minilm=embedding_files(), ollama_url="").embedder
 

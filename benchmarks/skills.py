@@ -23,11 +23,19 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/skills.py`
 
-from benchmarks.startup import OPENCLAW, environment, seconds  # noqa: E402
-from openclaw.app import App  # noqa: E402
+from benchmarks.startup import (  # noqa: E402
+    OPENCLAW,
+    environment,
+    seconds,
+)
+from openclaw.agent.agent import App  # noqa: E402
 from openclaw.config import load_settings  # noqa: E402
-from openclaw.files.home import Home, create_home  # noqa: E402
-from openclaw.skills.installed import installed  # noqa: E402
+from openclaw.inspection.context import context_report  # noqa: E402
+from openclaw.skills.skill import installed  # noqa: E402
+from openclaw.storage.home import (  # noqa: E402
+    Home,
+    create_home,
+)
 from tests.fakes.scripted import ScriptedModel  # noqa: E402
 
 MANY = 1000
@@ -118,7 +126,7 @@ def tokens(number: int, home: Home) -> tuple[int, int, int]:
     put_skills(home, number)
     app = App.open(home, load_settings(home))
     app.model = ScriptedModel()
-    report = app.context(None, QUESTION)
+    report = context_report(app, None, QUESTION)
     app.close()
     parts = {part.name: part.tokens for part in report.parts}
     return parts.get("skills", 0), report.used - parts["message"], parts["message"]

@@ -131,10 +131,10 @@ def in_one_process(home: Path, model: str, first: int, last: int) -> list[Shot]:
 
 def play(home: Path, model: str, first: int, last: int) -> list[Shot]:
     """Ask the turns from `first` to `last`, the first one of a talk in a new conversation."""
-    from openclaw.agent.events import Done
-    from openclaw.app import App
+    from openclaw.agent.agent import App
     from openclaw.config import load_settings
-    from openclaw.files.home import Home
+    from openclaw.events import Done
+    from openclaw.storage.home import Home
 
     app = App.open(Home(home), load_settings(Home(home)), model=model)
     store = app.sessions
@@ -162,7 +162,7 @@ def question(turn: int) -> str:
 
 
 def new_home(home: Path) -> None:
-    from openclaw.files.home import create_home
+    from openclaw.storage.home import create_home
 
     create_home(home)
     (home / "openclaw.yaml").write_text(SETTINGS, encoding="utf-8")

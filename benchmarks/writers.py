@@ -19,10 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from openclaw.files.atomic import settled, swap
-from openclaw.files.home import Home
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
+from openclaw.storage.atomic import settled, swap
+from openclaw.storage.home import Home
 
 PAUSE = 0.25
 """Seconds between two saves of an editor, two lists of the reader."""
@@ -110,7 +110,7 @@ def _edited(home: Path, name: str, save: Callable[[Path, bytes, bytes], bool]) -
 
 def read(home: Path, name: str, _: int) -> dict[str, Any]:
     """List all the time; count the lists that lack what was seen before: in the middle of a save in
-    place, or when a save was put back (see `openclaw.files.atomic`)."""
+    place, or when a save was put back (see `openclaw.storage.atomic`)."""
     todos, notes = TodoFile(home / "memory" / "TODO.md"), Notes(home / "memory")
     seen: set[str] = set()
     times, gone = 0, 0

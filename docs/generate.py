@@ -18,14 +18,18 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from openclaw.cli import door  # noqa: E402
+from openclaw.cli import dispatch  # noqa: E402
 from openclaw.cli.main import run  # noqa: E402
 from openclaw.config import render  # noqa: E402
-from openclaw.config.reading import expected  # noqa: E402
+from openclaw.config.file import expected  # noqa: E402
 from openclaw.config.settings import keys  # noqa: E402
-from openclaw.files import starter  # noqa: E402
-from openclaw.files.git import Git  # noqa: E402
-from openclaw.tools.policy import EFFECTS, RULES, TABLE  # noqa: E402
+from openclaw.security.policy import (  # noqa: E402
+    EFFECTS,
+    RULES,
+    TABLE,
+)
+from openclaw.storage import home  # noqa: E402
+from openclaw.storage.git import Git  # noqa: E402
 
 NOTE = "<!-- Written by docs/generate.py; `make docs` writes it again. -->"
 COMMANDS = f"""\
@@ -130,7 +134,7 @@ def pages() -> dict[Path, str]:
         HERE / "commands.md": commands_page(),
         HERE / "settings.md": settings_page(),
         HERE / "policy.md": policy_page(),
-        starter.LIST: starter_list(),
+        home.LIST: starter_list(),
     }
 
 
@@ -139,7 +143,7 @@ def starter_list() -> str:
     to whoever uses the clone as a home."""
     staged = Git(HERE.parent).says("ls-files", "--stage", "workspace", "skills", "memory")
     if not staged:  # an archive of the source
-        return starter.LIST.read_text(encoding="utf-8")
+        return home.LIST.read_text(encoding="utf-8")
     entries = (line.partition("\t") for line in staged.splitlines())
     files = {path: entry.split()[1] for entry, _, path in entries}
     return json.dumps(files, indent=2) + "\n"
@@ -157,9 +161,9 @@ def commands_page() -> str:
 def command_lines() -> Iterator[tuple[str, ...]]:
     """The words of every command: (), ("todo",), ("todo", "add") ..."""
     yield ()
-    for name in door.COMMANDS:
+    for name in dispatch.COMMANDS:
         yield (name,)
-        for inner in getattr(door.load(name), "commands", {}):
+        for inner in getattr(dispatch.load(name), "commands", {}):
             yield (name, inner)
 
 

@@ -11,8 +11,10 @@ OpenclawError                 1  failed
     └── PromptTooLarge        1  the request does not fit the window, or the server cut it
 
 The model's own mistakes (unknown tool, wrong argument, missing file) are not in this family: they
-become short text that the model reads, see `openclaw.shapes.ToolProblem`.
+become short text that the model reads, see `openclaw.types.ToolProblem`.
 """
+
+from __future__ import annotations
 
 
 class OpenclawError(Exception):
@@ -59,3 +61,17 @@ class PromptTooLarge(ModelFailed):
     def __init__(self, message: str, hint: str = "", counted: int = 0) -> None:
         super().__init__(message, hint)
         self.counted = counted
+
+
+class AwayError(Exception):
+    """A server that cannot be used now; the text says why, in the user's words. `foreign` when it
+    may be in those of the server. It `rests` when it makes no sense to try again at once."""
+
+    def __init__(self, why: str, *, foreign: bool = False, rests: bool = True) -> None:
+        super().__init__(why)
+        self.foreign = foreign
+        self.rests = rests
+
+
+class CallFailedError(Exception):
+    """A call that the server refused; the text is the server's, and as untrusted as a result."""

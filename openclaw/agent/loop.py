@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
-from openclaw.agent import events
-from openclaw.agent.claims import claims, releasable
-from openclaw.agent.meter import Meter
-from openclaw.agent.parse import Step
-from openclaw.agent.progress import Made, Progress, ended, stamp
-from openclaw.agent.protocol import StepProtocol, Turn
-from openclaw.agent.receipt import Receipt
-from openclaw.agent.replies import is_stuck
+from openclaw import events
+from openclaw.agent.protocols.base import RunningTurn, Step, StepProtocol
 from openclaw.errors import OpenclawError, PromptTooLarge
-from openclaw.models.base import Model, Reply, Request, Text, Thinking, Waiting
-from openclaw.shapes import CHANGING, Entry, ToolCall, ToolUse
+from openclaw.events import Receipt
+from openclaw.models.base import Model, Reply, Request, Text, Thinking
+from openclaw.models.token_count import Meter
+from openclaw.nlp.claims import claims, releasable
 from openclaw.tools.toolbox import Outcome, Toolbox
+from openclaw.types import CHANGING, Entry, ToolCall, ToolUse, Usage, Waiting
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
 FAILED_BEFORE = "Tried before in this turn; it failed:\n{result}\nDo something else, or answer."
@@ -29,7 +27,7 @@ UNBACKED = (
 EMPTY = "The model gave an empty reply twice. Try again, or another model: openclaw models list"
 RETRY_TEMPERATURE = 0.5
 Happening = events.Event | Entry
-Fit = Callable[[Turn, Request], Generator[events.Event, None, Request]]
+Fit = Callable[[RunningTurn, Request], Generator[events.Event, None, Request]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Loop:
     limits: Limits = Limits()
     meter: Meter = field(default_factory=Meter)
 
-    def run(self, turn: Turn) -> Iterator[Happening]:
+    def run(self, turn: RunningTurn) -> Iterator[Happening]:
         """Yields what happens, and each new session entry as soon as it is complete.
 
         The last event is Done. Errors of the model or the home (OpenclawError) come out of here
@@ -91,7 +89,7 @@ class Loop:
 
     # -------- a model call
 
-    def request(self, turn: Turn, least_temperature: float = 0.0) -> Request:
+    def request(self, turn: RunningTurn, least_temperature: float = 0.0) -> Request:
         """The next request of the turn, its messages still to be fitted in."""
         demand, limits = self.protocol.demand(turn, self.toolbox), self.limits
         temperature = max(limits.temperature, least_temperature)
@@ -105,7 +103,7 @@ class Loop:
             think=limits.think,
         )
 
-    def _step(self, turn: Turn, state: Progress) -> Generator[Happening, None, Step]:
+    def _step(self, turn: RunningTurn, state: Progress) -> Generator[Happening, None, Step]:
         # What came out empty at temperature 0 would come out empty again.
         request = self.request(turn, least_temperature=RETRY_TEMPERATURE * state.empty)
         request, reply = yield from self._asked(turn, request, state)
@@ -121,7 +119,7 @@ class Loop:
         return step
 
     def _asked(
-        self, turn: Turn, request: Request, state: Progress
+        self, turn: RunningTurn, request: Request, state: Progress
     ) -> Generator[Happening, None, tuple[Request, Reply]]:
         """The request as it fits and its reply. A server that counts more than we do refuses it
         before it says a word; it is then fitted more tightly and asked again. When that does not
@@ -141,7 +139,7 @@ class Loop:
             raise
 
     def _listen(
-        self, request: Request, turn: Turn, state: Progress
+        self, request: Request, turn: RunningTurn, state: Progress
     ) -> Generator[Happening, None, Reply]:
         """The reply; what is answer and not an unchecked claim is yielded as it comes."""
         heard, state.partial, state.shown = "", "", ""
@@ -173,7 +171,7 @@ class Loop:
 
     # -------- calls
 
-    def _act(self, step: Step, turn: Turn, state: Progress) -> Iterator[Happening]:
+    def _act(self, step: Step, turn: RunningTurn, state: Progress) -> Iterator[Happening]:
         uses: list[ToolUse] = []
         try:
             for index, call in enumerate(step.calls):
@@ -192,7 +190,7 @@ class Loop:
         )
 
     def _use(
-        self, call: ToolCall, uses: list[ToolUse], turn: Turn, state: Progress, share: int
+        self, call: ToolCall, uses: list[ToolUse], turn: RunningTurn, state: Progress, share: int
     ) -> Iterator[Happening]:
         yield events.ToolStart(call.id, call.name, call.arguments)
         outcome = self._call(call, turn, state, share)
@@ -200,7 +198,7 @@ class Loop:
         seconds = round(outcome.seconds, 3)
         yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said)
 
-    def _call(self, call: ToolCall, turn: Turn, state: Progress, share: int) -> Outcome:
+    def _call(self, call: ToolCall, turn: RunningTurn, state: Progress, share: int) -> Outcome:
         """Run a call, unless it would only repeat itself: a write that was done, a read
         or a command since which nothing was written, a failure since which nothing succeeded."""
         effect = self.toolbox.effect(call)
@@ -232,7 +230,9 @@ class Loop:
 
     # -------- ends
 
-    def _finish(self, step: Step, turn: Turn, state: Progress) -> Generator[Happening, None, bool]:
+    def _finish(
+        self, step: Step, turn: RunningTurn, state: Progress
+    ) -> Generator[Happening, None, bool]:
         """The turn's end, unless the answer claims what did not happen and may still be mended."""
         receipt = self.receipt()
         answer = step.answer or EMPTY
@@ -252,7 +252,7 @@ class Loop:
         yield from self._done(answer, reason, state, unbacked)
         return True
 
-    def _nothing(self, turn: Turn, state: Progress) -> Iterator[Happening]:
+    def _nothing(self, turn: RunningTurn, state: Progress) -> Iterator[Happening]:
         """The model asked for more, or said nothing at all."""
         hint = self.protocol.hint(turn, (), self.toolbox)
         if state.last.text.strip() and hint:
@@ -261,7 +261,7 @@ class Loop:
         state.empty = True
         yield events.Notice("the reply was empty; asking once more")
 
-    def _give_up(self, turn: Turn, state: Progress) -> Iterator[Happening]:
+    def _give_up(self, turn: RunningTurn, state: Progress) -> Iterator[Happening]:
         reasons = {
             "repeated": "the same call came again and again",
             "full": "what this turn has brought no longer fits the window (setting window)",
@@ -281,7 +281,7 @@ class Loop:
         yield from self._add(turn, said_last)
         yield from self._done(answer, reason, state, ())
 
-    def _interrupted(self, turn: Turn, state: Progress) -> Iterator[Happening]:
+    def _interrupted(self, turn: RunningTurn, state: Progress) -> Iterator[Happening]:
         if state.partial and turn.entries[-1].content != state.partial:
             record = ended("interrupted", self.receipt())
             said = Entry("assistant", state.partial, at=stamp(), record=record)
@@ -319,6 +319,65 @@ class Loop:
             record=record or {},
         )
 
-    def _add(self, turn: Turn, entry: Entry) -> Iterator[Happening]:
+    def _add(self, turn: RunningTurn, entry: Entry) -> Iterator[Happening]:
         turn.entries.append(entry)
         yield entry
+
+
+@dataclass(slots=True)
+class Made:
+    """A call that was made: what came of it, how many writes, successes and entries of the turn
+    there were then."""
+
+    outcome: Outcome
+    writes: int
+    successes: int
+    at: int
+    count: int = 1
+
+
+class Progress:
+    """What the loop remembers during one turn."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+        self.last = Reply("")
+        self.thought = ""
+        self.made: dict[str, Made] = {}
+        self.repeats = 0
+        self.writes = 0
+        self.successes = 0
+        self.partial = ""
+        self.shown = ""
+        self.empty = False
+        self.corrected = False
+        self.stopped = ""
+
+
+def ended(reason: str, receipt: Receipt, unbacked: Sequence[str] = ()) -> dict[str, Any]:
+    """How a turn ended, for its last message."""
+    changed = [*(file.path for file in receipt.files), *receipt.sent]
+    return {"stop": reason, "unbacked": list(unbacked), "changed": changed}
+
+
+def stamp() -> str:
+    """Now, as ISO 8601 with offset, to the second."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+SMALLEST, LARGEST = 20, 200
+"""Characters of what is repeated."""
+
+
+def is_stuck(text: str) -> bool:
+    """True when a text ends in the same 20 to 200 characters, words among them, four times over:
+    a small model that has fallen into a loop goes on so to the last token."""
+    tail = text[-4 * LARGEST :]
+    last = tail[-SMALLEST:]
+    at = tail.rfind(last, 0, -SMALLEST)  # asked after every piece: most texts end here
+    while at >= 0 and len(tail) - SMALLEST - at <= LARGEST:
+        piece = tail[at + SMALLEST :]
+        if len(set(piece)) > 5 and tail.endswith(piece * 4):
+            return True
+        at = tail.rfind(last, 0, at + SMALLEST - 1)
+    return False

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import difflib
+import hashlib
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
-from openclaw.agent.budget import count, cut, surely_fits
-from openclaw.agent.shortlist import SHORTEST, Blurb, listed
+from openclaw.agent.protocols.base import StepProtocol
+from openclaw.agent.toolset import page_of
+from openclaw.errors import OpenclawError
+from openclaw.home.open_home import Rooms
+from openclaw.home.recall import has_more, long_files, worth_looking_up
+from openclaw.models.token_count import count, cut, surely_fits
+from openclaw.nlp.intent import Cues, cues
+from openclaw.nlp.relevance import SHORTEST, Blurb, listed
+from openclaw.sessions.session import Session
+from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import read_bytes, reading
+from openclaw.storage.text import md5, read_text, write_text
+from openclaw.tools.skill_tools import Shelf
+from openclaw.tools.toolbox import Toolbox
 
 IDENTITY = """\
 You are a personal agent. You live in a folder of Markdown files on the user's own machine.
@@ -151,3 +169,183 @@ def tail(
     lines += [f"Changed file: {text}" for text in changed]
     body = "\n".join([*lines, *notes, *found])
     return f"<context>\n{body}\n</context>"
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Copies of heads by their SHA-256 in a folder that may be deleted at any time."""
+
+    folder: Path
+
+    def head(
+        self,
+        session: Session,
+        sources: Mapping[str, Source],
+        make: Callable[[], tuple[Part, ...]],
+        protocol: str,
+    ) -> tuple[tuple[Part, ...], list[str]]:
+        """The head that the session began with, and what has changed in its files since.
+
+        A conversation keeps its head, so that the model's cache of it stays good; an edit is told
+        in the tail and folded in by the next conversation or compaction. `make` makes one of the
+        files as they are now.
+        """
+        sums = {source.path: md5(source.text.encode()) for source in sources.values()}
+        kept = session.extra.get("head")
+        kept = kept if isinstance(kept, dict) else {}
+        if session.messages and kept.get("protocol") == protocol:
+            old = self.kept(str(kept.get("sha256", "")))
+            if old is not None:
+                files = kept.get("files")
+                told = files if isinstance(files, dict) else {}
+                changed = [path for path, value in sums.items() if told.get(path) != value]
+                fresh = make() if changed else ()
+                notes = [_difference(path, old, fresh) for path in changed]
+                session.extra["head"] = {**kept, "files": sums}
+                return old, [note for note in notes if note]
+        fresh = make()
+        key = self._save(fresh)
+        session.extra["head"] = {"sha256": key, "protocol": protocol, "files": sums}
+        return fresh, []
+
+    def _save(self, parts: Sequence[Part]) -> str:
+        data = json.dumps([[p.name, p.text, p.path, p.cut] for p in parts], ensure_ascii=False)
+        key = hashlib.sha256(data.encode()).hexdigest()
+        path = self.folder / f"{key}.json"
+        if not path.exists():
+            with suppress(OSError, OpenclawError):  # without the copy the head is built anew
+                write_text(path, data)
+        return key
+
+    def kept(self, key: str) -> tuple[Part, ...] | None:
+        """The head of this SHA-256, None when no copy is left."""
+        path = self.folder / f"{key}.json"
+        try:
+            return tuple(Part(*part) for part in parse_foreign_json(read_bytes(path)))
+        except (OSError, ValueError, TypeError):
+            return None
+
+
+def _difference(path: str, old: Sequence[Part], new: Sequence[Part]) -> str:
+    """The lines that a file of the head gained and lost, short."""
+
+    def lines(parts: Sequence[Part]) -> list[str]:
+        return [line for part in parts if part.path == path for line in part.text.splitlines()]
+
+    diff = list(difflib.unified_diff(lines(old), lines(new), lineterm="", n=0))[2:]
+    kept = [line for line in diff if line[:1] in "+-" and line[1:].strip()]
+    return "\n".join((path, *kept[:12])) if kept else ""
+
+
+SOURCES = {
+    "identity": "workspace/IDENTITY.md",
+    "soul": "workspace/SOUL.md",
+    "agents": "workspace/AGENTS.md",
+    "user": "workspace/USER.md",
+    "tools_md": "workspace/TOOLS.md",
+    "memory": "memory/MEMORY.md",
+}
+REQUIRED = ("soul", "agents", "user")
+TODOS = "memory/TODO.md"
+MOST_BYTES = 1_000_000
+"""Of a file of the head; what a window can hold is far less."""
+
+
+def read_sources(rooms: Rooms) -> dict[str, Source]:
+    found = {}
+    for name, path in SOURCES.items():
+        if name == "memory" and not rooms.use_memory:
+            continue
+        with suppress(OSError):
+            text = read_text(rooms.home.root / path, MOST_BYTES)
+            found[name] = Source(path, rooms.vault.mask(text))
+    return found
+
+
+def unread(rooms: Rooms) -> dict[str, str]:
+    """The files of the head and the to-dos that are there and cannot be read, each with why."""
+    found = {}
+    for path in (*SOURCES.values(), TODOS):
+        if rooms.use_memory or not path.startswith("memory/"):
+            try:
+                reading(rooms.home.root / path).close()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                found[path] = error.strerror or str(error)
+    return found
+
+
+def read_head(
+    rooms: Rooms,
+    session: Session,
+    sources: Mapping[str, Source],
+    protocol: StepProtocol,
+    toolbox: Toolbox,
+    shelf: Shelf,
+    window: int,
+) -> tuple[tuple[Part, ...], list[str]]:
+    heads = Heads(rooms.home.private / "cache" / "heads")
+    found = heads.head(
+        session,
+        sources,
+        lambda: head(sources, protocol.rules(toolbox), shelf.blurbs, window),
+        protocol.name,
+    )
+    specs = toolbox.specs() if protocol.name == "native" else ()
+    names = [spec["function"]["name"] for spec in specs]  # for `openclaw context --diff`
+    session.extra["head"] = {**session.extra["head"], "tools": names}
+    return found
+
+
+def read_tail(
+    rooms: Rooms,
+    sources: Mapping[str, Source],
+    changed: Sequence[str],
+    material: str,
+    notes: Sequence[str],
+    passages: Sequence[str] = (),
+) -> str:
+    if rooms.settings.language != "auto":
+        notes = [*notes, f"Answer in {rooms.settings.language}."]
+    block = tail(
+        rooms.now().replace(second=0),
+        hard_rules(sources),
+        [todo.text for todo in due(rooms)] if rooms.use_memory else [],
+        changed,
+        passages,
+        notes,
+    )
+    return rooms.vault.mask(f"{block}\n\n{material}" if material else block)
+
+
+def due(rooms: Rooms) -> list[Any]:
+    try:
+        items = rooms.todos.items()
+    except OSError:
+        return []
+    today = rooms.now().date().isoformat()
+    return [todo for todo in items if not todo.done and todo.due and str(todo.due) <= today]
+
+
+def cues_of(rooms: Rooms, text: str, shelf: Shelf) -> Cues:
+    lists: list[str] = []
+    open_todos: list[str] = []
+    with suppress(OSError):
+        lists = rooms.todos.lists()
+        open_todos = [todo.text for todo in rooms.todos.items() if not todo.done]
+    from openclaw.tools.paths import visible_files
+
+    files = [rooms.home.relative(path) for path in visible_files(rooms.home, rooms.home.root)]
+    return cues(text, files, shelf.blurbs, lists, open_todos)
+
+
+def looks_up(
+    rooms: Rooms, text: str, seen: Cues, known: Collection[str] = tuple(SOURCES.values())
+) -> bool:
+    """Whether a prompt is looked up, as there may be more about it than in these files."""
+    if rooms.settings.recall != "auto" or not rooms.use_memory:
+        return False
+    if long_files(rooms.home, seen, page_of(rooms.settings.window)):
+        return True
+    return worth_looking_up(text, seen) and has_more(rooms.home, rooms.settings, known)

@@ -1,7 +1,7 @@
 """What of a conversation the next request repeats, so that it fits the window.
 
 Long ago said is not sent for ever: first the results of old calls are shown in one line, then whole
-exchanges leave the front, for which a summary stands (`openclaw.agent.compact`). Whatever has to
+exchanges leave the front, for which a summary stands (`openclaw.agent.compaction`). Whatever has to
 go, so much goes at once that the beginning of the request then stays the same for many turns: a
 server reads anew all that follows the first change.
 """
@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from openclaw.agent.meter import Meter
-from openclaw.shapes import Entry, Message, ToolUse
+from openclaw.models.token_count import Meter
+from openclaw.types import Entry, Message, ToolUse
 
 INPUT_SHARE = 0.75
 """The part of the window that a request may fill; the rest is for the reply."""

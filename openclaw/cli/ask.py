@@ -7,21 +7,32 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import can_ask
+from openclaw.cli.attachments import material_of
+from openclaw.cli.common import (
+    Continue,
+    ModelName,
+    ModeName,
+    Modes,
+    NoMemory,
+    SessionName,
+    SkillName,
+    Yes,
+)
+from openclaw.cli.questions import can_ask
 from openclaw.errors import OpenclawError, UsageError
 
 if TYPE_CHECKING:
-    from openclaw.app import App, Ask
-    from openclaw.cli.permission import Keep
+    from openclaw.agent.agent import App
+    from openclaw.cli.approval import Keep
     from openclaw.cli.render import Listener
-    from openclaw.files.home import Home
-    from openclaw.shapes import Material
-    from openclaw.tools.grants import Grant
+    from openclaw.security.grants import Grant
+    from openclaw.security.policy import Ask
+    from openclaw.types import Material
+
 
 BELL_SECONDS = 10.0
 """After such a wait the user may look elsewhere."""
@@ -33,37 +44,9 @@ class Output(StrEnum):
     stream_json = "stream-json"
 
 
-class Modes(StrEnum):
-    read_only = "read-only"
-    ask = "ask"
-    edit = "edit"
-    full = "full"
-
-
-Continue = Annotated[
-    bool, typer.Option("-c", "--continue", help="Continue the latest conversation.")
-]
-SessionName = Annotated[
-    str | None,
-    typer.Option(
-        "--session", "-s", metavar="NAME", help="Continue a named one, made when missing."
-    ),
-]
-ModelName = Annotated[
-    str | None,
-    typer.Option("--model", "-m", metavar="NAME", help="The model, e.g. ollama/qwen3:4b."),
-]
-ModeName = Annotated[Modes | None, typer.Option("--mode", help="What tools may do.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Answer every question of a tool with yes.")]
-NoMemory = Annotated[bool, typer.Option("--no-memory", help="Without memory and to-dos.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer only.")]
 Steps = Annotated[
     int | None, typer.Option("--max-steps", min=1, metavar="N", help="Most model calls a turn.")
-]
-
-
-SkillName = Annotated[
-    str, typer.Option("--skill", metavar="NAME", help="Follow this skill.", show_default=False)
 ]
 NoSave = Annotated[
     bool, typer.Option("--no-save", help="Keep nothing of what is said; changes to files are kept.")
@@ -106,9 +89,9 @@ def ask(
     tail -n 50 app.log | openclaw "what failed?" --quiet
     openclaw --session trip --model ollama/qwen3:4b "which trains are there?"
     """
-    from openclaw.cli.door import IMPLICIT, check_prompt
-    from openclaw.cli.piped import piped_in
-    from openclaw.cli.turn import by_name
+    from openclaw.cli.attachments import piped_in
+    from openclaw.cli.common import by_name
+    from openclaw.cli.dispatch import IMPLICIT, check_prompt
 
     words = words or []
     if ctx.meta.get(IMPLICIT):
@@ -124,8 +107,7 @@ def ask(
     prompt = typed or piped.strip() or (by_name(skill) if skill else "")
     if not prompt:
         raise UsageError("no prompt given", 'openclaw "your question"')
-    from openclaw.cli.common import current_home
-    from openclaw.cli.render import choose_listener
+    from openclaw.cli.common import choose_listener, current_home
 
     material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
@@ -155,13 +137,12 @@ def chat(
 
     With PROMPT it begins with that.
     """
+    from openclaw.cli.approval import Permission, beforehand
     from openclaw.cli.chat import Chat
-    from openclaw.cli.chat_model import Answering
-    from openclaw.cli.lines import choose_lines
-    from openclaw.cli.past_lines import colours
-    from openclaw.cli.permission import Permission, beforehand
-    from openclaw.cli.render import choose_listener
-    from openclaw.cli.turn import open_session
+    from openclaw.cli.chat_commands import Answering
+    from openclaw.cli.common import choose_listener, open_session
+    from openclaw.cli.formatting import colours
+    from openclaw.cli.prompt_line import choose_lines
 
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
     lines = choose_lines(app, sys.stdin, sys.stdout)
@@ -185,11 +166,11 @@ def chat(
     app.notices += app.recover()
     start = open_session(app.sessions, continue_, session, app.model_name)
     if app.settings.hooks and lines.interactive:
-        from openclaw.cli.hooks import ask_trust
+        from openclaw.cli.commands.hooks import ask_trust
 
         ask_trust(app, lines.reply, _say_out)
     if app.settings.mcp and lines.interactive:
-        from openclaw.cli.mcp import ask_servers_trust
+        from openclaw.cli.commands.mcp import ask_servers_trust
 
         ask_servers_trust(app.home, lines.reply, _say_out)
     first = " ".join(words or []).strip()
@@ -208,7 +189,7 @@ def _open(
     max_steps: int | None,
     no_save: bool,
 ) -> App:
-    from openclaw.app import App
+    from openclaw.agent.agent import App
     from openclaw.cli.common import current_home
     from openclaw.config import load_settings
 
@@ -235,8 +216,8 @@ def _answer(
     typed: bool,
 ) -> int:
     """Ask a prompt with its material and the name of a skill, and show what comes of it."""
-    from openclaw.agent.events import Notice
-    from openclaw.cli.turn import code_of, open_session, play
+    from openclaw.cli.common import code_of, open_session, play
+    from openclaw.events import Notice
 
     try:
         app.get_ready()
@@ -249,22 +230,10 @@ def _answer(
         app.close()
 
 
-def material_of(prompt: str, piped: str, home: Home, *, quiet: bool) -> Sequence[Material]:
-    """What goes along with the prompt. A file that is named and not there is told on stderr."""
-    from openclaw.cli.attach import attach, not_found
-    from openclaw.cli.common import warn
-
-    folders = (Path.cwd(), home.root)
-    material = attach(prompt, piped, *folders)
-    if not quiet:
-        warn(f"there is no file '{name}'" for name in not_found(prompt, *folders))
-    return material
-
-
 def _asker(yes: bool, listener: Listener, app: App) -> Ask | None:
     """Who is asked before a tool runs: nobody when there is no terminal to answer from."""
-    from openclaw.cli.past_lines import colours
-    from openclaw.cli.permission import Permission, beforehand
+    from openclaw.cli.approval import Permission, beforehand
+    from openclaw.cli.formatting import colours
 
     asking = None
     if can_ask():
@@ -295,7 +264,7 @@ def _keeper(app: App, say: Callable[[str], None]) -> Keep:
 
 
 def _reply(question: str) -> str:
-    from openclaw.cli.reply import read_reply
+    from openclaw.cli.questions import read_reply
 
     return read_reply(question, sys.stderr)
 

@@ -9,70 +9,36 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Protocol, get_args
+from typing import TYPE_CHECKING, Protocol
 
-from openclaw.agent.events import Compaction, Done, Event, Notice, Start
-from openclaw.cli import bar, chat_commands, chat_inside, chat_past, chat_shell, chat_talks
-from openclaw.cli.attach import attach, not_found
-from openclaw.cli.chat_commands import for_talk
-from openclaw.cli.chat_model import HINT_WIDTH, Answering, checked_model, keep_model, known_models
-from openclaw.cli.chat_past import Asked
-from openclaw.cli.common import as_turn
-from openclaw.cli.pick import pick
+from openclaw.cli import chat_commands, chat_history, prompt_line, questions
+from openclaw.cli.attachments import attach, not_found
+from openclaw.cli.chat_commands import Answering, for_talk, keep_model
+from openclaw.cli.chat_history import Asked
+from openclaw.cli.common import as_turn, by_name, code_of, play
+from openclaw.cli.completion import COMMANDS, MODES
+from openclaw.cli.formatting import harmless, one_line
+from openclaw.cli.model_names import HINT_WIDTH, checked_model, known_models
+from openclaw.cli.questions import pick
 from openclaw.cli.render import Listener
-from openclaw.cli.turn import by_name, code_of, play
-from openclaw.cli.visible import harmless, one_line
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.shapes import Material, Mode
+from openclaw.events import Compaction, Done, Event, Notice, Start
+from openclaw.types import Material, Mode
 
 if TYPE_CHECKING:
-    from openclaw.agent.receipt import Receipt
-    from openclaw.app import ContextReport
-    from openclaw.app.greeting import Greeting
-    from openclaw.app.offers import Offer
-    from openclaw.cli.lines import Lines
+    from openclaw.agent.greeting import Greeting
+    from openclaw.agent.todo_offers import Offer
+    from openclaw.cli.prompt_line import Lines
     from openclaw.config import Settings
+    from openclaw.events import Receipt
     from openclaw.memory.todos import TodoFile
-    from openclaw.sessions.store import Session, SessionStore
-    from openclaw.skills.load import Skill
+    from openclaw.sessions.session import Session
+    from openclaw.sessions.store import SessionStore
+    from openclaw.skills.skill import Skill
 
-MODES: tuple[Mode, ...] = get_args(Mode)
 DRY_RUN = "--dry-run"
 ASKING = 200
 """Characters at the end of an answer; one that asks in them is answered by a yes itself."""
-
-# name: (arguments, what it does); the method is `_NAME`.
-COMMANDS = {
-    "help": ("", "what can be typed here"),
-    "new": ("[NAME]", "begin a new conversation (also /clear)"),
-    "resume": ("[ID|TITLE]", "go on with an earlier conversation; alone: choose one"),
-    "sessions": ("[WORDS]", "list the latest conversations, or search all"),
-    "rename": ("NAME", "give this conversation a name"),
-    "fork": ("[NAME]", "go on in a copy of this conversation"),
-    "export": ("[FILE]", "write this conversation to a new Markdown file"),
-    "copy": ("[code]", "put the last answer, or its code, into the clipboard"),
-    "retry": ("", "take the last turn back and ask the same again"),
-    "edit": ("", "take the last turn back and change its prompt"),
-    "undo": ("[N]", "take back turns; --files or --talk only, --keep"),
-    "redo": ("[N]", "put back what was taken back"),
-    "log": ("[N]", "list the newest turns"),
-    "diff": ("[TURN]", "show what a turn changed; alone: the last one"),
-    "show": ("[TURN]", "show all of a turn; alone: the last one"),
-    "blame": ("FILE[:LINE]", "show which turn wrote a line"),
-    "todo": ("[add WORDS]", "list the open to-dos; also: done ID, rm ID"),
-    "memory": ("[WORDS]", "list what is remembered, or search it"),
-    "skills": ("[NAME]", "list the skills, or show one"),
-    "model": ("[NAME]", "choose another model"),
-    "mode": ("[MODE]", "what tools may do: read-only, ask, edit, full"),
-    "policy": ("", "show what tools may do and what you have granted"),
-    "context": ("[PROMPT]", "show what the next request costs; --cache, --diff"),
-    "usage": ("[--all]", "show tokens and speeds, turn by turn"),
-    "why": ("[TURN]", "show what the last answer is made of; --full"),
-    "output": ("[N]", "show all that the last tool gave back, or N calls ago"),
-    "expect": ("FILE:LINE", "make a memory test of the question before"),
-    "compact": ("[FOCUS]", "sum up older messages; --dry-run only shows it"),
-    "quit": ("", "leave (also Ctrl-D)"),
-}
 ALIASES = {"exit": "quit", "clear": "new"}
 OTHER_INPUT = {
     "/SKILL [WORDS]": "use a skill",
@@ -85,8 +51,8 @@ TYPED_WIDTH = 20
 """Columns of what is typed in /help."""
 
 
-class ChatApp(chat_past.PastApp, Protocol):
-    """What a talk needs of an open home; see openclaw.app.App."""
+class ChatApp(chat_history.PastApp, Protocol):
+    """What a talk needs of an open home; see openclaw.agent.agent.App."""
 
     mode: Mode
     model_name: str
@@ -104,9 +70,6 @@ class ChatApp(chat_past.PastApp, Protocol):
         *,
         typed: bool = True,
     ) -> Iterator[Event]: ...
-    def context(
-        self, session: Session | None, text: str = "", material: Sequence[Material] = ()
-    ) -> ContextReport: ...
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False
     ) -> Iterator[Event]: ...
@@ -146,7 +109,7 @@ class Chat:
         is 0 on a terminal, else that of the last turn that went wrong."""
         if self.lines.interactive:
             home = self.app.home.root
-            self._say(bar.first_line(self._answering.wait(), home, _columns()))
+            self._say(prompt_line.first_line(self._answering.wait(), home, _columns()))
         # In a talk that goes on, a yes may answer its last words: nothing is offered then.
         fresh = self.lines.interactive and not self.session.messages and not (first or skill)
         greeting = self.app.greeting(offering=fresh)
@@ -175,23 +138,23 @@ class Chat:
 
     def toolbar(self) -> str:
         """The line at the bottom: conversation, model, mode, and how full the window is."""
-        used = bar.window_used(self.session, self._window)
+        used = prompt_line.window_used(self.session, self._window)
         model = self._answering.name
         mode = self.app.mode if self.app.saving else f"{self.app.mode}, not saved"
-        return bar.bar(self.session, model, mode, used, _columns())
+        return prompt_line.bar(self.session, model, mode, used, _columns())
 
     def hear(self, text: str, skill: str = "") -> None:
         """Answer one input. What goes wrong is said, and the talk goes on."""
         offer, self._offer = self._offer, None
         try:
-            if offer and chat_inside.is_yes(text):
+            if offer and questions.is_yes(text):
                 self._accept(offer)
                 return
-            if self.lines.interactive and chat_shell.is_shell_line(text):
-                self._outputs += (chat_shell.run_line(text, self._say),)
+            if self.lines.interactive and prompt_line.is_shell_line(text):
+                self._outputs += (chat_commands.run_line(text, self._say),)
                 return
             prompt = text
-            if not skill and chat_inside.is_command(text):
+            if not skill and chat_commands.is_command(text):
                 prompt, skill = self._command(text)
             if prompt:
                 self._turn(Asked(prompt, skill, typed=self.lines.interactive))
@@ -218,7 +181,7 @@ class Chat:
                 raise
             for name in not_found(prompt, Path.cwd(), root):
                 self._say(one_line(f"there is no file '{name}'"))
-        forgotten = chat_inside.forgotten(self.session, prompt)
+        forgotten = chat_commands.forgotten(self.session, prompt)
         turns = self.session.turns
         try:
             run = self.app.ask(prompt, self.session, material, asked.skill, typed=asked.typed)
@@ -282,11 +245,11 @@ class Chat:
             self._say(f"  {typed:<{TYPED_WIDTH}}  {meaning}")
 
     def _new(self, rest: str) -> None:
-        self._go_on_in(chat_talks.begin(self.app.sessions, rest, self.app.model_name))
+        self._go_on_in(chat_commands.begin(self.app.sessions, rest, self.app.model_name))
         self._say(f"a new conversation: {rest}" if rest else "a new conversation")
 
     def _resume(self, rest: str) -> None:
-        choices = [] if rest else chat_talks.choices(self.app.sessions, self.session)
+        choices = [] if rest else chat_commands.choices(self.app.sessions, self.session)
         if not rest and not self.lines.interactive:
             self._sessions("")
             return
@@ -300,27 +263,29 @@ class Chat:
         self.session, self._asked, self._outputs = session, None, ()
 
     def _say_where(self) -> None:
-        for line in chat_talks.where_lines(self.session):
+        for line in chat_commands.where_lines(self.session):
             self._say(line)
 
     def _sessions(self, rest: str) -> None:
         if rest:
             self._run("sessions", rest)
             return
-        for line in chat_talks.session_lines(self.app.sessions, self.session):
+        for line in chat_commands.session_lines(self.app.sessions, self.session):
             self._say(line)
 
     def _rename(self, rest: str) -> None:
         with self._as_turn(f"sessions rename {self.session.id} {rest}") as store:
-            said = chat_talks.rename(store, self.session, rest)
+            said = chat_commands.rename(store, self.session, rest)
         self._say(said)
 
     def _fork(self, rest: str) -> None:
         before = self.session
         with self._as_turn(f"sessions fork {before.id}") as store:
-            copy = chat_talks.fork(store, before, rest)
+            copy = chat_commands.fork(store, before, rest)
         self._go_on_in(copy)
-        self._say(one_line(f"a copy: {bar.name_of(self.session)}; back: /resume {before.id}"))
+        self._say(
+            one_line(f"a copy: {prompt_line.name_of(self.session)}; back: /resume {before.id}")
+        )
 
     @contextmanager
     def _as_turn(self, words: str) -> Iterator[SessionStore]:
@@ -331,10 +296,10 @@ class Chat:
             yield store
 
     def _export(self, rest: str) -> None:
-        self._say(chat_talks.export(self.app.sessions, self.session, rest))
+        self._say(chat_commands.export(self.app.sessions, self.session, rest))
 
     def _copy(self, rest: str) -> None:
-        self._say(chat_talks.copy(self.session, rest))
+        self._say(chat_commands.copy(self.session, rest))
 
     def _model(self, rest: str) -> None:
         """The model stays what it is when the name is that of none."""
@@ -355,19 +320,19 @@ class Chat:
             self._say(f"model: {name}")
 
     def _context(self, rest: str) -> None:
-        chat_inside.context(self.app, self.session, rest, self._say)
+        chat_commands.context(self.app, self.session, rest, self._say)
 
     def _usage(self, rest: str) -> None:
-        chat_inside.usage(self.app, self.session, rest, self._say)
+        chat_commands.usage(self.app, self.session, rest, self._say)
 
     def _why(self, rest: str) -> None:
-        chat_inside.why(self.app, self.session, rest, self._say)
+        chat_commands.why(self.app, self.session, rest, self._say)
 
     def _output(self, rest: str) -> None:
-        chat_inside.output(self.app, self.session, rest, self._say)
+        chat_commands.output(self.app, self.session, rest, self._say)
 
     def _expect(self, rest: str) -> None:
-        chat_inside.expect(self.app, self.session, rest, self._say)
+        chat_commands.expect(self.app, self.session, rest, self._say)
 
     def _compact(self, rest: str) -> None:
         words = rest.split()
@@ -399,19 +364,19 @@ class Chat:
 
     def _taken_back(self) -> Asked:
         """The last prompt, its turn taken back."""
-        asked = self._asked or chat_past.last_asked(self.session)
+        asked = self._asked or chat_history.last_asked(self.session)
         if asked.is_said:
-            self.session = chat_past.take_back(self.app, self.session, self._say)
+            self.session = chat_history.take_back(self.app, self.session, self._say)
             self._keep_model()
         self._asked = None
         return asked
 
     def _undo(self, rest: str) -> None:
-        self._go_on_in(chat_past.undo(self.app, self.session, rest, self._say))
+        self._go_on_in(chat_history.undo(self.app, self.session, rest, self._say))
         self._keep_model()
 
     def _redo(self, rest: str) -> None:
-        self._go_on_in(chat_past.redo(self.app, self.session, rest, self._say))
+        self._go_on_in(chat_history.redo(self.app, self.session, rest, self._say))
         self._keep_model()
 
     def _keep_model(self) -> None:
@@ -420,16 +385,16 @@ class Chat:
             keep_model(self.app.sessions, self.session, self._chosen)
 
     def _log(self, rest: str) -> None:
-        chat_past.log(self.app, rest, self._say)
+        chat_history.log(self.app, rest, self._say)
 
     def _diff(self, rest: str) -> None:
-        chat_past.diff(self.app, rest, self._say)
+        chat_history.diff(self.app, rest, self._say)
 
     def _show(self, rest: str) -> None:
-        chat_past.show(self.app, rest, self._say)
+        chat_history.show(self.app, rest, self._say)
 
     def _blame(self, rest: str) -> None:
-        chat_past.blame(self.app, rest, self._say)
+        chat_history.blame(self.app, rest, self._say)
 
     def _memory(self, rest: str) -> None:
         self._run("memory", rest)

@@ -3,17 +3,43 @@ these names in the shell."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
 import sys
+import threading
+from base64 import b64encode
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
+from textwrap import dedent
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 import typer
 
-from openclaw.cli import door
+from openclaw.cli import dispatch
 from openclaw.cli.common import Options
+from openclaw.cli.formatting import harmless, main_argument, one_line, unfenced
+from openclaw.cli.history_lines import minute
 from openclaw.cli.main import explain
+from openclaw.cli.prompt_line import MARK, name_of
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.security.untrusted import strip
+from openclaw.sessions.store import UNATTENDED
+from openclaw.storage.text import read_text
+from openclaw.tools.paths import SPILL
+from openclaw.types import Material
+
+if TYPE_CHECKING:
+    from openclaw.agent.agent import App
+    from openclaw.cli.commands.why import Asked
+    from openclaw.cli.questions import Choice
+    from openclaw.sessions.session import Session
+    from openclaw.sessions.store import SessionStore
+    from openclaw.storage.home import Home
+
 
 GROUPS = {
     "todo": ("list", ""),
@@ -34,7 +60,7 @@ def run(name: str, rest: str, home: Path) -> int:
         words = shlex.split(rest)
     except ValueError:  # an apostrophe is no quote: /todo add don't forget
         words = rest.split()
-    command = door.load(name)
+    command = dispatch.load(name)
     plain, with_words = GROUPS[name]
     known = getattr(command, "commands", {})
     if not words:
@@ -63,3 +89,328 @@ def run(name: str, rest: str, home: Path) -> int:
 def for_talk(text: str) -> str:
     """A text for the user with /commands in the place of those of the shell."""
     return _COMMAND.sub(r"/\1", text)
+
+
+Say = Callable[[str], None]
+MOST_LINES = 2_000
+_KEPT = re.compile(rf"^\[All[\w ]*: read_file ({re.escape(SPILL)}/[0-9a-f]+\.txt),", re.MULTILINE)
+
+
+def is_command(text: str) -> bool:
+    """Whether an input is a /command; a path such as /etc/hosts is not."""
+    word = text.split(maxsplit=1)[0]
+    return word.startswith("/") and "/" not in word[1:]
+
+
+class InsideApp(Protocol):
+    """What is asked of an open home here; see openclaw.agent.agent.App."""
+
+    @property
+    def home(self) -> Home: ...
+    @property
+    def sessions(self) -> SessionStore: ...
+
+
+def context(app: InsideApp, session: Session, rest: str, say: Say) -> None:
+    """What the next request costs, as it would be with the words of `rest`; with --cache what of
+    each request so far the model had read before, with --diff what has changed in the head."""
+    if rest in ("--cache", "--diff"):
+        _say_all(_cache(app, session) if rest == "--cache" else _diff(app, session), say)
+        return
+    if rest.startswith("-"):
+        raise UsageError(f"what is '{one_line(rest)}'?", "/context [PROMPT], or --cache or --diff")
+    from openclaw.cli.attachments import attach
+    from openclaw.cli.commands.context import report_lines
+    from openclaw.cli.formatting import canvas
+    from openclaw.inspection.context import context_report
+
+    material = attach(rest, "", Path.cwd(), app.home.root)
+    _say_all(report_lines(context_report(cast("App", app), session, rest, material), canvas()), say)
+
+
+def usage(app: InsideApp, session: Session, rest: str, say: Say) -> None:
+    """What the turns of this talk have cost; with --all those of all conversations."""
+    from openclaw.cli.commands.usage import session_lines, usage_lines
+    from openclaw.cli.formatting import canvas
+    from openclaw.inspection.usage import all_turns, turns_of
+
+    if rest not in ("", "--all"):
+        raise UsageError(f"what is '{one_line(rest)}'?", "/usage [--all]")
+    if rest:
+        _say_all(usage_lines(all_turns(app.sessions), canvas()), say)
+    else:
+        turns = turns_of(app.sessions, session)
+        _say_all(session_lines(session.id, turns, canvas()), say)
+
+
+def why(app: Asked, session: Session, rest: str, say: Say) -> None:
+    """What the last answer is made of, or the turn that is named; --full shortens nothing."""
+    from openclaw.cli.commands.why import in_talk
+
+    in_talk(app, session, rest, say)
+
+
+def output(app: InsideApp, session: Session, rest: str, say: Say) -> None:
+    """What a tool gave back, the last one or the one that many calls ago. What was too long for the
+    model is read from the file that keeps it."""
+    uses = [use for entry in session.messages for use in entry.tool_calls]
+    if not uses:
+        raise UsageError("no tool was run in this conversation yet")
+    if not (rest or "1").isdecimal() or not 1 <= (ago := int(rest or "1")) <= len(uses):
+        raise UsageError(f"there is no call '{one_line(rest)}'", f"there are {len(uses)}")
+    use = uses[-ago]
+    say(f"{one_line(use.tool)} {main_argument(use.input)}".rstrip())
+    text = unfenced(use.output)
+    if kept := _KEPT.search(text):
+        with suppress(OpenclawError, OSError):  # of many files the old ones are gone
+            whole = read_text(app.home.root / kept[1])
+            text = cast("App", app).vault.veiled(strip(whole))
+    lines = text.splitlines()
+    _say_all((f"  {harmless(line)}" for line in lines[:MOST_LINES]), say)
+    if len(lines) > MOST_LINES:
+        say(f"[{len(lines) - MOST_LINES:,} more lines{f': {kept[1]}' if kept else ''}]")
+
+
+def forgotten(session: Session, prompt: str) -> list[str]:
+    """The offer to test that memory answers the question before, when the user complains that it
+    was forgotten. Nothing is written."""
+    from openclaw.nlp.notable import is_complaint
+
+    question = question_of(session) if is_complaint(prompt) else ""
+    shown = one_line(question, 60)
+    what = f'to test from now on that memory answers "{shown}":'
+    return [f"{what} /expect FILE:LINE or WORDS"] if question else []
+
+
+def expect(app: InsideApp, session: Session, rest: str, say: Say) -> None:
+    """Make a memory test of the question before: its answer stands where `rest` says."""
+    from openclaw.cli.commands.memory.test import add_case
+
+    question = question_of(session)
+    if not question:
+        raise UsageError("nothing was asked yet", "ask first, then /expect FILE:LINE or WORDS")
+    if not rest:
+        raise UsageError(
+            f'where does the answer to "{one_line(question, 60)}" stand?',
+            "/expect FILE:LINE, or words that the passage has",
+        )
+    line = add_case(app.home, question, rest)
+    say(f"added memory/TESTS.md:{line}; try it: /memory test")
+
+
+def question_of(session: Session) -> str:
+    """What the user asked last, complaints about the answer left aside; "" when nothing."""
+    from openclaw.nlp.notable import is_complaint
+
+    asked = (entry.content for entry in reversed(session.messages) if entry.role == "user")
+    return next((" ".join(text.split()) for text in asked if not is_complaint(text)), "")
+
+
+def _cache(app: InsideApp, session: Session) -> Iterable[str]:
+    from openclaw.cli.commands.context import cache_lines, calls_of
+    from openclaw.cli.formatting import canvas
+
+    return cache_lines(session.id, calls_of(app.sessions.messages(session)), canvas())
+
+
+def _diff(app: InsideApp, session: Session) -> Iterable[str]:
+    from openclaw.cli.commands.context import change_lines
+    from openclaw.cli.formatting import fit
+    from openclaw.inspection.context import head_changes
+
+    return fit(change_lines(head_changes(cast("App", app), session)))
+
+
+def _say_all(lines: Iterable[str], say: Say) -> None:
+    for line in lines:
+        say(line)
+
+
+AUTO = "auto"
+PATIENCE_SECONDS = 0.2
+
+
+class Answering:
+    """The name of the model that answers. What `auto` takes is looked up beside the talk."""
+
+    def __init__(self, name: str, host: str) -> None:
+        self.name = name
+        self._looking = threading.Thread(target=self._look, args=(host,), daemon=True)
+        if name == AUTO:
+            self._looking.start()
+
+    def wait(self) -> str:
+        """The name, for which a moment is waited."""
+        if self._looking.is_alive():
+            self._looking.join(PATIENCE_SECONDS)
+        return self.name
+
+    def _look(self, host: str) -> None:
+        from openclaw.cli.model_names import at_hand
+
+        found = ""
+        with suppress(OpenclawError, OSError, ValueError):  # which the first turn will meet too
+            found = at_hand(host)
+        if self.name == AUTO:  # no turn has told it meanwhile
+            self.name = found or AUTO
+
+
+def keep_model(store: SessionStore, session: Session, name: str) -> None:
+    """Let a conversation say which model goes on with it, whatever its last turn said."""
+    if session.stamp and session.model != name:
+        with store.writing(session.id, timeout=2.0):
+            store.refresh(session)
+            session.model = name
+            store.save(session)
+    session.model = name
+
+
+MOST_OUTPUT = 1_000_000
+"""Characters of an output that are kept, from its end."""
+
+
+def run_line(text: str, say: Callable[[str], None]) -> Material:
+    """Run the command in the current folder, with the user's shell and rights, and show its output
+    as it comes. UsageError for no command; KeyboardInterrupt ends the command too."""
+    command = text.removeprefix(MARK).strip()
+    if not command:
+        raise UsageError("which command?", "!ls")
+    shell = ["cmd", "/c"] if os.name == "nt" else [os.environ.get("SHELL") or "/bin/sh", "-c"]
+    output = ""
+    try:
+        with subprocess.Popen(
+            [*shell, command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process:
+            for line in process.stdout or ():
+                say(harmless(line.rstrip("\n")))
+                output = (output + line)[-MOST_OUTPUT:]
+    except OSError as error:
+        raise OpenclawError(f"{shell[0]} cannot be started: {error.strerror}") from error
+    if process.returncode:
+        output += f"exit code {process.returncode}\n"
+        say(f"exit code {process.returncode}")
+    return Material(f"output of: {command}", output or "(nothing)\n")
+
+
+SHOWN_SESSIONS = 10
+CODE = "code"
+LAST_WORDS = 200
+INDENT = 5
+"""Columns of the number before a line."""
+
+
+def begin(store: SessionStore, name: str, model: str) -> Session:
+    """A new conversation, called `name` if there is one."""
+    try:
+        return store.new(name or None, model)
+    except UsageError as error:
+        raise UsageError(str(error), f"/resume {name}, or another name") from None
+
+
+def choices(store: SessionStore, here: Session) -> list[Choice]:
+    """The other conversations that the user has had, the last used first."""
+    had = (item for item in store.list() if not item.id.startswith(UNATTENDED))
+    found = (item for item in had if item.id != here.id)
+    return [(item.id, _line(item.updated_at, item.id, item.title)) for item in found]
+
+
+def session_lines(store: SessionStore, here: Session) -> list[str]:
+    """The latest conversations, this one with a mark."""
+    return [
+        f"{'*' if item.id == here.id else ' '} {_line(item.updated_at, item.id, item.title)}"
+        for item in store.list()[:SHOWN_SESSIONS]
+    ] or ["no conversation is saved yet"]
+
+
+def where_lines(session: Session) -> list[str]:
+    """The session that is gone on with, and its last words."""
+    said = [
+        f"  {entry.role}: {one_line(' '.join(entry.content.split()), LAST_WORDS)}"
+        for entry in session.messages[-2:]
+    ]
+    return [one_line(f"{session.id}  {session.title}"), *said]
+
+
+def rename(store: SessionStore, session: Session, name: str) -> str:
+    """Give this conversation another name; returns the line to say."""
+    if not name:
+        raise UsageError("which name?", "/rename NAME")
+    if session.stamp:
+        store.rename(session.id, name)
+        store.refresh(session)
+    else:
+        session.title = name
+    return f"this conversation is called {name_of(session)}"
+
+
+def fork(store: SessionStore, session: Session, name: str) -> Session:
+    """A new conversation that begins as this one; this one stays as it is."""
+    if not session.stamp:
+        is_said = "this conversation is not saved" if session.messages else "nothing was said yet"
+        raise UsageError(f"there is nothing to copy: {is_said}", "/new begins another conversation")
+    return store.fork(session.id, None, name or None)
+
+
+def export(store: SessionStore, session: Session, name: str) -> str:
+    """Write this conversation as Markdown to a new file; returns the line to say."""
+    from openclaw.sessions.export import export_markdown
+
+    if not session.messages:
+        raise UsageError("there is nothing to export yet", "ask something first")
+    path = Path(name or f"{session.id}.md").expanduser()
+    text = export_markdown(session, store.archived(session))
+    try:
+        with path.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"{path} exists already", "/export with another name") from None
+    except OSError as error:
+        raise OpenclawError(f"{path} cannot be written: {error.strerror}") from error
+    return f"wrote {path.absolute()}"
+
+
+def copy(session: Session, rest: str) -> str:
+    """Put the last answer, or the code in it, into the clipboard; returns the line to say."""
+
+    if rest not in ("", CODE):
+        raise UsageError(f"what is '{one_line(rest)}'?", "/copy, or /copy code")
+    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        raise UsageError("there is no terminal with a clipboard here", "/export FILE")
+    said = (entry for entry in reversed(session.messages) if entry.role == "assistant")
+    text = next((entry.content for entry in said if entry.content.strip()), "")
+    if not text:
+        raise UsageError("there is no answer yet", "ask something first")
+    if rest:
+        blocks = code_in(text)
+        if not blocks:
+            raise UsageError("there is no code in the last answer", "/copy copies all of it")
+        text = "\n".join(blocks)
+    copy_to_clipboard(text, sys.stdout)
+    what = "the code of the last answer" if rest else "the last answer"
+    return f"copied {what} ({len(text):,} characters), if the terminal allows it"
+
+
+def _line(at: str, session_id: str, title: str) -> str:
+    line = one_line(f"{minute(at)}  {session_id}  ")
+    room = shutil.get_terminal_size().columns - len(line) - INDENT
+    return line + one_line(title, min(60, max(10, room)))
+
+
+_BLOCK = re.compile(r"^ *(`{3,}|~{3,})[^\n]*\n(.*?)^ *\1[`~]* *$", re.MULTILINE | re.DOTALL)
+
+
+def copy_to_clipboard(text: str, out: TextIO) -> None:
+    """Ask the terminal to take a text over as it was shown (OSC 52): an escape in it could end the
+    paste that it becomes. Whether the terminal does so is not known."""
+    shown = harmless(text).encode("utf-8", "replace")
+    out.write(f"\x1b]52;c;{b64encode(shown).decode()}\x07")
+    out.flush()
+
+
+def code_in(markdown: str) -> list[str]:
+    """The code blocks of a text, each without its fences and its indent."""
+    return [dedent(found[2]) for found in _BLOCK.finditer(markdown)]

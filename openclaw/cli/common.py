@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from openclaw.cli.formatting import warn
+from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.events import Done, Error, Event
+
 if TYPE_CHECKING:
-    from openclaw.app.command import Command
-    from openclaw.files.home import Home
+    from openclaw.agent.agent import App
+    from openclaw.config import Settings
+    from openclaw.history.history import Command
+    from openclaw.memory.notes import Note, Notes
+    from openclaw.sessions.session import Session
+    from openclaw.sessions.store import SessionStore
+    from openclaw.storage.home import Home
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +49,12 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
     One that came from elsewhere is asked about, but for a command that is only `reading`: that one
     gets it as it is, untrusted. Raises Damaged when there is no home, Refused without the yes.
     """
-    from openclaw.files.beneath import follow
-    from openclaw.files.trust import is_trusted
+    from openclaw.storage.home import is_trusted
+    from openclaw.storage.safe_open import follow
 
     home = found_home(ctx, notes=notes)
     if not is_trusted(home):
-        from openclaw.cli.trust import settle
+        from openclaw.cli.approval import settle
 
         home = settle(home, reading=reading)
     follow(home.root, lambda: _links_of(home))
@@ -50,7 +63,7 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
 
 def found_home(ctx: typer.Context, *, notes: bool = False) -> Home:
     """The home that the command names, whether it is trusted or not."""
-    from openclaw.files.home import find_home
+    from openclaw.storage.home import find_home
 
     return find_home(options(ctx).home, Path.cwd(), os.environ, notes=notes)
 
@@ -68,8 +81,8 @@ def _links_of(home: Home) -> Sequence[str]:
 
 @contextmanager
 def as_turn(home: Home, words: str) -> Iterator[Command]:
-    """What is changed in here is one turn of the history; see `openclaw.app.command`."""
-    from openclaw.app.command import command
+    """What is changed in here is one turn of the history; see `openclaw.history.history`."""
+    from openclaw.history.history import command
 
     with command(home, words) as made:
         yield made
@@ -95,7 +108,7 @@ def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
     """
     import shutil
 
-    from openclaw.cli.visible import columns, one_line
+    from openclaw.cli.formatting import columns, one_line
 
     lines = [list(headers), *([one_line(str(cell)) for cell in row] for row in rows)]
     widths = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
@@ -108,38 +121,214 @@ def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
     )
 
 
-def warn(lines: Iterable[str]) -> None:
-    """Lines on stderr, for what was skipped while a listing went on."""
-    from openclaw.cli.visible import one_line
-
-    for line in lines:
-        sys.stderr.write(f"openclaw: {one_line(line)}\n")
-
-
-def can_ask() -> bool:
-    """Whether a question reaches the user: a terminal to read from and one to ask on."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def confirmed(question: str, *, yes: bool) -> bool:
-    """Whether the user agrees: `--yes`, or asked on a terminal; UsageError when nobody can be."""
-    if yes:
-        return True
-    if not can_ask():
-        from openclaw.errors import UsageError
-
-        raise UsageError("this asks first, and there is no terminal to ask on", "add --yes")
-    from openclaw.cli.reply import read_reply
-
-    with suppress(EOFError):
-        while True:
-            reply = read_reply(f"{question} [y/N]: ", sys.stderr).strip().lower()
-            if reply in ("", "n", "no", "y", "yes"):
-                return reply[:1] == "y"
-    return False
-
-
 def _padded(text: str, width: int) -> str:
-    from openclaw.cli.visible import columns
+    from openclaw.cli.formatting import columns
 
     return text + " " * (width - columns(text))
+
+
+_MADE_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
+
+
+def is_made_id(session_id: str) -> bool:
+    """Whether a session's id was made from the time, and is no name that the user gave."""
+    return bool(_MADE_ID.match(session_id))
+
+
+def open_session(store: SessionStore, latest: bool, name: str | None, model: str) -> Session:
+    """The latest session, the one of this name or title (made when missing), or a new one. A name
+    that looks like an id of ours must exist."""
+    if latest and name:
+        raise UsageError("--continue and --session exclude each other")
+    if latest or (name and is_made_id(name)):
+        return store.load("latest" if latest else str(name))
+    if name is None:
+        return store.new(None, model)
+    with contextlib.suppress(UsageError):
+        if store.find(name) == name:
+            return store.load(name)
+    titled = [s.id for s in store.list() if s.title.casefold() == name.strip().casefold()]
+    return store.load(titled[0]) if titled else store.new(name, model)
+
+
+def play(
+    happenings: Iterator[Event],
+    listener: Listener,
+    seen: Callable[[Event], Event] = lambda event: event,
+) -> Done | Error | None:
+    """Let the listener hear a whole turn, each event as `seen` gives it; returns the event that
+    ended it.
+
+    Ctrl-C while the listener works goes to the turn, which ends as interrupted. OpenclawError may
+    come out, with the listener closed.
+    """
+    end: Done | Error | None = None
+    try:
+        listener.begin("getting ready")
+        for event in _interruptible(happenings, lambda event: listener(seen(event))):
+            if isinstance(event, Done | Error):
+                end = event
+    finally:
+        listener.close()
+        if close := getattr(happenings, "close", None):
+            close()
+    return end
+
+
+def code_of(end: Done | Error | None) -> int:
+    """The exit code for the event that ended a turn."""
+    if isinstance(end, Done):
+        return exit_code(end)
+    return end.exit_code if end else OpenclawError.exit_code
+
+
+def _interruptible(happenings: Iterator[Event], hear: Callable[[Event], None]) -> Iterator[Event]:
+    try:
+        for event in happenings:
+            hear(event)
+            yield event
+    except KeyboardInterrupt as interrupt:
+        throw = getattr(happenings, "throw", None)
+        if not throw:
+            raise
+        with contextlib.suppress(StopIteration):
+            event = throw(interrupt)
+            hear(event)
+            yield event
+        for event in happenings:
+            hear(event)
+            yield event
+
+
+def by_name(skill: str) -> str:
+    """The prompt when nothing but a skill is asked for."""
+    return f"Do what the skill {skill} says."
+
+
+def notes_of(home: Home) -> Notes:
+    """The memory folder of a home; what a person types has the source "typed"."""
+    from openclaw.memory.notes import Notes
+
+    return Notes(home.memory, source=lambda: "typed")
+
+
+@contextmanager
+def problems_as_usage() -> Iterator[None]:
+    """What a store refuses is a mistake in the command's words."""
+    from openclaw.errors import UsageError
+    from openclaw.types import ToolProblem
+
+    try:
+        yield
+    except ToolProblem as problem:
+        raise UsageError(str(problem)) from None
+
+
+def where(home: Home, note: Note) -> str:
+    """PATH:LINE of a note."""
+    return f"{home.relative(note.path)}:{note.line}"
+
+
+def shape(home: Home, note: Note) -> dict[str, Any]:
+    """A note as JSON."""
+    return {
+        "path": home.relative(note.path),
+        "line": note.line,
+        "text": note.text,
+        "category": note.category,
+        "date": note.date or None,
+        "source": note.source or None,
+        "importance": note.importance,
+        "superseded": note.superseded,
+        "until": note.until or None,
+    }
+
+
+def past_day(text: str) -> str:
+    """The ISO day that a phrase such as "last week" means; "" for none."""
+    from datetime import date
+
+    from openclaw.errors import UsageError
+    from openclaw.nlp.dates import day_of
+
+    day = day_of(text, date.today(), "past") if text else None
+    if text and day is None:
+        raise UsageError(f"{text} is not a date", "write it as 2026-11-01, yesterday or last week")
+    return day.isoformat() if day else ""
+
+
+class Modes(StrEnum):
+    read_only = "read-only"
+    ask = "ask"
+    edit = "edit"
+    full = "full"
+
+
+Continue = Annotated[
+    bool, typer.Option("-c", "--continue", help="Continue the latest conversation.")
+]
+SessionName = Annotated[
+    str | None,
+    typer.Option(
+        "--session", "-s", metavar="NAME", help="Continue a named one, made when missing."
+    ),
+]
+ModelName = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="NAME", help="The model, e.g. ollama/qwen3:4b."),
+]
+ModeName = Annotated[Modes | None, typer.Option("--mode", help="What tools may do.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Answer every question of a tool with yes.")]
+NoMemory = Annotated[bool, typer.Option("--no-memory", help="Without memory and to-dos.")]
+
+
+SkillName = Annotated[
+    str, typer.Option("--skill", metavar="NAME", help="Follow this skill.", show_default=False)
+]
+
+
+def settings_of(ctx: typer.Context) -> Settings:
+    """Those of the home; the defaults where there is none, a model can be fetched before that."""
+    from openclaw.config import Settings, load_settings
+    from openclaw.errors import Damaged
+
+    try:
+        return load_settings(current_home(ctx, reading=True))
+    except Damaged:
+        return Settings()
+
+
+def choose_listener(
+    output: str,
+    out: TextIO,
+    err: TextIO,
+    environ: Mapping[str, str],
+    *,
+    quiet: bool = False,
+    bell: float = 0.0,
+    typed: Callable[[], str] | None = None,
+) -> Listener:
+    """The listener for an output format ("text", "json", "stream-json") and these streams. `bell`
+    and `typed` are those of `Screen`."""
+    if output == "json":
+        return DoneJson(out)
+    if output == "stream-json":
+        return JsonLines(out)
+    capable = environ.get("TERM") != "dumb"
+    if out.isatty() and capable:
+        from openclaw.cli.terminal import Screen
+
+        animated = not environ.get("NO_COLOR")
+        return Screen(out, err, notes=not quiet, typed=typed, animated=animated, bell=bell)
+    person = err.isatty()
+    dim = person and capable and not environ.get("NO_COLOR")
+    return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)
+
+
+def open_app(ctx: typer.Context, *, reading: bool = False) -> App:
+    """The home with its history; no model is opened. See `current_home`."""
+    from openclaw.agent.agent import App
+    from openclaw.config import load_settings
+
+    home = current_home(ctx, reading=reading)
+    return App.open(home, load_settings(home))

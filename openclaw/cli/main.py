@@ -13,7 +13,7 @@ import typer
 
 from openclaw import __version__
 from openclaw.cli.common import Options
-from openclaw.cli.door import ALIKE, HELP, IMPLICIT, Door, ask_instead, lighten
+from openclaw.cli.dispatch import ALIKE, HELP, IMPLICIT, Door, ask_instead, lighten
 from openclaw.errors import OpenclawError
 
 app = typer.Typer(
@@ -96,8 +96,8 @@ def _report(error: Exception, words: Sequence[str]) -> int:
     if unfit and not isinstance(error, OpenclawError) and (ask := ask_instead(words)):
         hint = f"{hint}\n{ask}"
     if wants_json(words):
-        from openclaw.agent.events import Error
         from openclaw.cli.render import write_json
+        from openclaw.events import Error
 
         write_json(sys.stdout, Error(message, hint or "", code))
     lines = [f"openclaw: {message}", *(f"  {line}" for line in (hint or "").splitlines())]
@@ -108,7 +108,7 @@ def _report(error: Exception, words: Sequence[str]) -> int:
 
 def explain(error: Exception) -> tuple[str, str | None, int]:
     """Message, hint and exit code; the hint is None for an error that nobody foresaw."""
-    from openclaw.cli.visible import harmless, one_line
+    from openclaw.cli.formatting import harmless, one_line
 
     if isinstance(error, OpenclawError):
         return one_line(str(error)), harmless(error.hint), error.exit_code

@@ -7,11 +7,19 @@ Each is called with every event in turn and closed at the end. The answer, and n
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from openclaw.agent.events import (
+from openclaw.cli.formatting import (
+    compaction_line,
+    harmless,
+    missing_part,
+    one_line,
+    receipt_line,
+    source_line,
+    tool_line,
+    verdict_lines,
+)
+from openclaw.events import (
     Compaction,
     Done,
     Error,
@@ -24,27 +32,6 @@ from openclaw.agent.events import (
     ToolStart,
     to_wire,
 )
-from openclaw.agent.receipt import Receipt
-from openclaw.cli.visible import first_line, harmless, main_argument, one_line
-
-# Ends that the answer's own words do not tell.
-_REASONS = {
-    "failed": "the turn failed",
-    "length": "the answer was cut at the limit of its length (setting max_tokens)",
-    "interrupted": "interrupted; what was done so far is kept",
-}
-
-# What others have written is between these lines (openclaw.safety.fence).
-_FENCE = re.compile(r"^<</?data [0-9a-f]{8}(?: from .*)?>>$\n?", re.MULTILINE)
-_SENTENCE = re.compile(r"(?<=[.!?])\s")
-_ENDED = re.compile(
-    r"(Exit code \d+|Ended by signal \d+|Stopped after \d+ s: .*)\.(?: It printed nothing\.)?"
-)
-
-
-def compaction_line(before: int, after: int) -> str:
-    """`before` and `after` in tokens."""
-    return f"conversation compacted: {before:,} to {after:,} tokens"
 
 
 class Listener:
@@ -78,67 +65,6 @@ def exit_code(done: Done) -> int:
     if done.unbacked:
         return 3
     return 7 if done.refused else 0
-
-
-def receipt_line(receipt: Receipt) -> str:
-    """What a turn changed, on one line; "" when it changed nothing."""
-    files = [f"{f.path} {f.action} +{f.added} -{f.removed}" for f in receipt.files]
-    todos = [f"to-do {what}: {text}" for what, text in receipt.todos]
-    notes = [f"remembered: {text}" for text in receipt.memories]
-    notes += [f"done elsewhere by {tool}" for tool in receipt.sent]
-    return one_line("; ".join([*files, *todos, *notes]))
-
-
-def source_line(done: Done) -> str:
-    """Where an answer is from, "" when code cannot tell."""
-    return one_line(f"from {', '.join(done.sources)}") if done.sources else ""
-
-
-def verdict_lines(done: Done) -> list[str]:
-    """What the user must know about an answer before trusting it."""
-    lines = [_REASONS[done.stop_reason]] if done.stop_reason in _REASONS else []
-    lines += [f"not true, nothing of the kind happened: {one_line(c)}" for c in done.unbacked]
-    unseen = [f"{c['path']}:{c['start_line']}" for c in done.citations if not c["verified"]]
-    lines += [f"cited, but the model was not shown it: {one_line(where)}" for where in unseen]
-    return lines + [f"refused: {one_line(what)}" for what in done.refused]
-
-
-def tool_line(start: ToolStart | None, end: ToolEnd) -> str:
-    """A call and its result on one line."""
-    tool = one_line(end.tool)
-    seconds = f", {end.seconds:.1f} s" if end.seconds >= 0.05 else ""
-    if end.said:
-        return f"{tool}: {one_line(end.said, 100)}{seconds}"
-    call = f"{tool} {main_argument(start.input, 48) if start else ''}".rstrip()
-    return f"{call}: {_result(end) or 'nothing'}{seconds}"
-
-
-def _result(end: ToolEnd) -> str:
-    """A result in a few words. What stands behind the first sentence of a problem is for the
-    model."""
-    output = unfenced(end.output)
-    if not end.ok:
-        return one_line(_SENTENCE.split(first_line(output, 0), maxsplit=1)[0].rstrip(".:"), 100)
-    lines = output.splitlines()
-    if not lines or not (ended := _ENDED.fullmatch(lines[0])):
-        return first_line(output, 60) if len(lines) <= 1 else f"{len(lines)} lines"
-    printed = lines[1:] or ["nothing printed"]
-    size = first_line(printed[0], 60) if len(printed) == 1 else f"{len(printed)} lines"
-    return size if ended[1] == "Exit code 0" else f"{one_line(ended[1].lower(), 100)}, {size}"
-
-
-def unfenced(output: str) -> str:
-    """A result without the lines that tell the model where a part of it is from."""
-    return _FENCE.sub("", output)
-
-
-def missing_part(printed: str, answer: str) -> str:
-    """What has still to be printed when `printed` was streamed and `answer` is the answer: the rest
-    of it when `printed` is its beginning, else all of it."""
-    answer = answer.lstrip("\n")
-    if answer.strip() == printed.strip():
-        return ""
-    return answer[len(printed) :] if answer.startswith(printed) else answer
 
 
 class PlainText(Listener):
@@ -250,30 +176,3 @@ def write_json(out: TextIO, event: Event) -> None:
     """One event as a line of JSON, sent at once."""
     out.write(json.dumps(to_wire(event), ensure_ascii=False, default=str) + "\n")
     out.flush()
-
-
-def choose_listener(
-    output: str,
-    out: TextIO,
-    err: TextIO,
-    environ: Mapping[str, str],
-    *,
-    quiet: bool = False,
-    bell: float = 0.0,
-    typed: Callable[[], str] | None = None,
-) -> Listener:
-    """The listener for an output format ("text", "json", "stream-json") and these streams. `bell`
-    and `typed` are those of `Screen`."""
-    if output == "json":
-        return DoneJson(out)
-    if output == "stream-json":
-        return JsonLines(out)
-    capable = environ.get("TERM") != "dumb"
-    if out.isatty() and capable:
-        from openclaw.cli.screen import Screen
-
-        animated = not environ.get("NO_COLOR")
-        return Screen(out, err, notes=not quiet, typed=typed, animated=animated, bell=bell)
-    person = err.isatty()
-    dim = person and capable and not environ.get("NO_COLOR")
-    return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)

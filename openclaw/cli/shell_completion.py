@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from typer._click.shell_completion import CompletionItem
 
-from openclaw.cli.visible import one_line
-from openclaw.files.home import Home, find_home
-from openclaw.files.trust import is_trusted
+from openclaw.cli.formatting import one_line
+from openclaw.storage.home import Home, find_home, is_trusted
 
 if TYPE_CHECKING:
     from typer._click import Context
+
 
 MOST = 50
 Pairs = Iterable[tuple[str, str]]
@@ -54,7 +54,7 @@ def _sessions(home: Home) -> Pairs:
 
 
 def _turns(home: Home) -> Pairs:
-    from openclaw.app import App
+    from openclaw.agent.agent import App
     from openclaw.config import load_settings
 
     with closing(App.open(home, load_settings(home))) as app:
@@ -84,13 +84,13 @@ def _lists(home: Home) -> Pairs:
 
 def _skills(home: Home) -> Pairs:
     from openclaw.config import load_settings
-    from openclaw.skills.installed import installed
+    from openclaw.skills.skill import installed
 
     return [(each.name, each.description) for each in installed(home, load_settings(home))]
 
 
 def _models(home: Home) -> Pairs:
-    from openclaw.cli.models import all_models
+    from openclaw.cli.model_names import all_models
     from openclaw.config import load_settings
 
     rows, _ = all_models(load_settings(home).ollama.host)
@@ -117,7 +117,7 @@ def _servers(home: Home) -> Pairs:
 
 
 def _events(home: Home) -> Pairs:
-    from openclaw.config.hooks import EVENTS
+    from openclaw.config.hook_settings import EVENTS
 
     return [(event, "") for event in EVENTS]
 

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from openclaw.cli.chat_inside import is_yes
-from openclaw.cli.visible import one_line
+from openclaw.cli.formatting import one_line
+from openclaw.cli.questions import is_yes
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPress
+
 
 ESCAPE_SECONDS = 0.05
 """An Esc that nothing follows so soon is the key, not the beginning of another key's code."""

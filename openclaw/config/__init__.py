@@ -1,8 +1,15 @@
 """openclaw.yaml: typed settings, where each comes from, and how one is changed."""
 
-from openclaw.config.reading import load_settings, origins
+from openclaw.config.file import (
+    add_line,
+    drop_line,
+    load_settings,
+    origins,
+    render,
+    set_value,
+    starter_text,
+)
 from openclaw.config.settings import Settings, find_key
-from openclaw.config.writing import add_line, drop_line, render, set_value, starter_text
 
 __all__ = [
     "Settings",

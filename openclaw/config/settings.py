@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Literal, get_type_hints
 
 from openclaw.errors import UsageError
-from openclaw.shapes import Mode
+from openclaw.types import Mode
 
 
 def _key(

@@ -8,21 +8,25 @@ import shutil
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from heapq import merge
 from pathlib import Path
 
+from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.files import git
-from openclaw.files.beneath import checked, make_folder
-from openclaw.files.git_locks import noted, take_away_left
-from openclaw.files.home import Home
-from openclaw.files.lock import locked
 from openclaw.history import record as kept
-from openclaw.history.journal import place_of
+from openclaw.history.journal import Journal, new_id, now, place_of, subject_of
 from openclaw.history.record import READY, RUNNING, Record, foreign, has_marked, marked, records
-from openclaw.history.turn import GIT, UNKNOWN, Scope, Turn, taken_back
+from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn, taken_back
+from openclaw.security.vault import Vault
+from openclaw.storage import git
+from openclaw.storage.git import noted, take_away_left
+from openclaw.storage.home import Home
+from openclaw.storage.lock import locked
+from openclaw.storage.safe_open import checked, make_folder, remove
+from openclaw.types import Held
 
 MOST_KEPT = 500
 """Records that are kept where no git holds them."""
@@ -85,10 +89,10 @@ class History:
 
     def _in_git(self, left: dict[str, Record]) -> Iterator[Turn]:
         """The turns that git has, each with its files that git does not hold."""
-        from openclaw.history import gitlog
+        from openclaw.history import git_commits
 
         seen: set[tuple[str, str]] = set()
-        for turn in gitlog.turns(self.root) if git.is_own(self.root) else ():
+        for turn in git_commits.turns(self.root) if git.is_own(self.root) else ():
             if (turn.id, turn.kind) in seen:  # picked onto this branch from another
                 continue
             seen.add((turn.id, turn.kind))
@@ -129,9 +133,9 @@ class History:
         if name is None or name == UNKNOWN:
             return None
         if name.startswith(GIT):
-            from openclaw.history import gitlog
+            from openclaw.history import git_commits
 
-            return gitlog.content(self.root, name)
+            return git_commits.blob_content(self.root, name)
         return kept.content(self.place, name)
 
     def reader(self, turns: Iterable[Turn]) -> Callable[[str | None], bytes | None]:
@@ -142,9 +146,9 @@ class History:
         held = [name for name in names if name and name.startswith(GIT)]
         if len(held) < MANY:
             return self.read
-        from openclaw.history import gitlog
+        from openclaw.history import git_commits
 
-        known = dict(gitlog.contents(self.root, held))
+        known = dict(git_commits.contents(self.root, held))
         return lambda name: known[name] if name in known else self.read(name)
 
     def versions(self, path: str) -> Iterator[tuple[Turn | None, bytes | None]]:
@@ -163,9 +167,9 @@ class History:
         fresh = [record for record in found if not record.commit or path in record.left]
         yield from (record.turn for record in reversed(fresh))
         if git.is_own(self.root):
-            from openclaw.history import gitlog
+            from openclaw.history import git_commits
 
-            yield from gitlog.turns(self.root, path=path, ours=False)
+            yield from git_commits.turns(self.root, path=path, ours=False)
 
     # -------- committing
 
@@ -215,7 +219,7 @@ class History:
         return ""
 
     def _commit(self, record: Record, others: frozenset[str]) -> None:
-        from openclaw.history.commits import Commits
+        from openclaw.history.git_commits import Commits
 
         commits = Commits(self.root, self.place, others)
         with noted(self.root, self.place.parent / COMMITTING):
@@ -282,3 +286,78 @@ def _instant(turn: Turn) -> float:
         return datetime.fromisoformat(turn.at).timestamp()
     except ValueError:
         return 0.0
+
+
+class Command:
+    """A command that runs. `keep` and `altered` are for what writes files (see `shapes`); the
+    record begins with the first of them, so that a command that changes nothing leaves none.
+
+    `turn` is its id in the history once it is over, "" when nothing was changed, and `notices` what
+    the user should know then.
+    """
+
+    def __init__(self, home: Home, words: str) -> None:
+        self._home, self._words = home, words
+        self._journal: Journal | None = None
+        self._lock = ExitStack()
+        self.turn = ""
+        self.notices: list[str] = []
+
+    def keep(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
+        """See `shapes.Keep`."""
+        return self._begun().writes(path, before, after, at_once=False)
+
+    def altered(
+        self, names: Iterable[str], before: Callable[[str], Held], after: Callable[[str], Held]
+    ) -> Callable[[str], None]:
+        """See `shapes.Altered`."""
+        return self._begun().changed(names, before, after)
+
+    def _begun(self) -> Journal:
+        if self._journal is None:
+            words = Vault(self._home.private / "secrets.json").veiled(self._words)
+            turn = Turn(new_id(), at=now(), subject=subject_of(words))
+            path = self._home.private / "locks" / f"{turn.lock}.lock"
+            with ExitStack() as lock:
+                # Others take the record of a turn that nobody holds for one that was killed.
+                lock.callback(_forget, path)
+                lock.enter_context(locked(path, what="the command"))
+                self._journal = Journal.begin(self._home, turn, History(self._home).head())
+                self._lock = lock.pop_all()
+        return self._journal
+
+    def close(self, state: State) -> None:
+        """The command is over: commit what it did. What it did was done, so that nothing is raised
+        when that fails: the record is kept, and committed at the next occasion."""
+        if self._journal is None:
+            return
+        try:
+            with self._lock:
+                self._journal.finish(state)
+            record = self._journal.record
+            self.turn = record.turn.id if record.finished else ""
+            auto_commit = load_settings(self._home).git.auto_commit
+        except OpenclawError as error:
+            self.notices.append(f"not committed yet: {error}")
+        else:
+            notice = History(self._home, auto_commit=auto_commit).publish()
+            self.notices += [notice] if notice else []
+
+
+@contextmanager
+def command(home: Home, words: str) -> Iterator[Command]:
+    """What is changed in here is one turn of the history, which `words` stand for. When it raises,
+    what it had done by then is kept as a turn that was broken off."""
+    made = Command(home, words)
+    state: State = "interrupted"
+    try:
+        yield made
+        state = "done"
+    finally:
+        made.close(state)
+
+
+def _forget(path: Path) -> None:
+    """Remove the file of a lock that nobody will ask for again."""
+    with suppress(OSError):
+        remove(path)

@@ -10,11 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from openclaw.files.home import Home
-from openclaw.files.plain import LARGEST_KEPT, NotPlain, look
 from openclaw.history.record import Call, Record, begin
-from openclaw.history.turn import UNKNOWN, State, Step, Turn
-from openclaw.shapes import Held
+from openclaw.history.turns import UNKNOWN, State, Step, Turn
+from openclaw.storage.home import Home
+from openclaw.storage.readers import LARGEST_KEPT, NotPlain, look
+from openclaw.types import Held
 
 PLACE = "history/turns"
 ARCHIVE = "sessions/archive/"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import json
 import os
 import re
@@ -18,12 +19,18 @@ import shutil
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.files.beneath import (
+from openclaw.history.turns import EXECUTABLE, UNKNOWN, State, Step, Turn
+from openclaw.storage.home import is_inside
+from openclaw.storage.lock import locked
+from openclaw.storage.readers import LARGEST_KEPT, parse_foreign_json
+from openclaw.storage.safe_open import (
     appending,
     checked,
     folder_of,
@@ -32,12 +39,8 @@ from openclaw.files.beneath import (
     remove,
     writing,
 )
-from openclaw.files.home import is_inside
-from openclaw.files.json_reading import from_json
-from openclaw.files.plain import LARGEST_KEPT
-from openclaw.files.text import unwritable, write_if_same
-from openclaw.history.signing import is_signed, sign
-from openclaw.history.turn import EXECUTABLE, UNKNOWN, State, Step, Turn
+from openclaw.storage.text import unwritable, write_if_same, write_private
+from openclaw.storage.user_folders import data_folder
 
 VERSION = 2
 LINES = "turn.jsonl"
@@ -398,7 +401,7 @@ def _is_cut(file: BinaryIO) -> bool:
 def _line(text: bytes) -> dict[str, Any]:
     """A line as an object; an empty one for what is cut off or damaged."""
     try:
-        value = from_json(text) if text.strip() else {}
+        value = parse_foreign_json(text) if text.strip() else {}
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
@@ -414,3 +417,46 @@ def content(place: Path, name: str) -> bytes | None:
     except (OSError, zlib.error):
         return None
     return data if hashlib.sha256(data).hexdigest() == name.rpartition("/")[2] else None
+
+
+FILE = "openclaw-history.key"
+SIZE = 32
+
+
+def key_file() -> Path:
+    """Where this user's key is kept. Without it the records until then do not count any more."""
+    return data_folder() / FILE
+
+
+def sign(before: str, line: bytes) -> str:
+    """The signature of a line that follows the one with the signature `before`."""
+    data = b"%s\0%s" % (before.encode(), line)
+    return hmac.digest(_key(key_file()), data, hashlib.sha256).hex()
+
+
+def is_signed(signature: str, before: str, line: bytes) -> bool:
+    return hmac.compare_digest(signature.encode(), sign(before, line).encode())
+
+
+@cache
+def _key(file: Path) -> bytes:
+    """The key, made at its first use. Where none can be kept each process has its own, and what a
+    killed one has left is not completed."""
+    with suppress(OSError, OpenclawError):
+        if not (key := _kept(file)):
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with locked(file.with_suffix(".lock")):
+                if not (key := _kept(file)):  # another process may have been quicker
+                    write_private(file, os.urandom(SIZE).hex() + "\n")
+                    key = _kept(file)
+        if key:
+            return key
+    return os.urandom(SIZE)
+
+
+def _kept(file: Path) -> bytes:
+    try:
+        key = bytes.fromhex(file.read_text("ascii"))
+    except (OSError, ValueError):
+        return b""
+    return key if len(key) == SIZE else b""

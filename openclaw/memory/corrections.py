@@ -9,13 +9,14 @@ named attribute that one thing has once (name, deadline, e-mail) differs; the pl
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from openclaw.memory import wording as w
+from openclaw.nlp.lexicon import correction_words as w
 
 _VALUE = re.compile(
     r"(?P<link>https?://\S+|[\w.+-]+@[\w-]+\.[\w.-]+\w)"
@@ -43,7 +44,7 @@ Tokens = Sequence[_Token]
 def corrects(new: str, old: str) -> bool:
     """Whether the new fact says otherwise what the old one said of the same thing."""
     left, right = _tokens(old), _tokens(new)
-    if not left or not right or _words(left) == _words(right):
+    if not left or not right or _words_of_tokens(left) == _words_of_tokens(right):
         return False
     if left[0].word in w.INDEFINITE or left[0].word in w.PRONOUNS:
         return False
@@ -60,7 +61,7 @@ def subjects(text: str) -> list[tuple[str, ...]]:
     """What a fact is about, as keys: of two facts of which one corrects the other at least one key
     is the same. So among many facts only those that share one need to be compared."""
     tokens = _tokens(text)
-    words = _words(tokens)
+    words = _words_of_tokens(tokens)
     keys = [("like", *("#" if _is_value(token) else token.word for token in tokens))]
     if at := next((n for n, word in enumerate(words) if word in ("be", ":", "=")), 0):
         keys.append(("of", *words[:at]))
@@ -140,7 +141,7 @@ def _without_prepositions(tokens: Tokens) -> list[_Token]:
     ]
 
 
-def _words(tokens: Tokens) -> list[str]:
+def _words_of_tokens(tokens: Tokens) -> list[str]:
     return [token.word for token in tokens]
 
 
@@ -179,7 +180,7 @@ def _attribute(old: Tokens, new: Tokens) -> bool:
             continue
         at_new = next((n for n, other in enumerate(new) if other.word in ("be", ":", "=")), 0)
         subject = old[:at]
-        if not subject or _words(subject) != _words(new[:at_new]):
+        if not subject or _words_of_tokens(subject) != _words_of_tokens(new[:at_new]):
             return False
         head = _head(subject)
         return _same_shape(old[at + 1 :], new[at_new + 1 :], head, _is_best(subject))
@@ -241,12 +242,16 @@ def _is_name(tokens: Tokens) -> bool:
 
 def _place(old: Tokens, new: Tokens) -> bool:
     """ "I live in Bonn" and "I live in Rome": a verb that one subject has one name for."""
-    for at, (verb, preposition) in enumerate(pairwise(_words(old))):
+    for at, (verb, preposition) in enumerate(pairwise(_words_of_tokens(old))):
         start = at + 2
         pair = (verb, preposition)
         if pair not in w.PLACES and (verb, "") in w.PLACES:
             pair, start = (verb, ""), at + 1
-        if not at or pair not in w.PLACES or _words(new[:start]) != _words(old[:start]):
+        if (
+            not at
+            or pair not in w.PLACES
+            or _words_of_tokens(new[:start]) != _words_of_tokens(old[:start])
+        ):
             continue
         return _is_name(old[start:]) and _is_name(new[start:])
     return False
@@ -257,7 +262,11 @@ def _whereabouts(old: Tokens, new: Tokens) -> bool:
     behind the same preposition."""
     verb = next((at for at, token in enumerate(old) if token.word == "be"), 0)
     start = verb + 2
-    if not verb or len(old) <= start or _words(old[:start]) != _words(new[:start]):
+    if (
+        not verb
+        or len(old) <= start
+        or _words_of_tokens(old[:start]) != _words_of_tokens(new[:start])
+    ):
         return False
     if not old[verb - 1].raw.islower() or old[verb].raw.casefold() in w.PLURAL:
         return False
@@ -267,3 +276,51 @@ def _whereabouts(old: Tokens, new: Tokens) -> bool:
     if any(token.kind != "word" or token.word in w.TRAITS for token in names):
         return False
     return _is_name(old[start:]) and _is_name(new[start:])
+
+
+_WORD = re.compile(r"\w+[+#]*")
+_EMPTY = frozenset(
+    (
+        *("a", "an", "the", "is", "are", "was", "were", "be", "to", "of", "in", "on", "at", "for"),
+        *("my", "your", "s"),
+    )
+)
+_ALIKE = 0.85
+_MIN_LENGTH = 5
+
+
+def same(left: str, right: str) -> bool:
+    """Whether two lines differ in no more than small words, endings, case, marks or a typo.
+
+    A different number, name or short word makes two lines different.
+    """
+    first, second = _words_of_line(left), _words_of_line(right)
+    if not first or not second:
+        return left.split() == right.split()
+    if sorted(map(_stem, first)) == sorted(map(_stem, second)):
+        return _in_order(first, second) or len(first) <= 2
+    return len(first) == len(second) and all(
+        _stem(a) == _stem(b) or _typo(a, b) for a, b in zip(first, second, strict=True)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _words_of_line(text: str) -> Sequence[str]:
+    words = _WORD.findall(text.replace("\u2019", "'").replace("'s ", " "))
+    return [word for word in words if word.casefold() not in _EMPTY]
+
+
+def _stem(word: str) -> str:
+    plain = word.casefold()
+    return plain[:-1] if len(plain) > 3 and plain.endswith("s") else plain
+
+
+def _in_order(first: Sequence[str], second: Sequence[str]) -> bool:
+    return [_stem(word) for word in first] == [_stem(word) for word in second]
+
+
+def _typo(left: str, right: str) -> bool:
+    words = (left, right)
+    if any(len(word) < _MIN_LENGTH or not word.islower() or not word.isalpha() for word in words):
+        return False
+    return difflib.SequenceMatcher(None, left, right).ratio() >= _ALIKE

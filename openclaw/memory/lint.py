@@ -1,176 +1,37 @@
 """Looks over the memory: what in it is wrong, doubled, out of date or lost, each with a line.
 
 Pure functions on texts. Each check has a module of its own (`lint_*`); what needs the index, the
-conversations or git is added by `openclaw.app.linting`.
+conversations or git is added by `openclaw.maintenance.memory_lint`.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Literal
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 
-from openclaw.memory.entries import Entry, entries_of
-from openclaw.memory.page import Page, read_page
-from openclaw.memory.reading import DAILY
-from openclaw.memory.tasklist import shown
-from openclaw.safety import secrets
-
-Level = Literal["error", "warning", "advice"]
-Kind = Literal["lasting", "daily", "inbox", "todo"]
-
-LEVELS: Mapping[str, Level] = {
-    "secret": "error",
-    "hidden": "error",
-    "order": "error",
-    "duplicate": "warning",
-    "contradiction": "warning",
-    "relative-date": "warning",
-    "too-long": "warning",
-    "mask": "warning",
-    "dead-link": "warning",
-    "not-found": "advice",
-    "never-offered": "advice",
-}
-"""The checks by name, and how much each matters: errors and warnings are faults."""
-SHOWN = 60
-"""Characters of an entry that stand for it in a message."""
-HIDDEN = "[secret]"
-_ISO = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Lines `start` to before `end` (indexes) of a file become `text`, "" for none."""
-
-    path: str
-    start: int
-    end: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was found. `line` and `last` count from 1; `other` is the place (path, line)
-    it is compared with. `edits` are made together or not at all; without any, `advice` says what
-    the user can do. No field holds the value of a secret but an edit's `text`."""
-
-    check: str
-    level: Level
-    path: str
-    line: int
-    message: str
-    advice: str = ""
-    last: int = 0
-    other: tuple[str, int] | None = None
-    edits: tuple[Edit, ...] = ()
-
-
-@dataclass(frozen=True)
-class Document:
-    """A file of the memory: its path in the home (with slashes) and its text."""
-
-    path: str
-    text: str
-
-    @property
-    def name(self) -> str:
-        return self.path.rpartition("/")[2]
-
-    @property
-    def kind(self) -> Kind:
-        if "/inbox/" in self.path:
-            return "inbox"
-        if self.name == "TODO.md":
-            return "todo"
-        return "daily" if DAILY.fullmatch(self.name) else "lasting"
-
-    @cached_property
-    def page(self) -> Page:
-        return read_page(self.text)
-
-    @cached_property
-    def entries(self) -> list[Entry]:
-        return entries_of(self.text)
-
-    @cached_property
-    def day(self) -> str:
-        """The ISO day that the file is of, "" for none: its name or its front matter says it."""
-        if found := DAILY.fullmatch(self.name):
-            return found[1]
-        front = "".join(line for at, line in enumerate(self.page.lines) if self._in_front(at))
-        named = re.search(r"^(?:date|day|created)\s*:.*?(\d{4}-\d{2}-\d{2})", front, re.MULTILINE)
-        return named[1] if named else ""
-
-    def _in_front(self, at: int) -> bool:
-        return self.page.opaque.get(at) == 0 and self.page.lines[0].rstrip() == "---"
-
-    @cached_property
-    def _headings(self) -> list[str]:
-        """The heading above each line."""
-        named = [""] * len(self.page.lines)
-        for section in self.page.sections:
-            for at in range(section.start, section.end):
-                named[at] = section.name if section.level else ""
-        return named
-
-    def heading(self, entry: Entry) -> str:
-        return self._headings[entry.at]
-
-    def date(self, entry: Entry) -> str:
-        """The ISO day that an entry is of: in its comment, its heading, or its file's; "" else."""
-        named = _ISO.search(self.heading(entry))
-        return entry.meta.date or (named[0] if named else "") or self.day
-
-    def raw(self, entry: Entry) -> str:
-        """Its own lines as they stand."""
-        return "".join(self.page.lines[entry.at : entry.end])
-
-    def finding(
-        self,
-        check: str,
-        at: int,
-        message: str,
-        *,
-        advice: str = "",
-        last: int = 0,
-        edit: str | None = None,
-    ) -> Finding:
-        """A finding in the line of index `at`; `edit` is what becomes of this line, without its
-        end."""
-        edits: tuple[Edit, ...] = ()
-        if edit is not None:
-            line = self.page.lines[at]
-            end = line[len(line.rstrip("\r\n")) :]
-            edits = (Edit(self.path, at, at + 1, edit + end),)
-        return Finding(
-            check, LEVELS[check], self.path, at + 1, message, advice, last or at + 1, edits=edits
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What is known beside the texts. `today` is an ISO day; `secrets` the names of the kept
-    secrets, None when it is not known; `exists` tells whether the home has a file or folder of a
-    path; `files` are the paths of its notes, for links by name; `read` is the text of one."""
-
-    today: str
-    secrets: Collection[str] | None = None
-    exists: Callable[[str], bool] = lambda path: False
-    files: Callable[[], Collection[str]] = tuple
-    read: Callable[[str], str] = lambda path: ""
+from openclaw.memory.findings import (
+    LEVELS,
+    Document,
+    Edit,
+    Finding,
+    Surroundings,
+    quoted,
+    without_secrets,
+)
+from openclaw.memory.markdown import read_page
+from openclaw.memory.notes import MAX_CHARS
+from openclaw.security import secrets, untrusted
+from openclaw.security.vault import MASK, mask_of, masked_names
 
 
 def lint(documents: Iterable[Document], around: Surroundings) -> list[Finding]:
     """What is found in the texts of a memory, by file and line. They are compared with each other,
     so give all that there are."""
-    from openclaw.memory.lint_contrary import contradictions
-    from openclaw.memory.lint_dates import relative_dates
-    from openclaw.memory.lint_links import Links
-    from openclaw.memory.lint_same import duplicates
-    from openclaw.memory.lint_text import in_text
+    from openclaw.memory.lint_checks import Links, duplicates
+    from openclaw.memory.lint_contradictions import contradictions, relative_dates
 
     known = [document for document in documents if document.name != "TESTS.md"]
     links = Links(known, around)
@@ -195,31 +56,289 @@ def is_fault(finding: Finding) -> bool:
     return finding.level != "advice"
 
 
-def quoted(text: str) -> str:
-    """The beginning of a text in quotes, no secret in it."""
-    return f'"{_cut(without_secrets(" ".join(shown(text).split())))}"'
+_CODE = re.compile(r"(`{1,5})(?:(?!\1).){1,300}?\1")
+_QUOTED = re.compile(r"\"[^\"]{1,300}\"|\u201c[^\u201d]{1,300}\u201d|\u201e[^\u201c]{1,300}\u201c")
+_GONE = (
+    r"(?:redacted|masked|removed|censored|withheld|omitted|anonymi[sz]ed|scrubbed|blacked out"
+    r"|geschw\u00e4rzt|entfernt|supprim\u00e9)"
+)
+_LOST = re.compile(
+    rf"(?i:\((?:[\w-]+ ){{0,3}}(?:redacted|withheld|masked|censored)\)"
+    r"|(?<!\[)[\[<](?:value |text |name )?(?:hidden(?: by [\w ]{1,20})?|secret)[\]>](?!\()"
+    rf"|(?<!\[)[\[<](?:[\w-]+[ _-]){{0,3}}{_GONE}(?:[_:-] ?[\w -]{{1,30}})?[\]>](?!\())"
+    r"|(?<!\[)[\[<](?:PHONE|E?MAIL|IBAN|PERSON|CREDIT_CARD|SSN|PII|PASSWORD|ACCOUNT)"
+    r"(?:_[A-Z]{1,12})?[\]>](?!\()|\bREDACTED\b"
+    r"|(?:[:=]|\b(?:is|was|are|ist|war|est|es))[ \t]{1,3}[\"']?(?:\*{3,}|\u2022{3,}|[xX]{4,}|#{4,})"
+    r"(?=[\s\"'.,;)]|$)"
+    r"|(?<![\w*])(?:[Xx]{3,}-){1,8}[Xx]{2,}(?![\w*])|(?<![\w*-])\w{0,6}[-_]?\*{5,}\w{0,6}(?!\w|\*)"
+    r"|(?<!\*)\*{2,4}[ -]\*{3,4}(?=[\s.,;)-]|$)|(?<!\w)(?:[Xx]{2,4} ){2,8}[Xx]{2,4}(?!\w)"
+    r"|(?<!\w)\d{2,6}(?:[ -][Xx*]{3,6}){1,3}(?=[\s.,;)-]|$)|\u2022{5,}"
+    r"|\u2022{2,4}[ -]\u2022{2,}|[\u2588\u2593\u25a0]{3,}"
+)
+_RATING = re.compile(
+    r"\b(?:rat(?:ing|ed)|stars?|hotel|grade|score|review|sterne?|bewertung|\u00e9toiles)\b"
+    r"|\*{3,5} (?:of|out of|von|sur) ",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"[ \t]*(?:[*_-][ \t]*){3,}$")
 
 
-def without_secrets(text: str) -> str:
-    """The text with a sign in the place of each secret."""
-    for secret in reversed(secrets.find(text)):
-        text = text[: secret.start] + HIDDEN + text[secret.end :]
-    return text
+def in_text(document: Document, around: Surroundings) -> Iterator[Finding]:
+    """What single lines and entries of a document have wrong with them."""
+    yield from _hidden(document)
+    yield from _secrets(document)
+    yield from _orders(document)
+    yield from _masks(document, around)
+    yield from _long(document)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN else text[: SHOWN - 3].rstrip() + "..."
+def _hidden(document: Document) -> Iterator[Finding]:
+    if document.text.isascii() and document.text.isprintable():
+        return
+    for at, line in enumerate(document.page.lines):
+        bare = line.rstrip("\r\n")
+        if found := untrusted.hidden(bare.removeprefix("\ufeff") if at == 0 else bare):
+            signs = ", ".join(dict.fromkeys(map(_code, found)))
+            yield document.finding(
+                "hidden",
+                at,
+                f"{len(found)} hidden character{'s' * (len(found) > 1)} ({signs}) in {_seen(bare)}",
+                advice="take them out",
+                edit=" ".join(untrusted.strip(bare).split("\n")),
+            )
 
 
-@dataclass(slots=True)
-class Places:
-    """Items by key, for comparing only those that share one."""
+def _seen(line: str) -> str:
+    return quoted(untrusted.strip(line).strip(" \t-*+"))
 
-    by_key: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
 
-    def add(self, key: tuple[str, ...], number: int) -> None:
-        self.by_key.setdefault(key, []).append(number)
+def _code(char: str) -> str:
+    return f"U+{ord(char):04X}"
 
-    def groups(self) -> Iterator[list[int]]:
-        """The items of each key that several have."""
-        return (group for group in self.by_key.values() if len(group) > 1)
+
+def _secrets(document: Document) -> Iterator[Finding]:
+    spans = secrets.find(document.text)
+    if not spans:
+        return
+    lines = document.page.lines
+    starts = [0, *accumulate(map(len, lines))]
+    for secret in spans:
+        first, last = bisect(starts, secret.start) - 1, bisect(starts, secret.end - 1) - 1
+        name = mask_of(f"{secret.kind}-1").replace("-1}", "-N}")
+        message = f"a secret in plain text ({secret.kind})"
+        if first == last:
+            yield _masked(document, first, (secret.start, secret.end), starts[first], message, name)
+        else:
+            advice = (
+                f"take lines {first + 1} to {last + 1} out, and have it replaced where it is used"
+            )
+            yield document.finding("secret", first, message, advice=advice, last=last + 1)
+
+
+def _masked(
+    document: Document, at: int, span: tuple[int, int], begin: int, message: str, name: str
+) -> Finding:
+    line = document.page.lines[at].rstrip("\r\n")
+    masked = line[: span[0] - begin] + name + line[span[1] - begin :]
+    advice = f"keep it apart as {name}, and have it replaced where it is used: git may know it"
+    return document.finding("secret", at, message, advice=advice, edit=masked)
+
+
+def _orders(document: Document) -> Iterator[Finding]:
+    plain = untrusted.strip(document.text) if not document.text.isascii() else document.text
+    lines = plain.split("\n")
+    for at in orders(plain):
+        yield document.finding(
+            "order",
+            min(at, len(document.page.lines) - 1),
+            f"words that give an agent orders: {quoted(lines[at].strip(' -*+'))}",
+            advice="if you did not write this, take it out",
+        )
+
+
+def _masks(document: Document, around: Surroundings) -> Iterator[Finding]:
+    for at, line in enumerate(document.page.lines):
+        if document.page.opaque.get(at) is not None:
+            continue
+        if around.secrets is not None and "{{" in line:
+            for name in masked_names(line):
+                if name not in around.secrets:
+                    message = f"{mask_of(name)} stands for a secret that is not kept here"
+                    yield document.finding("mask", at, message, advice="write the value again")
+        plain = _QUOTED.sub(" ", _CODE.sub(" ", MASK.sub(" ", line.rstrip("\r\n"))))
+        found = None if _RULE.match(plain) else _LOST.search(plain)
+        if found and not (found[0][-3:] == "***" and _RATING.search(plain)):
+            yield document.finding(
+                "mask",
+                at,
+                f"a mask in the place of a value: {quoted(line.strip(' -*+' + chr(10)))}",
+                advice="write what was meant, or take the line out",
+            )
+
+
+def _long(document: Document) -> Iterator[Finding]:
+    for entry in document.entries:
+        if len(entry.text) > MAX_CHARS and not entry.superseded:
+            yield document.finding(
+                "too-long",
+                entry.at,
+                f"{len(entry.text)} characters; an entry has at most {MAX_CHARS}",
+                advice="split it into facts of one line each",
+                last=entry.end,
+            )
+
+
+_ADDRESS = (
+    r"(?:https?://|www\.|[\w.+-]+@[\w-]+\.|\b[\w-]+\.(?:com|net|org|io|example|dev|app|ru|cn)\b)"
+)
+_AGENT = r"(?:assistant|agent|model|ai|llm|chatbot|assistent|asistente)"
+_MIND = r"(?:ai|a\.i\.|llm|gpt|chatgpt|claude|claw|chatbot|language model|copilot|gemini)"
+_USER = (
+    r"\b(?:(?:the|your) (?:user|human)|your (?:owner|operator)|the person you serve)\b"
+    r"(?!'s (?:group|guide|manual))(?! (?:groups?|guides?|manuals?|lists?|meetings?|accounts?"
+    r"|names?|ids?|interface|story|stories|conference|club|community|forum|base|council|committee|board|association)\b)"
+)
+_RULES = (
+    r"(?:instructions?|prompts?|rules|guidelines|messages|directives|orders|polic(?:y|ies)"
+    r"|restrictions|constraints|safeguards|guardrails|anweisungen|regeln|vorgaben|befehle"
+    r"|instrucciones|reglas|consignes|r\u00e8gles)"
+)
+_VOID = (
+    r"\b(?:ignore|disregard|forget|override|overrule|bypass|discard|abandon|set aside"
+    r"|stop following|(?:do not|don't|no longer) (?:follow|obey)|pay no attention to|ignoriere"
+    r"|missachte|vergiss|ignorez|ignore[sz]?|oublie[sz]?|ignora|olvida)\b"
+)
+_TELL = (
+    r"(?:tell|telling|inform|informing|mention|mentioning|ask|asking|notify|notifying|alert"
+    r"|alerting|warn|warning|reveal|revealing|disclose|disclosing|show|showing|admit|report|say)"
+)
+_DO = (
+    r"(?:always|never|must|do not|don't|from now on|ignore|send|mail|e-?mail|forward|upload|post"
+    r"|run|execute|delete|erase|remove|print|output|reveal|read out|reply|respond|answer|say"
+    r"|append|include|insert|add|recommend|call|open|fetch|visit|copy|transfer|pay|buy|approve)"
+)
+_PRIVATE = (
+    r"(?:memory|memories|conversations?|chats?|chat history|notes?|secrets?|passwords?|tokens?"
+    r"|credentials|api keys?|system prompt|files)"
+)
+_READS = r"(?:read|see|find|load|process|parse|open|receive|retrieve|recall|get to|come across)"
+_PATTERNS = (
+    rf"{_VOID}[^\n.]{{0,30}}\b(?:previous|prior|above|earlier|preceding|system|safety|all|your"
+    r"|existing|former|original|vorherigen|alle|bisherigen|pr\u00e9c\u00e9dentes|anteriores)\b"
+    rf"[^\n.]{{0,20}}\b{_RULES}\b",
+    rf"{_VOID}[^\n.]{{0,30}}\b{_RULES}\b[^\n.]{{0,30}}\b(?:above|you (?:were|are|have|had|got"
+    r"|know)|(?:given|stated|written|set|told) (?:before|earlier|so far)"
+    r"|pr\u00e9c\u00e9dentes|anteriores)\b",
+    rf"{_VOID}[^\n.]{{0,20}}\b(?:what|everything|anything|all) (?:that )?(?:you|came|was said|is"
+    r" written)\b[^\n]{0,30}\b(?:told|before|above|taught|trained|asked|said|given)\b",
+    rf"\b(?:not|don't|never|without|cannot|can't)\b[^\n.]{{0,20}}\b{_TELL}\b[^\n.]{{0,20}}{_USER}",
+    rf"\b(?:hide|hidden|conceal|keep|secret|withhold|out of sight)\b[^\n.]{{0,30}}\bfrom {_USER}",
+    r"\b(?:without|behind)\b[^\n.]{0,10}\bthe (?:user|human|owner)(?:'s)? (?:knowing|knowledge"
+    r"|noticing|consent|permission|approval|back|being)\b",
+    r"\bohne\b[^\n.]{0,10}\b(?:nutzer|benutzer|anwender)(?:in|s)?\b[^\n.]{0,15}\bzu (?:fragen"
+    r"|informieren|sagen|warnen)\b|\b(?:dem|der) (?:nutzer|benutzer)(?:in)? (?:nichts|nicht)\b"
+    r"|\bne (?:dis|dites|le dis)\b[^\n.]{0,20}\bl'utilisateur\b|\bno (?:le )?digas\b[^\n.]{0,20}"
+    r"\bal usuario\b",
+    r"\byou are now\b[^\n.]{0,40}\b(?:mode|unrestricted|free|admin|root|dan|assistant|agent)\b",
+    r"\b(?:important )?system (?:note|override|message|instruction|prompt)\s?:",
+    r"\bnew (?:system )?(?:instructions?|orders) (?:for|to) (?:you|the (?:assistant|agent))\b",
+    rf"\b(?:notes?|instructions?|messages?|tasks?|orders?) (?:to|for) [^\n.:]{{0,20}}\b{_MIND}\b"
+    r"[^\n.:]{0,30}:",
+    rf"\byour\b[^\n.]{{0,20}}\b{_RULES} (?:no longer apply|do not apply|are (?:now )?(?:void"
+    r"|obsolete|suspended|cancelled|replaced))\b",
+    r"<\|?/?(?:im_start|im_end|system|assistant|endoftext)\|?>|\[/?INST\]|^#+ Instructions?:"
+    r"|\[/?(?:system|assistant|developer)\]|<tool_call>",
+    r"\b(?:curl|wget|iwr)\b[^\n|]{0,200}\|\s{0,9}(?:sudo\s{1,9})?(?:ba|z)?sh\b",
+    rf"\b{_AGENT}\b(?! (?:of|for|from|at|in)\b)[^\n.]{{0,30}}\b(?:must|should|shall|has to|muss"
+    rf"|soll)\b(?! (?:be|get|receive|have)\b)[^\n]{{0,200}}{_ADDRESS}",
+    r"\b(?:send|mail|e-?mail|post|upload|forward|exfiltrate|submit|leak|copy)\b[^\n.]{0,20}"
+    rf"\b(?:all|whole|entire|every|each|your|complete|full)\b[^\n.]{{0,20}}\b{_PRIVATE}\b"
+    rf"(?! (?:of|from|about) (?:the|our)\b)[^\n]{{0,60}}{_ADDRESS}",
+    r"\b(?:send|mail|e-?mail|post|upload|forward|exfiltrate|submit|leak)\b the (?:\w+ )?"
+    r"(?:memory|memories|conversation|chat history|secrets|system prompt|credentials)\b"
+    rf"[^\n]{{0,60}}{_ADDRESS}",
+    r"(?:^|<!--|[-*>]|\]\()[ \t*_>#-]*(?:(?:attention|dear|hey|hello|to)[ ,:]+"
+    rf"(?:the |any |all )?)?{_MIND}s?\b[*_]*\s?(?:[:,;!]|--|\u2013)[^\n]{{0,40}}\b{_DO}\b",
+    r"(?:^|<!--|[-*>])[ \t*_>#-]*model[*_]*\s?[:!][^\n]{0,20}\b(?:you|ignore|disregard)\b",
+    r"(?:^|<!--|[-*>])[ \t*_>#-]*(?:assistant|agent)[*_]*\s?[:!][^\n]{0,20}"
+    r"\b(?:from now on|always|never|you|your|ignore|disregard|must|do not)\b",
+    r"(?:^|<!--|[-*>])[ \t*_>#-]*(?:system|developer|admin|root)[*_]*\s?[:!][^\n]{0,60}"
+    rf"\b(?:{_USER}|you must|you are|you may|your (?:instructions|rules|task)|assistant|shell)\b",
+    rf"{_USER} (?:has|have)? ?(?:already |just |hereby )?(?:approved?|authori[sz]ed?|allowed"
+    r"|granted|permitted|consented to|agreed to|confirmed|waived)\b[^\n.]{0,20}\b(?:all|any|every"
+    r"|full|each|unrestricted|root|admin)\b[^\n.]{0,20}\b(?:commands?|tools?|actions?|access"
+    r"|requests?|permissions?|calls?|operations?|deletions?|transfers?|payments?|confirmations?)\b",
+    rf"\bif you are (?:an? |the )?(?:\w+ )?(?:{_MIND}|assistant|agent|model)\b"
+    r"(?=\s?[,:]| (?:reading|processing|that|and|with access)\b)",
+    rf"\b(?:when(?:ever)?|once|as soon as|after|before|if|(?:each|every) time) (?:you {_READS}|"
+    rf"reading) (?:this|these)\b[^\n]{{0,80}}\b{_DO}\b",
+    rf"\b{_DO}\b[^\n]{{0,80}}\b(?:when(?:ever)?|once|as soon as|after|before|if|(?:each|every)"
+    rf" time) (?:you {_READS}|reading) (?:this|these)\b",
+    r"\b(?:when(?:ever)?|while|before|after|in|with|(?:each|every) time) (?:you )?(?:are )?"
+    r"(?:summari[sz](?:e|es|ing)|answer(?:s|ing)?|respond(?:s|ing)?|repl(?:y|ies|ying)|asked"
+    r"|(?:every|each) (?:answer|reply|summary)|all (?:answers|replies|summaries))\b"
+    r"(?! to (?!the user|this|questions?\b))[^\n]{0,60}\b(?:append|fetch|visit|call|include|insert"
+    r"|add|send|run|execute|post|mail|recommend|link to|output)\b[^\n]{0,80}"
+    rf"(?:{_ADDRESS}|\b(?:your|all|the user's) {_PRIVATE}\b|`)",
+    r"(?:^|[.;:,]|\b(?:first|then|and|please|now)) *(?:read|open|print|show|dump|cat|copy|reveal"
+    r"|repeat|output|send|post|fetch)\b[^\n.;]{0,30}(?:\bsecrets\.json|\bid_rsa\b|\.ssh/"
+    r"|\byour (?:system )?(?:prompt|instructions)\b|\bthe system prompt\b)",
+)
+_HINT = re.compile(
+    rf"{_VOID}|\b(?:you|your|user|human|{_MIND}s?|assistants?|agents?|models?|assistente?n?"
+    r"|system|developer|admin|root|instructions?|benutzer(?:in|s)?|nutzer(?:in|s)?|anwender(?:in|s)?"
+    r"|utilisateur|usuario|curl|wget|iwr|id_rsa|summari[sz]\w+|answer\w*|respond\w*|repl(?:y|ies"
+    r"|ying)|asked|reading|owner)\b|<\||</|<tool|\[/?inst|://|www\.|@|\.ssh/|secrets\.json"
+    r"|\.(?:com|net|org|io|example|dev|app|ru|cn)\b",
+    re.IGNORECASE,
+)
+"""What at least one word of every order is; most lines have none and are not looked at."""
+_ORDERS = tuple(re.compile(each, re.IGNORECASE | re.MULTILINE) for each in _PATTERNS)
+
+
+def orders(text: str) -> Iterator[int]:
+    """The index of each line of a text that gives an agent orders, in order."""
+    for at, line in enumerate(text.split("\n")):
+        if _HINT.search(line) and any(each.search(line) for each in _ORDERS):
+            yield at
+
+
+Taken = dict[str, list[tuple[int, int]]]
+
+
+def fixed(documents: Iterable[Document], found: Iterable[Finding]) -> dict[str, str]:
+    """The new texts by path, of those files that change. Findings that would change the same lines
+    as one before them are left for the next time."""
+    texts = {document.path: document for document in documents}
+    taken: Taken = {}
+    edits: dict[str, list[Edit]] = {}
+    for finding in found:
+        if finding.edits and not any(_overlaps(edit, taken) for edit in finding.edits):
+            for edit in finding.edits:
+                taken.setdefault(edit.path, []).append((edit.start, edit.end))
+                edits.setdefault(edit.path, []).append(edit)
+    new = {path: _edited(texts[path], each) for path, each in edits.items()}
+    return {path: text for path, text in new.items() if text != texts[path].text}
+
+
+def _overlaps(edit: Edit, taken: Taken) -> bool:
+    return any(edit.start < end and start < edit.end for start, end in taken.get(edit.path, ()))
+
+
+def _edited(document: Document, edits: Iterable[Edit]) -> str:
+    lines = [*document.page.lines]
+    for edit in sorted(edits, key=lambda e: e.start, reverse=True):
+        lines[edit.start : edit.end] = [edit.text] if edit.text else []
+    return "".join(lines)
+
+
+def diff(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    """A unified diff of the files of `after`, without line ends; a sign stands for each secret."""
+    for path in sorted(after):
+        old, new = (_lines(without_secrets(side[path])) for side in (before, after))
+        yield f"diff --git a/{path} b/{path}"
+        yield from difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="")
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip("\r\n") for line in read_page(text).lines]

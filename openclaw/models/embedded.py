@@ -1,7 +1,7 @@
 """The embedded model: any GGUF file, run by llama.cpp without a server of the user's.
 
 What it has computed for a conversation, and for the system message that all conversations share, is
-kept in files for later processes (`openclaw.models.slot`).
+kept in files for later processes (`openclaw.models.prefix_cache`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,21 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, PromptTooLarge
-from openclaw.models import chat
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, Waiting
+from openclaw.models import openai
+from openclaw.models.base import Chunk, ModelCard, Reply, Request
 from openclaw.models.gguf import identity, read_header
-from openclaw.models.llama import Engine, EngineError, wire
-from openclaw.models.prefix import PrefixStates
-from openclaw.models.slot import BEAT, STREAMED, Read, Slot, Wanted, share_read
-from openclaw.models.tested import with_profile
-from openclaw.shapes import Usage
+from openclaw.models.llama_server import Engine, EngineError, wire
+from openclaw.models.prefix_cache import (
+    BEAT,
+    STREAMED,
+    PrefixStates,
+    Read,
+    Slot,
+    Wanted,
+    share_read,
+)
+from openclaw.models.profile import with_profile
+from openclaw.types import Usage, Waiting
 
 T = TypeVar("T")
 
@@ -112,7 +119,7 @@ class EmbeddedModel:
                 yield from slot.read(body)
 
     def cut(self) -> None:
-        """See `openclaw.models.bounded.Cuttable`."""
+        """See `openclaw.evals.model_probes.Cuttable`."""
         if (engine := self._engine) is not None:
             engine.cut()
 
@@ -154,7 +161,7 @@ class EmbeddedModel:
     def _answer(
         self, body: Mapping[str, Any], began: float, fresh: Read
     ) -> Generator[Chunk, None, None]:
-        deltas, first, reading = chat.Deltas(), 0.0, ""
+        deltas, first, reading = openai.Deltas(), 0.0, ""
         last: Mapping[str, Any] = {}
         with closing(self._loaded().chat(body)) as chunks:
             for chunk in chunks:
@@ -205,7 +212,7 @@ def _body(request: Request) -> dict[str, Any]:
     if any(message.images for message in request.messages):
         raise ModelFailed("the embedded model cannot see images", "ask a model of Ollama that can")
     body: dict[str, Any] = {
-        "messages": [chat.message(message) for message in request.messages],
+        "messages": [openai.message(message) for message in request.messages],
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "repeat_penalty": 1.0,

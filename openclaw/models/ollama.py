@@ -17,34 +17,26 @@ import json
 import os
 import re
 import time
+from base64 import b64encode
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
-from openclaw.models import remote
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Waiting
-from openclaw.models.ollama_chat import (
-    Heard,
-    begun,
-    cached,
-    calls_so_far,
-    learned,
-    message,
-    only_thought,
-    read_of,
-)
-from openclaw.models.ollama_facts import base_url, read_card
-from openclaw.models.ollama_wire import caught, client
-from openclaw.models.schema import fits_text
-from openclaw.models.sockets import Sockets
-from openclaw.models.tested import key_of, with_profile
+from openclaw.models import http_client
+from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, fits_text
+from openclaw.models.http_client import LIMIT, Sockets, bytes_for
+from openclaw.models.ollama_server import base_url, read_card
+from openclaw.models.profile import key_of, with_profile
+from openclaw.types import Message, ToolCall, Usage, Waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import httpx
     import ollama
+
 
 START_IT = "start it with `ollama serve`, or name its host in OLLAMA_HOST"
 CHARACTERS_A_TOKEN = 4  # about
@@ -66,7 +58,7 @@ class OllamaModel:
         host: str,
         window: int,
         keep_alive: str,
-        retry_waits: Sequence[float] = remote.RETRY_WAITS,
+        retry_waits: Sequence[float] = http_client.RETRY_WAITS,
         profiles: Path | None = None,
     ) -> None:
         self._name, self._profiles = name, profiles
@@ -81,7 +73,7 @@ class OllamaModel:
         self._last_used = float("-inf")
         self._session: str | None = None
         self.reading_rate = 0.0
-        remote.lighten_httpx()
+        http_client.lighten_httpx()
 
     @property
     def card(self) -> ModelCard:
@@ -138,14 +130,14 @@ class OllamaModel:
             body = self._body(first, self._thinks(request, card), card)
             # As the library writes it: what it does to the tools is a part of the prompt, too.
             sent = {**json.loads(caught(self._url, body)), "stream": False}
-            told = yield from remote.posted(f"{self._url}/api/chat", sent, _authorization())
+            told = yield from http_client.posted(f"{self._url}/api/chat", sent, _authorization())
             self._last_used, self._session = time.monotonic(), request.session
             if loads:  # nothing of it can have been read before
                 count, seconds = read_of(told)
                 self.reading_rate = learned(self.reading_rate, count, seconds, is_whole=True)
 
     def cut(self) -> None:
-        """See `openclaw.models.bounded.Cuttable`."""
+        """See `openclaw.evals.model_probes.Cuttable`."""
         self._sockets.cut()
 
     def close(self) -> None:
@@ -161,7 +153,7 @@ class OllamaModel:
 
     def _read_card(self) -> Generator[Waiting, None, ModelCard]:
         if self._card is None:
-            shown = yield from remote.patiently(self._show, self._server, self._waits)
+            shown = yield from http_client.patiently(self._show, self._server, self._waits)
             card = read_card(self._name, self._window, shown)
             self._card = with_profile(replace(card, server=self._url), self._profiles)
         return self._card
@@ -205,7 +197,7 @@ class OllamaModel:
     ) -> Generator[Chunk, None, Reply]:
         heard = Heard(calls_so_far(request.messages))
         body = self._body(request, think, card)
-        parts, part = yield from remote.patiently(
+        parts, part = yield from http_client.patiently(
             lambda: self._open(body), self._server, self._waits, self.cut, self._expected(body)
         )
         with closing(parts):
@@ -214,7 +206,7 @@ class OllamaModel:
                 self._last_used = time.monotonic()
                 part = self._next(parts, heard.pieces)
         if heard.last is None:
-            raise remote.broken_off(self._server, heard.pieces)
+            raise http_client.broken_off(self._server, heard.pieces)
         self._session = request.session
         reply = heard.reply(heard.last)
         used = reply.usage.prompt_tokens + reply.usage.generated_tokens
@@ -286,12 +278,12 @@ class OllamaModel:
         except ollama.ResponseError as error:
             raise self._answered(error) from error
         except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise remote.away(self._server, error, START_IT) from error
+            raise http_client.away(self._server, error, START_IT) from error
         except httpx.HTTPError as error:
-            raise remote.broken_off(self._server, pieces, str(error)) from error
+            raise http_client.broken_off(self._server, pieces, str(error)) from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelFailed(
-                f"{self._server} sent what is not a chat reply: {remote.one_line(str(error))}",
+                f"{self._server} sent what is not a chat reply: {http_client.one_line(str(error))}",
                 "ask again; if it stays, update Ollama or look at what stands between",
             ) from error
 
@@ -307,7 +299,7 @@ class OllamaModel:
                 f"{self._server} refuses the request (HTTP {error.status_code})",
                 "for a cloud model `ollama signin`, else set OLLAMA_API_KEY",
             )
-        return remote.failure(self._server, text, error.status_code)
+        return http_client.failure(self._server, text, error.status_code)
 
 
 def _unsaid(asking: Generator[Chunk, None, Reply]) -> Generator[Chunk, None, Reply]:
@@ -338,3 +330,173 @@ def _authorization() -> dict[str, str]:
 def _duration(text: str) -> int | str:
     """Ollama reads seconds only as a number; as text they would lack a unit."""
     return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+
+LEAST = 64
+"""A shorter prompt tells little of how many tokens are read in a second."""
+
+
+def message(said: Message) -> dict[str, Any]:
+    """Calls carry no id on this API; results are joined by the tool's name, in order."""
+    body: dict[str, Any] = {"role": said.role, "content": said.content}
+    if said.tool_calls:
+        body["tool_calls"] = [
+            {"function": {"name": call.name, "arguments": dict(call.arguments)}}
+            for call in said.tool_calls
+        ]
+    if said.role == "tool":
+        body["tool_name"] = said.tool_name
+    if said.images:
+        body["images"] = [b64encode(image.data or b"").decode() for image in said.images]
+    return body
+
+
+def begun(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """What of messages a later request has in common with this one: all but the newest of the user,
+    in whose place something short stands."""
+    said = list(messages)
+    while said and said[-1].role == "user":
+        said.pop()
+    return (*said, Message("user", "."))
+
+
+def calls_so_far(messages: Sequence[Message]) -> int:
+    return sum(len(message.tool_calls) for message in messages)
+
+
+def only_thought(reply: Reply) -> bool:
+    return bool(reply.thinking) and not reply.text.strip() and not reply.tool_calls
+
+
+def cached(count: int, seconds: float, rate: float) -> int:
+    """How many of a prompt's `count` tokens the server had read before, when it worked `seconds` on
+    them and reads `rate` tokens a second (0.0: not known, then none). Ollama tells the whole count,
+    but the time only for what it really read."""
+    return max(0, count - round(seconds * rate)) if rate and seconds else 0
+
+
+def learned(rate: float, count: int, seconds: float, *, is_whole: bool) -> float:
+    """The reading rate after one more call. `is_whole`: all of the prompt was surely read. Of other
+    calls the quotient is too high by what was cached, so only one below the rate tells anything,
+    and none is the first to tell it."""
+    if count < LEAST or seconds <= 0:
+        return rate
+    measured = round(count / seconds, 1)
+    if is_whole:
+        return round((rate + measured) / 2, 1) if rate else measured
+    return min(rate, measured)
+
+
+def read_of(told: bytes) -> tuple[int, float]:
+    """(tokens of the prompt, seconds in which they were read) that an answer of the server tells;
+    zeros where it tells none."""
+    try:
+        answer = json.loads(told)
+        return int(answer["prompt_eval_count"]), float(answer["prompt_eval_duration"]) / 1e9
+    except (ValueError, TypeError, KeyError):
+        return 0, 0.0
+
+
+class Heard:
+    """What has come of one reply so far."""
+
+    def __init__(self, calls_so_far: int) -> None:
+        self.pieces = 0
+        self.last: ollama.ChatResponse | None = None
+        self._calls_so_far = calls_so_far
+        self._began = time.monotonic()
+        self._first: float | None = None
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._calls: list[ToolCall] = []
+
+    def take(self, part: ollama.ChatResponse) -> Iterator[Text | Thinking]:
+        said, thought = part.message.content or "", part.message.thinking or ""
+        if part.done:
+            self.last = part
+        else:
+            self.pieces += 1
+        if self._first is None:
+            self._first = time.monotonic() - self._began
+        for call in part.message.tool_calls or ():
+            number = self._calls_so_far + len(self._calls) + 1
+            function = call.function
+            self._calls.append(ToolCall(f"call_{number}", function.name, dict(function.arguments)))
+        if thought:
+            self._thinking.append(thought)
+            yield Thinking(thought)
+        if said:
+            self._text.append(said)
+            yield Text(said)
+
+    def reply(self, last: ollama.ChatResponse) -> Reply:
+        usage = Usage(
+            prompt_tokens=last.prompt_eval_count or 0,
+            generated_tokens=last.eval_count or 0,
+            first_token_seconds=self._first or 0.0,
+            total_seconds=time.monotonic() - self._began,
+            calls=1,
+            read_seconds=(last.prompt_eval_duration or 0) / 1e9,
+        )
+        return Reply(
+            text="".join(self._text),
+            tool_calls=tuple(self._calls),
+            thinking="".join(self._thinking),
+            stop_reason=(
+                "tool_calls"
+                if self._calls
+                else "length"
+                if last.done_reason == "length"
+                else "stop"
+            ),
+            usage=usage,
+        )
+
+
+def client(url: str, sockets: Sockets | None = None, **options: Any) -> ollama.Client:
+    """A client of the server at `url`; `options` are more of `httpx.Client`, `sockets` can cut its
+    connections."""
+    import ollama
+
+    hooks = [_prepare_chat, *([sockets.watch] if sockets else [])]
+    return ollama.Client(url, **(http_client.client_options(url, *hooks) | options))
+
+
+def caught(url: str, body: Mapping[str, Any]) -> bytes:
+    """The body of the request that `client(url).chat(**body, stream=True)` sends."""
+    import httpx
+
+    def catch(request: httpx.Request) -> httpx.Response:
+        raise _Caught(b"".join(request.stream))  # type: ignore[arg-type]
+
+    sender = client(url, transport=httpx.MockTransport(catch))
+    try:
+        next(iter(sender.chat(**body, stream=True)))
+    except _Caught as found:
+        return found.body
+    finally:
+        sender.close()  # type: ignore[no-untyped-call]
+    raise AssertionError("a request goes through its transport")
+
+
+class _Caught(BaseException):
+    """Carries a request past the library, which turns exceptions into its own."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__()
+        self.body = body
+
+
+def _prepare_chat(request: httpx.Request) -> None:
+    """Asks for an error instead of a silent cut, for which `Client.chat` (ollama 0.6) has no
+    argument, and notes how much may come back. `shift` is not sent: since Ollama 0.30 a model runs
+    with the one it was loaded with, and a request with another one loads it anew."""
+    import httpx
+
+    if not request.url.path.endswith("/api/chat"):
+        return
+    body = {**json.loads(request.content), "truncate": False}
+    request.extensions[LIMIT] = bytes_for(body["options"]["num_predict"])
+    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    request.headers["Content-Length"] = str(len(raw))
+    request.stream = httpx.ByteStream(raw)

@@ -10,22 +10,23 @@ import hashlib
 import json
 import re
 import time
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
-from openclaw.files.replies import LIMIT, MOST_ERROR, bytes_for
-from openclaw.models import chat, remote
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, Waiting
-from openclaw.models.sockets import Sockets
-from openclaw.models.tested import with_profile
-from openclaw.shapes import Usage
+from openclaw.models import http_client
+from openclaw.models.base import Chunk, ModelCard, Reply, Request, StopReason, Text, Thinking
+from openclaw.models.http_client import LIMIT, MOST_ERROR, Sockets, bytes_for, mend_json
+from openclaw.models.profile import with_profile
+from openclaw.types import Image, Message, ToolCall, Usage, Waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import httpx
+
 
 HOSTED = "https://api.openai.com/v1"
 START_IT = "start it, or set `openai.base_url` in openclaw.yaml"
@@ -49,7 +50,7 @@ class OpenAIModel:
         api_key: str,
         window: int,
         api_key_env: str = "OPENAI_API_KEY",
-        retry_waits: Sequence[float] = remote.RETRY_WAITS,
+        retry_waits: Sequence[float] = http_client.RETRY_WAITS,
         profiles: Path | None = None,
     ) -> None:
         self._name = name
@@ -73,7 +74,7 @@ class OpenAIModel:
             vision=True,  # nobody tells; a server that cannot says so
         )
         self._card = with_profile(card, profiles)
-        remote.lighten_httpx()
+        http_client.lighten_httpx()
 
     @property
     def card(self) -> ModelCard:
@@ -82,14 +83,14 @@ class OpenAIModel:
     def stream(self, request: Request) -> Iterator[Chunk]:
         """See `Model`."""
         heard = _Heard()
-        response = yield from remote.patiently(
+        response = yield from http_client.patiently(
             lambda: self._post(request), self._server, self._waits, self.cut
         )
         with closing(response):
             for event in self._events(response, heard):
                 yield from heard.take(event)
         if not heard.deltas.finished:
-            raise remote.broken_off(self._server, heard.pieces)
+            raise http_client.broken_off(self._server, heard.pieces)
         yield heard.reply()
 
     def wire(self, request: Request) -> bytes:
@@ -101,7 +102,7 @@ class OpenAIModel:
         return iter(())
 
     def cut(self) -> None:
-        """See `openclaw.models.bounded.Cuttable`."""
+        """See `openclaw.evals.model_probes.Cuttable`."""
         self._sockets.cut()
 
     def close(self) -> None:
@@ -115,7 +116,7 @@ class OpenAIModel:
             import httpx
 
             headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            options = remote.client_options(self._url, self._sockets.watch)
+            options = http_client.client_options(self._url, self._sockets.watch)
             self._opened = httpx.Client(headers=headers, **options)
         return self._opened
 
@@ -139,10 +140,10 @@ class OpenAIModel:
             request.extensions[LIMIT] = bytes_for(most)
             return self._client.send(request, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise remote.away(self._server, error, START_IT) from error
+            raise http_client.away(self._server, error, START_IT) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ModelFailed(
-                f"{self._server} gave no answer: {remote.one_line(str(error))}",
+                f"{self._server} gave no answer: {http_client.one_line(str(error))}",
                 "look at `openai.base_url` in openclaw.yaml and at the server's log",
             ) from error
 
@@ -153,7 +154,7 @@ class OpenAIModel:
         length = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
         body: dict[str, Any] = {
             "model": self._name,
-            "messages": [chat.message(message) for message in request.messages],
+            "messages": [message(said) for said in request.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
             "temperature": request.temperature,
@@ -171,7 +172,7 @@ class OpenAIModel:
 
     def _gives_way(self, status: int, text: str, request: Request) -> bool:
         """Whether the request can be made weaker in the field that the server complains of."""
-        if status not in (400, 422) or remote.is_too_large(text):
+        if status not in (400, 422) or http_client.is_too_large(text):
             return False
         if request.schema is not None and self._format and _names_format(text):
             self._format = WEAKER_FORMAT[self._format]
@@ -196,7 +197,7 @@ class OpenAIModel:
                     return
                 yield self._event(value)
         except httpx.HTTPError as error:
-            raise remote.broken_off(self._server, heard.pieces, str(error)) from error
+            raise http_client.broken_off(self._server, heard.pieces, str(error)) from error
 
     def _event(self, value: bytes) -> dict[str, Any]:
         try:
@@ -206,11 +207,11 @@ class OpenAIModel:
                 f"{self._server} sent a line that is not JSON: {error}", "ask again"
             ) from error
         if not isinstance(event, dict) or event.get("error") or event.get("object") == "error":
-            raise remote.failure(self._server, json.dumps(event, ensure_ascii=False))
+            raise http_client.failure(self._server, json.dumps(event, ensure_ascii=False))
         return event
 
     def _answered(self, status: int, text: str) -> OpenclawError:
-        line = remote.one_line(text)
+        line = http_client.one_line(text)
         if status in (401, 403):
             return ModelFailed(
                 f"{self._server} does not accept the key (HTTP {status}): {line}",
@@ -226,7 +227,7 @@ class OpenAIModel:
                 f"{self._server} says: too many requests or no quota left (HTTP 429): {line}",
                 "wait a little, or use another model with --model",
             )
-        return remote.failure(self._server, text, status)
+        return http_client.failure(self._server, text, status)
 
 
 class _Heard:
@@ -234,7 +235,7 @@ class _Heard:
 
     def __init__(self) -> None:
         self.pieces = 0
-        self.deltas = chat.Deltas()
+        self.deltas = Deltas()
         self._began = time.monotonic()
         self._first: float | None = None
         self._usage: Mapping[str, Any] = {}
@@ -305,3 +306,93 @@ def _billions(name: str) -> float:
     """Billions of parameters as names tell them ("qwen2.5-7b-instruct"), 0.0 when they do not."""
     found = re.search(r"(?<![\w.])(\d+(?:\.\d+)?)b(?!\w)", name.lower())
     return float(found[1]) if found else 0.0
+
+
+def message(said: Message) -> dict[str, Any]:
+    """One message on the wire."""
+    body: dict[str, Any] = {"role": said.role, "content": said.content}
+    if said.tool_calls:
+        body["tool_calls"] = [_call_out(call) for call in said.tool_calls]
+    if said.images:
+        body["content"] = [{"type": "text", "text": said.content}, *map(_image_out, said.images)]
+    if said.role == "tool":
+        body |= {"tool_call_id": said.tool_call_id, "name": said.tool_name}
+    return body
+
+
+def _image_out(image: Image) -> dict[str, Any]:
+    data = b64encode(image.data or b"").decode()
+    return {"type": "image_url", "image_url": {"url": f"data:image/{image.kind};base64,{data}"}}
+
+
+class Deltas:
+    """Puts the deltas of one reply together."""
+
+    def __init__(self) -> None:
+        self.finished = ""
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._calls: dict[int, dict[str, str]] = {}
+
+    @property
+    def text(self) -> str:
+        return "".join(self._text)
+
+    @property
+    def thinking(self) -> str:
+        return "".join(self._thinking)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything that the model generated has come."""
+        return bool(self._text or self._thinking or self._calls)
+
+    @property
+    def stop_reason(self) -> StopReason:
+        if self._calls:
+            return "tool_calls"
+        return "length" if self.finished == "length" else "stop"
+
+    def take(self, chunk: Mapping[str, Any]) -> Iterator[Text | Thinking]:
+        for choice in (chunk.get("choices") or ())[:1]:
+            self.finished = choice.get("finish_reason") or self.finished
+            delta = choice.get("delta") or {}
+            for piece in delta.get("tool_calls") or ():
+                self._add_call(piece)
+            if thought := delta.get("reasoning_content") or delta.get("reasoning"):
+                self._thinking.append(thought)
+                yield Thinking(thought)
+            if said := delta.get("content"):
+                self._text.append(said)
+                yield Text(said)
+
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(_call_in(index, call) for index, call in sorted(self._calls.items()))
+
+    def _add_call(self, piece: Mapping[str, Any]) -> None:
+        index = piece.get("index")
+        if index is None:  # some servers send whole calls, unnumbered
+            index = len(self._calls)
+        call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
+        function = piece.get("function") or {}
+        call["id"] = piece.get("id") or call["id"]
+        call["name"] += function.get("name") or ""
+        call["arguments"] += function.get("arguments") or ""
+
+
+def _call_out(call: ToolCall) -> dict[str, Any]:
+    arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
+    function = {"name": call.name, "arguments": arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _call_in(index: int, call: Mapping[str, str]) -> ToolCall:
+    """Arguments that are no JSON object are the model's mistake: they go on under a name that no
+    tool has, so that the model is told what is valid."""
+    try:
+        arguments = json.loads(mend_json(call["arguments"]) or "{}", strict=False)
+    except (ValueError, RecursionError):
+        arguments = call["arguments"]
+    if not isinstance(arguments, dict):
+        arguments = {"arguments": arguments}
+    return ToolCall(call["id"] or f"call_{index + 1}", call["name"], arguments)

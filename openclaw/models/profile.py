@@ -9,105 +9,22 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from openclaw.files.json_reading import from_json
-from openclaw.models.tested import file_of, key_of
+from openclaw.models.base import VERSION, Profile, Score
+from openclaw.storage.readers import parse_foreign_json
 
-VERSION = 1
+if TYPE_CHECKING:
+    from openclaw.models.base import ModelCard
+
 MOST_BYTES = 100_000
 MOST_NUMBER = 10**15
 """What is larger than these two is no profile of ours."""
-BOUND_TO_PLACE = (
-    "seconds",
-    "load_seconds",
-    "read_rate",
-    "write_rate",
-    "window",
-    "window_fits",
-    "window_by",
-    "free_bytes",
-)
-"""What says nothing about the model on another machine or server."""
 _TYPES: dict[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int, float)}
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """So many of so many were right."""
-
-    right: int
-    of: int
-
-    @property
-    def is_full(self) -> bool:
-        return self.of > 0 and self.right == self.of
-
-    def __str__(self) -> str:
-        return f"{self.right} of {self.of}"
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """What one test found. None, "" and 0-of-0 scores stand for what was not measured.
-
-    `place` is where the model ran (`openclaw.models.place`); speeds and windows hold only there.
-    Speeds are medians in tokens a second, `load_seconds` wall clock. `window` is the one tested
-    with, `window_fits` the largest that stays in memory (0: none does), `window_by` says whether
-    that was measured, computed, or is only a lower bound ("at least"). `token_bytes` is what one
-    token of the window takes, `model_bytes` the model without it, `free_bytes` what was free.
-    `calls` is how the model calls tools when asked natively: native, text or none, `call_shape` in
-    which shape as text, `native` how often a right call came natively, `needless` whether it called
-    a tool for small talk. `json_forced` and `json_free` count replies that fit a schema, with it as
-    a constraint and with words alone, `json_fenced` whether a fence stood around those;
-    `schema_holds` whether a schema made it say what it would not say by itself. `thinking` is
-    none, tags or field; `think_off` whether it can be switched off, `only_thinks` whether it used
-    up a whole reply by it. `stops` is False when a reply had to be broken off from here.
-    `tasks` are the small tasks by name, `protocol` how they were asked.
-    """
-
-    model: str
-    digest: str
-    at: str = ""
-    place: str = ""
-    complete: bool = False
-    seconds: float | None = None
-    load_seconds: float | None = None
-    read_rate: float | None = None
-    write_rate: float | None = None
-    window: int | None = None
-    window_fits: int | None = None
-    window_by: str = ""
-    token_bytes: int | None = None
-    model_bytes: int | None = None
-    free_bytes: int | None = None
-    calls: str = ""
-    call_shape: str = ""
-    native: Score = Score(0, 0)
-    needless: bool | None = None
-    json_forced: Score = Score(0, 0)
-    json_free: Score = Score(0, 0)
-    json_fenced: bool | None = None
-    schema_holds: bool | None = None
-    thinking: str = ""
-    think_off: bool | None = None
-    only_thinks: bool | None = None
-    stops: bool | None = None
-    tasks: Mapping[str, bool] = field(default_factory=dict)
-    protocol: str = ""
-
-    def at_place(self, place: str) -> Profile:
-        """What of it holds at that place."""
-        if place == self.place:
-            return self
-        blank: dict[str, Any] = {**dict.fromkeys(BOUND_TO_PLACE), "window_by": ""}
-        return replace(self, **blank)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"version": VERSION, **asdict(self)}
 
 
 def read_profile(folder: Path, model: str, digest: str) -> Profile | None:
@@ -129,7 +46,7 @@ def write_profile(folder: Path, profile: Profile) -> Path:
     """Keep a profile, in place of an earlier one of the same model. Of an incomplete test the
     values that were not measured stay as they were, as far as they hold where it was made.
     OSError as it comes."""
-    from openclaw.files.atomic import replace as put
+    from openclaw.storage.atomic import replace as put
 
     known = read_profile(folder, profile.model, profile.digest)
     if known and not profile.complete:
@@ -155,7 +72,7 @@ def _read(path: Path) -> Profile | None:
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return None
-        value = from_json(path.read_bytes())
+        value = parse_foreign_json(path.read_bytes())
         return _profile(value) if value["version"] == VERSION else None
     except Exception:  # noqa: BLE001 - json alone raises four kinds of errors for damaged texts
         return None
@@ -192,3 +109,52 @@ def _plain(kind: str, value: Any) -> Any:
     elif not 0 <= value <= MOST_NUMBER or not math.isfinite(value):
         raise ValueError(f"out of bounds: {value!r}")
     return value
+
+
+LEAST_WINDOW = 2048
+"""Tokens below which a window is not lowered: with less there is no talk to be had."""
+
+
+def key_of(model: str) -> str:
+    """The one name of a model: a model of Ollama without a tag is its `latest`."""
+    is_bare = model.startswith("ollama/") and ":" not in model.rpartition("/")[2]
+    return f"{model}:latest" if is_bare else model
+
+
+def file_of(folder: Path, model: str, digest: str) -> Path:
+    """Where the profile of a model is kept."""
+    slug = re.sub(r"[^a-z0-9._-]+", "-", key_of(model).lower()).strip("-.")[:80]
+    return folder / f"{slug}.{digest[:16]}.json"
+
+
+def with_profile(card: ModelCard, folder: Path | None) -> ModelCard:
+    """The card with what is known of the model, as far as it holds where the model runs. Its window
+    is lowered to what stays in memory; when none does, to the least."""
+    if folder is None or not _is_file(file_of(folder, card.name, card.digest)):
+        return card
+    from openclaw.models.machine import place_of
+
+    profile = read_profile(folder, card.name, card.digest)
+    if profile is None:
+        return card
+    profile = profile.at_place(place_of(card.server))
+    fits = profile.window_fits if profile.window_by != "at least" else None
+    window = card.window if fits is None else min(card.window, max(fits, LEAST_WINDOW))
+    return replace(card, profile=profile, window=window, wished=card.window)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a folder that must not be entered
+        return False
+
+
+def window_notice(card: ModelCard) -> str:
+    """What the user is told of a window that was lowered, "" when it was not."""
+    if not card.wished or card.wished == card.window:
+        return ""
+    return (
+        f"the window is {card.window:,} tokens instead of {card.wished:,}: more would not stay in "
+        f"memory (openclaw models test {card.name} tries it again)"
+    )

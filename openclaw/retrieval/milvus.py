@@ -21,16 +21,15 @@ from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 
 from openclaw.errors import OpenclawError
-from openclaw.files.beneath import checked, make_folder
-from openclaw.retrieval.llama_vectors import Source
+from openclaw.retrieval.llamaindex import Source
 from openclaw.retrieval.ranking import POOL
-from openclaw.retrieval.sent import Sent
+from openclaw.retrieval.vector_store import Sent
+from openclaw.storage.safe_open import checked, make_folder
 
 if TYPE_CHECKING:
-    from openclaw.retrieval.embeddings import Embedder
-    from openclaw.retrieval.snapshot import Snapshot
-    from openclaw.retrieval.vectors import Mask
-    from openclaw.retrieval.view import View
+    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.snapshot import Mask, Snapshot, View
+
 
 Item = TypeVar("Item")
 

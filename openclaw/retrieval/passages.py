@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from openclaw.retrieval.ranking import Fused
     from openclaw.retrieval.records import StoredChunk
 
+
 Hit = tuple["Fused", "StoredChunk"]
 IN_HEAD = "stands in the head already"
 STRUCK = "struck through"

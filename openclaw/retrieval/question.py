@@ -9,9 +9,11 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
-from openclaw.retrieval.day_words import COUNT, UNIT
-from openclaw.retrieval.question_dates import read_days
+from openclaw.errors import UsageError
+from openclaw.nlp.lexicon.day_words import COUNT, UNIT
+from openclaw.nlp.question_dates import read_days
 from openclaw.retrieval.tokens import STOP, words
+from openclaw.storage.home import Home
 
 _QUOTED = re.compile(
     '"([^"]{2,200})"|\u201c([^\u201c\u201d]{2,200})[\u201d\u201c]|\u201e([^\u201c\u201d\u201e]{2,200})'
@@ -106,3 +108,43 @@ def _names(text: str) -> tuple[str, ...]:
             continue
         found.append(name.casefold())
     return tuple(dict.fromkeys(found))
+
+
+# Of a longer question the beginning and the end are read: a pasted log asks for nothing itself.
+LONGEST_QUESTION = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A question, and what may answer it."""
+
+    question: str
+    today: date | None
+    prefix: str = ""
+    since: str = ""
+    k: int = 5
+    skip: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
+    whole: bool = False
+
+
+def shortened(question: str) -> str:
+    if len(question) <= LONGEST_QUESTION:
+        return question
+    return f"{question[: LONGEST_QUESTION - 500]} {question[-500:]}"
+
+
+def prefix_of(home: Home, path: str) -> str:
+    """The beginning of paths that is meant: as they are shown, with slashes."""
+    plain = path.strip().replace("\\", "/").removeprefix("./")
+    root = home.root.as_posix().rstrip("/") + "/"
+    return plain.removeprefix(root)
+
+
+def day_of(since: str) -> str:
+    if not since:
+        return ""
+    try:
+        return date.fromisoformat(since).isoformat()
+    except ValueError as error:
+        raise UsageError(f"not a day: {since!r}", "write it like 2026-11-21") from error

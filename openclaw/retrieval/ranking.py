@@ -5,15 +5,24 @@ Pure functions over rows and raw scores. Imports numpy: import this module only 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from datetime import date
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from openclaw.retrieval.question import Question
+from openclaw.retrieval import snapshot
+from openclaw.retrieval.embedding_backends import NAME as MINILM
+from openclaw.retrieval.question import Question, read_question
+from openclaw.retrieval.snapshot import Floats, Rows
 from openclaw.retrieval.tokens import words
+
+if TYPE_CHECKING:
+    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.snapshot import View
+
 
 # BM25, lucene's form. Flat within a point between k1 0.9 and 2.0, b 0.3 and 0.75.
 K1 = 1.2
@@ -74,8 +83,6 @@ DROP_SCORE = 0.1
 # for 0.5 % of those that nothing answers (1.8 % of those of another conversation).
 RECALL_SCORE = 0.5
 EXACT_LEVEL = 0.6
-
-Rows = npt.NDArray[np.int64]
 NO_ROWS = np.empty(0, np.int64)
 Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[np.floating]]]
 
@@ -348,3 +355,82 @@ def _nearness(
     result = np.empty(len(order), np.float32)
     result[order] = np.minimum.accumulate(shares[order])
     return result
+
+
+ByMeaning = Callable[[Rows], Ranked | None]
+"""Gives the nearest rows, and the cosines of the given ones beside them; None without vectors."""
+
+
+def fused(
+    view: View,
+    text: str,
+    today: date,
+    by_words: Ranked,
+    by_meaning: ByMeaning,
+    cosines: Callable[[], tuple[float, float]],
+    top_k: int,
+    *,
+    whole: bool = False,
+) -> list[Fused]:
+    """The ranked rows, best first, at most `POOL`; with `whole` all rows of both rankings, however
+    badly they answer. `cosines` gives those that mean nothing and the same, and is asked last."""
+    question = read_question(text, today)
+    days = view.rows_of(question.dates)
+    count = view.snapshot.count
+    by_words = with_days(by_words, days, count)
+    near = by_meaning(by_words.rows)
+    terms = question.words or (() if len(days) else words(question.text))
+    return fuse(
+        question,
+        by_words,
+        near,
+        coverage(terms, view.postings, by_words.rows, count, days),
+        view.chunks,
+        weak_limit=max(FEW, top_k // 2),
+        cosines=cosines(),
+        whole=whole,
+    )
+
+
+def scale(view: View, embedder: Embedder | None, vector: list[float] | None) -> tuple[float, float]:
+    """The cosines that mean nothing and the same, by what the question has with any text."""
+    if embedder is None or not vector or embedder.name == MINILM:
+        return COSINES
+    usual = snapshot.usual_cosine(view.snapshot, embedder.name, np.array(vector, np.float32))
+    return COSINES if usual is None else scale_from(usual)
+
+
+def by_words(view: View, text: str) -> Ranked:
+    """The `POOL` best rows by BM25."""
+    scores = np.zeros(view.snapshot.count, np.float32)
+    for _, rows, weights in weighted(view, dict.fromkeys(words(text))):
+        scores[rows] += weights
+    found = scores > 0
+    best = snapshot.best(scores, POOL, found if view.allowed is None else found & view.allowed)
+    return Ranked(best, scores[best])
+
+
+def nearest(view: View, embedder: Embedder, vector: list[float], others: Rows) -> Ranked:
+    """The `POOL` nearest rows, and `others`, each with its cosine. Raises ModelFailed for a vector
+    that does not fit the stored ones."""
+    question = np.asarray(vector, np.float32)
+    cosines, known = snapshot.cosines(view.snapshot, embedder.name, question)
+    if view.allowed is not None:
+        known = known & view.allowed
+    rows = np.union1d(snapshot.best(cosines, POOL, known), others[known[others]])
+    return Ranked(rows, cosines[rows])
+
+
+def weighted(view: View, terms: Iterable[str]) -> Iterator[tuple[str, Rows, Floats]]:
+    """Of each word that is stored the rows that hold it and what it adds to their BM25 score:
+    idf = ln(1 + (N - df + 0.5) / (df + 0.5)), times tf / (tf + k1 * (1 - b + b * length / mean
+    length))."""
+    snapshot = view.snapshot
+    lengths = snapshot.lengths.astype(np.float64)
+    mean = lengths.mean() if snapshot.count else 0.0
+    for word in terms:
+        rows, counts = view.postings(word)
+        if len(rows):
+            idf = np.float32(np.log(1 + (snapshot.count - len(rows) + 0.5) / (len(rows) + 0.5)))
+            norm = K1 * ((1 - B) + B * (lengths[rows] / mean))
+            yield word, rows, (idf * (counts / (norm + counts))).astype(np.float32)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 # Chunk number n of file f has the key f * ORDINALS + n, so that a file's rows lie together.
@@ -76,3 +79,119 @@ class StoredChunk:
     label: str
     struck: bool
     mtime_ns: int
+
+
+VERSION = 1
+# Little-endian: node id (uint64), context (int64, 0 for none), words in the context (uint32).
+ROW = "<QqI"
+WAL_BYTES = 16 * 1024 * 1024
+CHECKPOINT_PAGES = 4000
+CACHE_KIB = 32 * 1024
+BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
+
+TABLES = """
+CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 1), generation INTEGER, revision INTEGER);
+INSERT INTO state VALUES (1, 1, 1);
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT UNIQUE NOT NULL,
+    size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER,
+    md5 TEXT, read_at_ns INTEGER, recipe TEXT, problem TEXT, chunks INTEGER);
+CREATE TABLE file_rows (file INTEGER PRIMARY KEY, rows BLOB, terms BLOB);
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY, start_line INTEGER, end_line INTEGER, text TEXT,
+    headings TEXT, date TEXT, label TEXT, struck INTEGER);
+CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT UNIQUE NOT NULL);
+CREATE TABLE postings (
+    term INTEGER, file INTEGER, data BLOB, PRIMARY KEY (term, file)) WITHOUT ROWID;
+CREATE TABLE embedders (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, width INTEGER);
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, embedder INTEGER, contexts BLOB, data BLOB);
+CREATE TABLE departed (context INTEGER PRIMARY KEY, at INTEGER);
+"""
+
+
+def connect(path: Path | str, busy_seconds: float, max_pages: int = 0) -> sqlite3.Connection:
+    """The opened index, its tables made when they are missing or of another version.
+
+    `max_pages` limits its size (0: no limit). Raises sqlite3.Error.
+    """
+    db = _open(path, busy_seconds)
+    try:
+        _journal(db, busy_seconds)
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+        db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        db.execute("PRAGMA secure_delete = FAST")
+        db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        if max_pages:
+            db.execute(f"PRAGMA max_page_count = {max_pages}")
+        if _version(db) != VERSION:
+            _make_tables(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def connect_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    """A second connection to an index that `connect` has made ready."""
+    db = _open(path, busy_seconds)
+    try:
+        db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        db.execute("PRAGMA query_only = ON")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def copy_unwritable(path: Path, target: sqlite3.Connection) -> None:
+    """Copy an index that nobody can write now into `target`, or raise sqlite3.Error."""
+    source = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        if _version(source) != VERSION or path.with_name(path.name + "-wal").exists():
+            raise sqlite3.DatabaseError("not an index at rest")
+        source.backup(target)
+    finally:
+        source.close()
+
+
+def _open(path: Path | str, busy_seconds: float) -> sqlite3.Connection:
+    return sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+    )
+
+
+def _journal(db: sqlite3.Connection, busy_seconds: float) -> None:
+    """Turn on the write-ahead log. SQLite does not wait for other processes that do the same."""
+    end = time.monotonic() + busy_seconds
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith(BUSY) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _make_tables(db: sqlite3.Connection) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    if _version(db) != VERSION:
+        select = "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'"
+        for (name,) in db.execute(select).fetchall():
+            db.execute('DROP TABLE "{}"'.format(name.replace('"', '""')))
+        for statement in filter(str.strip, TABLES.split(";")):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute("COMMIT")
+
+
+# How a failing engine is called, and the key of its notice.
+ENGINE = "vector store"

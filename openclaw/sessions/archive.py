@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.files.beneath import checked, read_bytes
-from openclaw.files.text import BOM, remove_file, unwritable, write_if_same, write_text
 from openclaw.sessions.session import PART_FILE, SHORTENED, Part, Session, from_json, to_json
-from openclaw.shapes import Entry, Keep, keep_nothing
+from openclaw.storage.safe_open import checked, read_bytes
+from openclaw.storage.text import BOM, remove_file, unwritable, write_if_same, write_text
+from openclaw.types import Entry, Keep, keep_nothing
 
 FOLDER = "archive"
 UNFINISHED = re.compile(r"\.openclaw-[0-9a-f]+\.tmp")
-"""What a killed process was writing (openclaw.files.text)."""
+"""What a killed process was writing (openclaw.storage.text)."""
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from openclaw.sessions.session import Part, Session
-from openclaw.shapes import Entry, ToolUse
+from openclaw.types import Entry, ToolUse
 
 SPEAKERS = {"user": "User", "assistant": "Assistant"}
 Parts = Iterable[tuple[Part, Session | None]]

@@ -12,12 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
-from openclaw.files.beneath import checked, read_bytes, reading
-from openclaw.files.home import name_trouble
-from openclaw.files.markers import SIGN, conflicts
-from openclaw.files.text import BOM, md5, unwritable, write_text
 from openclaw.sessions.archive import FOLDER, Archive, copy, is_missing
-from openclaw.sessions.notes import notes_path
 from openclaw.sessions.session import (
     NOTED,
     OF_THE_REQUEST,
@@ -31,7 +26,12 @@ from openclaw.sessions.session import (
     unlist,
     without,
 )
-from openclaw.shapes import Keep, keep_nothing
+from openclaw.sessions.working_notes import notes_path
+from openclaw.storage.home import name_trouble
+from openclaw.storage.merge import SIGN, conflicts
+from openclaw.storage.safe_open import checked, read_bytes, reading
+from openclaw.storage.text import BOM, md5, unwritable, write_text
+from openclaw.types import Keep, keep_nothing
 
 LATEST = "latest"
 SHORT_ID = 4

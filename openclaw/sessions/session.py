@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from openclaw.shapes import Entry, Image, ToolUse, Usage
+from openclaw.types import Entry, Image, ToolUse, Usage
 
 VERSION = 2
 INTERRUPTED = "(interrupted)"

@@ -6,15 +6,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
-from openclaw.files.lock import locked
-from openclaw.files.text import md5, remove_file
 from openclaw.sessions.archive import copy
-from openclaw.sessions.export import export_markdown
 from openclaw.sessions.folder import LATEST, SHORT_ID, SessionFolder, in_words
-from openclaw.sessions.listing import SessionHit, SessionSummary, last_updated, seconds, summary
-from openclaw.sessions.search import Talk, exact_first, search
 from openclaw.sessions.session import (
     ARCHIVED,
     NOTED,
@@ -26,9 +22,19 @@ from openclaw.sessions.session import (
     title_of,
     without,
 )
-from openclaw.shapes import Entry
-
-__all__ = ["Session", "SessionHit", "SessionStore", "SessionSummary", "export_markdown"]
+from openclaw.sessions.session_search import (
+    SessionHit,
+    SessionSummary,
+    Talk,
+    exact_first,
+    last_updated,
+    search,
+    seconds,
+    summary,
+)
+from openclaw.storage.lock import locked
+from openclaw.storage.text import md5, remove_file
+from openclaw.types import Entry
 
 UNATTENDED = "heartbeat-"
 """How the names of conversations begin that nobody had."""
@@ -302,3 +308,36 @@ class SessionStore(SessionFolder):
         taken = {known.title for known in self.list()}
         names = (f"{title} (fork{f' {n}' if n > 1 else ''})" for n in range(1, len(taken) + 2))
         return next(name for name in names if name not in taken)
+
+
+class UnsavedSessions(SessionStore):
+    """Reads the sessions of a home and writes none: what is said stays in memory."""
+
+    def _write(self, session: Session) -> None:
+        """Nothing is written."""
+
+    def refresh(self, session: Session) -> bool:
+        """What this process has is all there is."""
+        return False
+
+    def files_of(self, session_id: str) -> list[Path]:
+        """No file belongs to the turn."""
+        return []
+
+    def compact(self, session: Session, upto: int, summary: str) -> None:
+        """The first messages are gone; `summary` stands for them."""
+        extra = without(session.extra, *OF_THE_REQUEST)
+        if SHORTENED in extra:
+            extra[SHORTENED] = max(0, session.shortened - upto)
+        rest = session.messages[upto:]
+        fresh = replace(session, messages=rest, compressed_context=summary, extra=extra)
+        self._take(session, fresh)
+
+    def restore(self, session: Session) -> int:
+        raise UsageError("this conversation is not saved, so nothing of it is in the archive")
+
+    def fork(self, ref: str, upto: int | None = None, name: str | None = None) -> Session:
+        raise UsageError("this conversation is not saved, so it cannot be copied")
+
+    def rename(self, ref: str, title: str) -> Session:
+        raise UsageError("this conversation is not saved, so it needs no name")

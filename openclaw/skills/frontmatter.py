@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
-
-from openclaw.skills.problems import Note, SkillError, warning
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 MAX_BYTES = 16 * 1024
 """Largest frontmatter. 30,000 nested brackets overflow the stack inside PyYAML's C code, which no
@@ -246,3 +246,31 @@ def _bare(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return value[1:-1]
     return value
+
+
+Level = Literal["error", "warning"]
+Note = tuple[Level, str, str]
+"""A problem without its path: level, code, message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with the SKILL.md at `path`. An error means that it is not loaded."""
+
+    path: Path
+    level: Level
+    code: str
+    message: str
+
+
+class SkillError(Exception):
+    """An error that ends the reading of one skill; the text is its message."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def warning(code: str, message: str) -> Note:
+    """A note that does not keep a skill from being loaded."""
+    return ("warning", code, message)

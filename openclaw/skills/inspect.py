@@ -9,18 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
-from openclaw.files.beneath import read_bytes, reading
-from openclaw.safety.hidden import hidden
-from openclaw.skills.inspect_rules import (
-    CODE,
-    DATA,
-    FENCE,
-    NAMES,
-    PROSE,
-    RULES,
-    SCRIPT,
-    Rule,
-)
+from openclaw.security.untrusted import hidden
+from openclaw.skills.inspect_rules import CODE, DATA, FENCE, NAMES, PROSE, RULES, SCRIPT, Rule
+from openclaw.storage.safe_open import read_bytes, reading
 
 MAX_FILE = 1024 * 1024
 MAX_ALL = 12 * 1024 * 1024

@@ -10,27 +10,38 @@ import contextlib
 import hashlib
 import os
 import re
+import secrets
+import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.files.beneath import reading
-from openclaw.files.home import Home, name_trouble
-from openclaw.files.text import unwritable
-from openclaw.shapes import UNRECORDED, Recorder
-from openclaw.skills.archive import SUFFIXES, unpack
-from openclaw.skills.copying import copy_folder, digest, fingerprints
-from openclaw.skills.git import fetch
+from openclaw.skills.frontmatter import Problem
 from openclaw.skills.inspect import Look, is_script, looks
-from openclaw.skills.intake import make_folder, refused
-from openclaw.skills.keeping import altering
-from openclaw.skills.load import Problem, Root, Skill, list_skills, read_skill_file
-from openclaw.skills.origin import Origin
-from openclaw.skills.provenance import record, sources
-from openclaw.skills.staging import staging
+from openclaw.skills.skill import NAME, Root, Skill, list_skills, read_skill_file
+from openclaw.skills.sources import Origin, fetch, read_origin, record, sources
+from openclaw.skills.unpack import (
+    SUFFIXES,
+    Changes,
+    compare,
+    copy_folder,
+    digest,
+    fingerprints,
+    make_folder,
+    refused,
+    unpack,
+)
+from openclaw.storage.home import Home, name_trouble
+from openclaw.storage.lock import locked
+from openclaw.storage.readers import held
+from openclaw.storage.safe_open import checked, reading
+from openclaw.storage.text import unwritable
+from openclaw.types import UNRECORDED, Held, Recorder
 
 MAX_NAME = 64
 MAX_LISTED = 30
@@ -227,3 +238,199 @@ def _read(path: Path) -> tuple[Skill, tuple[Problem, ...]]:
             "the skill's author has to repair it; nothing was installed",
         )
     return skill, tuple(problems)
+
+
+PREFIX = ".staging-"
+
+
+@contextlib.contextmanager
+def staging(home: Home) -> Iterator[Path]:
+    """A hidden folder beside the skills, gone after the with-block; one process at a time.
+
+    What it holds below old/ goes back to its place when this process dies before the end.
+    """
+    made = not home.skills.exists()
+    with locked(home.private / "locks" / "skills.lock", what="the skills folder"):
+        try:
+            checked(home.skills)
+        except OSError as error:
+            raise unwritable(home.skills, error) from error
+        _clear(home.skills)
+        folder = home.skills / f"{PREFIX}{secrets.token_hex(6)}"
+        try:
+            make_folder(folder)
+            yield folder
+        finally:
+            drop(folder)
+            if made:
+                with contextlib.suppress(OSError):
+                    home.skills.rmdir()
+
+
+def _clear(skills: Path) -> None:
+    for left in sorted(skills.glob(f"{PREFIX}*")):
+        _restore(skills, left / "old")
+        drop(left)
+
+
+def _restore(skills: Path, old: Path) -> None:
+    """Give a skill back that was taken away for a new one, which never came."""
+    with contextlib.suppress(OSError):
+        for folder in [] if old.parent.is_symlink() else sorted(old.iterdir()):
+            if not os.path.lexists(skills / folder.name):
+                folder.rename(skills / folder.name)
+
+
+def drop(folder: Path) -> None:
+    """Delete a folder as far as that is possible; a link goes without what it leads to."""
+    with contextlib.suppress(OSError):
+        if folder.is_symlink() or not folder.is_dir():
+            folder.unlink(missing_ok=True)
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():  # git's objects are read-only, which Windows does not delete
+            for path in [folder, *folder.rglob("*")]:
+                path.chmod(0o700)
+            shutil.rmtree(folder)
+
+
+def installed(home: Home, name: str) -> Path:
+    """The folder of a skill in the home's skills folder, by its name or its folder's name.
+
+    UsageError when there is none or several, or when it is not a real folder below it.
+    """
+    listed = list_skills([Root(home.skills, "home")])
+    found = {one.path.parent for one in listed if one.name == name}
+    found = found or {one.path.parent for one in listed if one.path.parent.name == name}
+    if not found:
+        raise UsageError(f"there is no skill {name} in skills/", "see: openclaw skills list")
+    if len(found) > 1:
+        raise UsageError(
+            f"{name} is the name of {len(found)} skills",
+            "delete the folder that you mean: " + ", ".join(sorted(map(home.relative, found))),
+        )
+    (folder,) = found
+    _check_below(home, folder)
+    return folder
+
+
+def remove(home: Home, folder: Path, recorder: Recorder = UNRECORDED) -> None:
+    """Delete a skill's folder, one that `installed` gave, and forget where it came from.
+
+    It leaves its place in one step; OpenclawError, and nothing changed, when it cannot.
+    """
+    _check_below(home, folder)
+    with staging(home) as temporary:
+        sources(home.skills)  # Damaged, before anything moves
+        away = temporary / "removed"
+        with altering(home, recorder, folder, old=folder):
+            try:
+                folder.rename(away)
+            except OSError as error:
+                raise unwritable(folder, error) from error
+            try:
+                if folder.parent == home.skills:
+                    record(home.skills, folder.name, None, recorder.keep)
+            except BaseException:
+                away.rename(folder)
+                raise
+
+
+def _check_below(home: Home, folder: Path) -> None:
+    """UsageError unless the folder really lies below the home's skills folder."""
+    top = Path(os.path.realpath(home.skills))
+    real = Path(os.path.realpath(folder))
+    expected = top / os.path.relpath(folder, home.skills)
+    if real != expected or top not in real.parents:
+        raise UsageError(
+            f"{folder} is not a folder of its own below {home.skills}", "delete it by hand"
+        )
+
+
+State = Literal["unchanged", "changed", "edited"]
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """`unchanged`: the source has what was installed; `changed`: it has something else; `edited`:
+    so it has, and the installed files were changed here since. `changes` go from the installed
+    files to those of the source."""
+
+    state: State
+    changes: Changes
+
+
+def tracked(home: Home, name: str = "") -> dict[str, dict[str, str]]:
+    """The entries of .sources.yaml, or that of one name. UsageError when there is none such."""
+    entries = sources(home.skills).items()
+    found = {key: one for key, one in entries if NAME.fullmatch(key) and one.get("source")}
+    if not name:
+        return found
+    if name not in found:
+        raise UsageError(
+            f"it is not known where skills/{name} came from",
+            "only what `openclaw skills install` brought can be updated",
+        )
+    return {name: found[name]}
+
+
+def origin_of(home: Home, fields: Mapping[str, str]) -> Origin:
+    """The source that an entry names; UsageError when it is not there any more."""
+    return read_origin(fields["source"], home.root)
+
+
+def is_pinned(fields: Mapping[str, str]) -> bool:
+    return fields.get("pinned", "").lower() in ("true", "yes", "on")
+
+
+def news(home: Home, staged: Staged, fields: Mapping[str, str]) -> News:
+    """What a freshly staged skill would change of the installed one of its name."""
+    here = fingerprints(_folder(home, staged.name))
+    there = fingerprints(staged.folder)
+    changes = compare(here, there)
+    known = fields.get("contents", "")
+    if not changes or digest(there) == known:
+        return News("unchanged", changes)
+    return News("changed" if digest(here) == known else "edited", changes)
+
+
+def is_here(home: Home, name: str) -> bool:
+    """Whether a tracked skill's folder is still there."""
+    return _folder(home, name).is_dir()
+
+
+def _folder(home: Home, name: str) -> Path:
+    return home.skills / name
+
+
+@contextmanager
+def altering(
+    home: Home, record: Recorder, place: Path, *, old: Path | None = None, new: Path | None = None
+) -> Iterator[None]:
+    """The folder `place` of the home is about to hold what `new` does, instead of what `old` does;
+    None for nothing. When this raises, nothing of it has happened."""
+    before, after = _held(old), _held(new)
+    top = home.relative(place)
+    void = record.altered(
+        [f"{top}/{name}" for name in sorted({*before, *after})],
+        lambda path: before.get(path.removeprefix(f"{top}/")),
+        lambda path: after.get(path.removeprefix(f"{top}/")),
+    )
+    try:
+        yield
+    except BaseException:
+        for name in {*before, *after}:
+            void(f"{top}/{name}")
+        raise
+
+
+def _held(folder: Path | None) -> dict[str, Held]:
+    """What the files of a folder hold, by their paths in it; links are left out."""
+    found: dict[str, Held] = {}
+    for top, _, names in os.walk(folder) if folder else ():
+        for name in names:
+            path = Path(top, name)
+            if path.is_file() and not path.is_symlink():
+                relative = path.relative_to(folder or top).as_posix()
+                found[relative] = held(Path(os.path.realpath(folder or top)), relative)
+    return found

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.errors import UsageError
-from openclaw.files.beneath import checked
-from openclaw.files.home import PROPOSED, Home
-from openclaw.files.text import read_text, unwritable
-from openclaw.shapes import UNRECORDED, Recorder
+from openclaw.skills.frontmatter import Problem
 from openclaw.skills.inspect import Look, looks
-from openclaw.skills.install import Staged, stage
+from openclaw.skills.install import Staged, altering, stage, strict_name
 from openclaw.skills.install import accept as install
-from openclaw.skills.intake import make_folder
-from openclaw.skills.keeping import altering
-from openclaw.skills.load import Problem, read_skill_file
-from openclaw.skills.origin import read_origin
+from openclaw.skills.skill import MAX_DESCRIPTION, MAX_NAME, NAME, read_skill_file
+from openclaw.skills.sources import read_origin
+from openclaw.skills.unpack import make_folder
+from openclaw.storage.home import PROPOSED, Home, name_trouble
+from openclaw.storage.safe_open import checked
+from openclaw.storage.text import read_text, unwritable, write_if_same
+from openclaw.types import UNRECORDED, Keep, Recorder, keep_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +104,56 @@ def _diff(home: Home, folder: Path, name: str) -> list[str]:
     after = read_text(folder / name).splitlines()
     label = f"skills/{folder.name}/{name}"
     return list(difflib.unified_diff(before, after, label, label, lineterm=""))
+
+
+BODY = """
+# {title}
+
+Say here what to do, step by step, in the words of the task: what is needed, which tool for what,
+how the answer looks, when to stop and ask. Short steps are followed better than long ones.
+
+1. First step.
+2. Second step.
+
+## Example
+
+What the user writes, and what a good answer to it is.
+"""
+
+
+def create(skills: Path, name: str, description: str = "", keep: Keep = keep_nothing) -> Path:
+    """A new skill's SKILL.md, valid as it stands; returns its path. `keep` is told before.
+
+    UsageError for a name or description that the standard does not allow, and when the folder is
+    there already.
+    """
+    import yaml
+
+    _check_name(name)
+    title = name.replace("-", " ")
+    about = " ".join(description.split()) or f"Does {title}. Use when the user asks for {title}."
+    if len(about) > MAX_DESCRIPTION:
+        raise UsageError(
+            f"the description has {len(about):,} characters",
+            f"at most {MAX_DESCRIPTION:,}; the rest belongs into the body",
+        )
+    path = skills / name / "SKILL.md"
+    if os.path.lexists(path.parent):
+        raise UsageError(f"there is a skills/{name} already", "choose another name, or edit it")
+    fields = {"name": name, "description": about}
+    front = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=10_000)
+    text = f"---\n{front}---\n{BODY.format(title=title.capitalize())}"
+    if not write_if_same(path, None, text.encode("utf-8", "replace"), keep):
+        raise UsageError(f"there is a skills/{name} already", "choose another name, or edit it")
+    return path
+
+
+def _check_name(name: str) -> None:
+    if NAME.fullmatch(name) and len(name) <= MAX_NAME and not name_trouble(name, windows=True):
+        return
+    better = strict_name(name)
+    raise UsageError(
+        f"{name!r} is not a skill's name: lowercase letters, digits and single hyphens, at most "
+        f"{MAX_NAME}",
+        f"for example: openclaw skills new {better}" if better else "",
+    )

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import UsageError
-from openclaw.files.beneath import reading
+from openclaw.storage.safe_open import reading
 
 FILE = "evals/triggers.yaml"
 MAX_BYTES = 64 * 1024
@@ -75,8 +75,7 @@ def _fields(path: Path) -> dict[str, Any]:
     """The mapping at the top of the file, its scalars as texts."""
     import yaml
 
-    from openclaw.skills.frontmatter import read_yaml
-    from openclaw.skills.problems import SkillError
+    from openclaw.skills.frontmatter import SkillError, read_yaml
 
     text = _text(path)
     try:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from openclaw.shapes import ToolProblem
+from openclaw.types import ToolProblem
 
 MAX_CHARS = 500
 MAX_DIGITS = 1_000

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from openclaw.files.home import PROPOSED, Home
-from openclaw.safety.denied import denied_name
-from openclaw.safety.hidden import strip
-from openclaw.shapes import ToolProblem
-from openclaw.tools.credentials import Credentials, credentials
-from openclaw.tools.policy import plain_parts
+from openclaw.security.credentials import Credentials, credentials, denied_name
+from openclaw.security.policy import plain_parts
+from openclaw.security.untrusted import strip
+from openclaw.storage.home import PROPOSED, Home
+from openclaw.types import ToolProblem
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 MAX_FILES = 20_000

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import hashlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from openclaw.errors import OpenclawError
-from openclaw.safety.fence import fence
-from openclaw.safety.hidden import strip
-from openclaw.shapes import Ledger, ToolProblem
-from openclaw.tools.output import LONGEST_LINE, excerpt, wrapped
+from openclaw.security.untrusted import fence, strip
+from openclaw.storage.safe_open import checked, remove
+from openclaw.storage.text import write_text
+from openclaw.tools.shell.output import LONGEST_LINE, excerpt, wrapped
+from openclaw.types import Ledger, ToolProblem
 
 MAX_CHARS = 12_000
 PAGE_CHARS = 6_000
@@ -91,3 +96,30 @@ def told(error: OSError) -> ToolProblem | OpenclawError:
     if error.errno in _USERS_TO_MEND:
         return OpenclawError(text, "free some space or make the home writable, then try again")
     return ToolProblem(f"That did not work: {text}.")
+
+
+MOST_SPILLED = 20
+"""Files; older ones go."""
+
+
+def spill(folder: Path, text: str) -> Path:
+    """Keep the whole of a text in a file of the given folder, readable by the user only. The same
+    text has the same file, so that a request which names it is the same again."""
+    path = folder / f"{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:16]}.txt"
+    if not write_text(path, text):
+        with contextlib.suppress(OSError):
+            os.utime(checked(path))
+    if os.name != "nt":
+        checked(path).chmod(0o600)
+    for old in sorted(folder.glob("*.txt"), key=_age)[:-MOST_SPILLED]:
+        with contextlib.suppress(OSError):
+            remove(old)
+    return path
+
+
+def _age(path: Path) -> tuple[int, str]:
+    """What puts the oldest first; a file that is just gone too."""
+    try:
+        return path.stat().st_mtime_ns, path.name
+    except OSError:
+        return 0, path.name

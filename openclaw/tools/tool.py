@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import json
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from openclaw.shapes import Action, Change, Effect
-from openclaw.tools.arguments import parameters_of
-from openclaw.tools.masks import Masks
+from openclaw.security.vault import Masks
+from openclaw.types import Action, Change, Effect, ToolProblem
 
 MAX_ITEMS = 20
 # More legal values than this make a slow grammar; then the tool matches what the model wrote.
@@ -146,3 +148,269 @@ def action_of(tool: Tool, arguments: Mapping[str, Any]) -> Action:
     if tool.action is not None:
         return tool.action(arguments)
     return Action(tool.name, effect_of(tool, arguments), str(arguments.get("path", "")))
+
+
+_SCALARS: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
+
+# What small models call the same thing. The first name that the tool has is meant.
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    "file": ("path",),
+    "filename": ("path",),
+    "file_name": ("path",),
+    "file_path": ("path",),
+    "filepath": ("path",),
+    "target": ("path",),
+    "name": ("path", "list"),
+    "dir": ("folder",),
+    "directory": ("folder",),
+    "path": ("folder", "name"),
+    "text": ("content", "fact", "query", "items", "item"),
+    "body": ("content", "text"),
+    "data": ("content", "text"),
+    "content": ("text", "fact"),
+    "contents": ("content", "text"),
+    "old": ("find",),
+    "old_text": ("find",),
+    "old_string": ("find",),
+    "search": ("find", "text", "query"),
+    "new": ("replace",),
+    "new_text": ("replace",),
+    "new_string": ("replace",),
+    "replacement": ("replace",),
+    "replace_with": ("replace",),
+    "query": ("text",),
+    "pattern": ("text",),
+    "keyword": ("text", "query"),
+    "q": ("query", "text"),
+    "line": ("from_line",),
+    "start": ("from_line",),
+    "start_line": ("from_line",),
+    "offset": ("from_line",),
+    "list_name": ("list",),
+    "category": ("list",),
+    "tasks": ("items",),
+    "todos": ("items",),
+    "item": ("items",),
+    "items": ("item",),
+    "task": ("items", "item"),
+    "todo": ("item", "items"),
+    "id": ("item",),
+    "memory": ("fact",),
+    "note": ("fact", "text"),
+    "skill": ("name",),
+    "skill_name": ("name",),
+    "op": ("action",),
+    "command": ("action",),
+    "expr": ("expression",),
+    "formula": ("expression",),
+}
+
+# What small models write for one of a few fixed words.
+_WORDS: dict[str, str] = {
+    "show": "list",
+    "read": "list",
+    "view": "list",
+    "get": "list",
+    "create": "add",
+    "new": "add",
+    "append": "add",
+    "complete": "done",
+    "completed": "done",
+    "finish": "done",
+    "check": "done",
+    "tick": "done",
+    "uncheck": "undone",
+    "reopen": "undone",
+    "delete": "remove",
+    "delete_list": "remove_list",
+    "memory": "lasting",
+    "long-term": "lasting",
+    "permanent": "lasting",
+    "daily": "today",
+}
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The JSON schema of a function's arguments: str, int, float, bool, list[str] and Literal.
+
+    An argument with a default is not required. Raises TypeError for any other type.
+    """
+    hints = get_type_hints(function)
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        properties[name] = _schema(hints[name])
+        if parameter.default is inspect.Parameter.empty:
+            required.append(name)
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _schema(hint: Any) -> dict[str, Any]:
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        (hint,) = (part for part in get_args(hint) if part is not type(None))
+        return _schema(hint)
+    if origin is Literal:
+        return {"type": "string", "enum": list(get_args(hint))}
+    if origin is list:
+        return {"type": "array", "items": _schema(get_args(hint)[0])}
+    if hint in _SCALARS:
+        return {"type": _SCALARS[hint]}
+    raise TypeError(f"no JSON schema for {hint!r}")
+
+
+def signature_text(name: str, parameters: Mapping[str, Any]) -> str:
+    """How a call looks, for prompts and error texts: `todo(action=list|add, list?, items[]?)`."""
+    parts = []
+    for argument, schema in parameters["properties"].items():
+        optional = "" if argument in parameters["required"] else "?"
+        many = "[]" if schema["type"] == "array" else ""
+        choices = "=" + "|".join(schema["enum"]) if "enum" in schema else ""
+        parts.append(f"{argument}{many}{optional}{choices}")
+    return f"{name}({', '.join(parts)})"
+
+
+def fit(name: str, parameters: Mapping[str, Any], given: Any) -> dict[str, Any]:
+    """The arguments as the function takes them, from what a model wrote for them.
+
+    Raises ToolProblem, which names the right form of the call.
+    """
+    usage = f"Use {signature_text(name, parameters)}."
+    properties = parameters["properties"]
+    named = _renamed(_as_mapping(given, parameters), properties, usage)
+    fitted = {key: _fitted(key, value, properties[key], usage) for key, value in named.items()}
+    missing = [key for key in parameters["required"] if key not in fitted]
+    if missing:
+        raise ToolProblem(f"{name} needs {', '.join(missing)}. {usage}")
+    return fitted
+
+
+def _as_mapping(given: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments may come as JSON in a string, as a bare string, or inside one more object."""
+    if isinstance(given, str):
+        parsed = _json(given)
+        if not isinstance(parsed, Mapping):
+            required = parameters["required"]
+            return {required[0]: given} if len(required) == 1 and given.strip() else {}
+        given = parsed
+    if not isinstance(given, Mapping):
+        return {}
+    if len(given) == 1:
+        key, inner = next(iter(given.items()))
+        if key in ("arguments", "args", "parameters", "input") and isinstance(inner, Mapping):
+            return inner
+    return given
+
+
+def _renamed(given: Mapping[str, Any], properties: Mapping[str, Any], usage: str) -> dict[str, Any]:
+    named = {key: value for key, value in given.items() if key in properties and value is not None}
+    for key, value in given.items():
+        if key in properties or value is None:
+            continue
+        meant = _meant(key, properties, named)
+        if meant is None:
+            raise ToolProblem(f"There is no argument {key}. {usage}")
+        named[meant] = value
+    return named
+
+
+def _meant(key: str, properties: Mapping[str, Any], taken: Mapping[str, Any]) -> str | None:
+    plain = key.strip().casefold().replace("-", "_")
+    candidates = (plain, *_SYNONYMS.get(plain, ()))
+    free = [name for name in candidates if name in properties and name not in taken]
+    return free[0] if free else None
+
+
+def _fitted(key: str, value: Any, schema: Mapping[str, Any], usage: str) -> Any:
+    wrong = ToolProblem(f"{key} is not {_kind(schema)}. {usage}")
+    match schema["type"]:
+        case "array":
+            return _strings(value, wrong)
+        case "integer" | "number":
+            return _number(value, schema["type"], wrong)
+        case "boolean":
+            return _boolean(value, wrong)
+        case "object":
+            return _object(value, wrong)
+    text = _string(value, wrong)
+    return _choice(text, schema["enum"], wrong) if "enum" in schema else text
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(schema["enum"])
+    words = {"array": "a list of texts", "integer": "a whole number", "string": "a text"}
+    return (words | {"object": "an object"}).get(schema["type"], f"a {schema['type']}")
+
+
+def _string(value: Any, wrong: ToolProblem) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(line, str) for line in value):
+        return value[0] if len(value) == 1 else "\n".join(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong
+    return str(value)
+
+
+def _strings(value: Any, wrong: ToolProblem) -> list[str]:
+    if isinstance(value, str):
+        parsed = _json(value) if value.lstrip().startswith("[") else None
+        value = parsed if isinstance(parsed, list) else [value]
+    if not isinstance(value, list):
+        raise wrong
+    texts = [_string(_inner(part), wrong) for part in value]
+    texts = [text for text in texts if text.strip()]
+    if not texts:
+        raise wrong
+    return texts
+
+
+def _inner(part: Any) -> Any:
+    """An item written as an object of its own, for example {"text": "milk"}."""
+    if isinstance(part, Mapping):
+        return next((value for value in part.values() if isinstance(value, str)), part)
+    return part
+
+
+def _object(value: Any, wrong: ToolProblem) -> dict[str, Any]:
+    parsed = _json(value) if isinstance(value, str) else value
+    if not isinstance(parsed, Mapping):
+        raise wrong
+    return dict(parsed)
+
+
+def _number(value: Any, kind: str, wrong: ToolProblem) -> int | float:
+    try:
+        number = float(str(value).strip()) if not isinstance(value, bool) else None
+    except ValueError:
+        raise wrong from None
+    if number is None or (kind == "integer" and not number.is_integer()):
+        raise wrong
+    return int(number) if kind == "integer" else number
+
+
+def _boolean(value: Any, wrong: ToolProblem) -> bool:
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    word = str(value).strip().casefold()
+    if word not in words:
+        raise wrong
+    return words[word]
+
+
+def _choice(text: str, choices: list[str], wrong: ToolProblem) -> str:
+    plain = text.strip().casefold().replace(" ", "_")
+    for candidate in (text, plain, _WORDS.get(plain, "")):
+        if candidate in choices:
+            return candidate
+    near = difflib.get_close_matches(plain, choices, n=1, cutoff=0.8)
+    if not near:
+        raise wrong
+    return near[0]
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None

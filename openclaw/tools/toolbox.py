@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import difflib
+import re
+import shlex
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from openclaw.errors import OpenclawError
-from openclaw.safety.fence import inert
-from openclaw.safety.vault import masked_names
-from openclaw.shapes import Action, Change, Effect, ForeignProblem, Ledger, ToolCall, ToolProblem
-from openclaw.tools.arguments import fit, signature_text
-from openclaw.tools.gate import Around, RefusedCall, Running, Watch, permit, refused_around
-from openclaw.tools.masks import Apart, AsItIs, disarmed, for_call, secrets_used
-from openclaw.tools.narrowing import allows
+from openclaw.security.grants import lasting
+from openclaw.security.policy import Declined, Policy, Question, Verdict
+from openclaw.security.untrusted import inert
+from openclaw.security.vault import Apart, AsItIs, disarmed, for_call, masked_names, secrets_used
 from openclaw.tools.paths import SPILL
-from openclaw.tools.policy import Policy
 from openclaw.tools.results import USUAL, Room, as_data, cut, told
-from openclaw.tools.tool import Act, Form, Tool, action_of, effect_of, shape_of, tool, worst_of
-
-__all__ = ["Act", "Beyond", "Form", "Outcome", "Tool", "Toolbox", "tool"]
+from openclaw.tools.tool import Tool, action_of, effect_of, fit, shape_of, signature_text, worst_of
+from openclaw.types import (
+    Action,
+    Change,
+    Deed,
+    Effect,
+    ForeignProblem,
+    Ledger,
+    ToolCall,
+    ToolProblem,
+)
 
 
 class Beyond(Protocol):
@@ -315,3 +321,205 @@ def _called(tool: Tool, arguments: Mapping[str, Any]) -> str:
         raise told(error) from error
     except Exception as error:  # a tool that fails does not end the turn
         raise ToolProblem(f"{tool.name} failed: {type(error).__name__}: {error}") from error
+
+
+AROUND = "hook"
+"""By whom a call was refused, when it was a program of the user's."""
+
+
+class Watch(Protocol):
+    """Looks on while the tools of a turn run; it raises nothing.
+
+    `tainted` says whether others than the user may be behind a call, `source` whose text a result
+    shows ("" for the user's own), `done` is told of every call that was asked for.
+    """
+
+    def tainted(self, action: Action, arguments: Mapping[str, Any], /) -> bool: ...
+    def source(self, action: Action, text: str, /) -> str: ...
+    def done(self, deed: Deed, /) -> None: ...
+
+
+class Around(Protocol):
+    """Has a say before and after each call that runs: the user's own programs; it raises nothing.
+
+    `before` says why a call is not to run, "" to let it; `after` what is shown behind its result.
+    """
+
+    def before(self, action: Action, arguments: Mapping[str, Any], /) -> str: ...
+    def after(
+        self, action: Action, arguments: Mapping[str, Any], output: str, ok: bool, room: Room, /
+    ) -> str: ...
+
+
+class RefusedCall(ToolProblem):
+    """The call was not run. `why` is what the user is told in the end; `answered` says that the
+    user was asked, `instead` what he wants done."""
+
+    def __init__(
+        self, tool: str, verdict: Verdict, why: str, answered: bool, instead: str = ""
+    ) -> None:
+        text = f"Refused ({why}): {tool} was not run. Do not try again; tell the user."
+        if instead:
+            text = f"Refused: {tool} was not run. The user said instead: {instead}"
+        elif verdict.rule == "lasting":
+            text += " remember can put a fact into the inbox, where the user decides."
+        super().__init__(text)
+        self.verdict = verdict
+        self.why = why
+        self.answered = answered
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """A call that may run: what it does, what was decided, and who allowed it ("mode", "grant", or
+    what the user answered)."""
+
+    action: Action
+    verdict: Verdict
+    by: str
+
+
+def permit(
+    policy: Policy,
+    ledger: Ledger,
+    action: Action,
+    arguments: Mapping[str, Any],
+    *,
+    tainted: bool,
+    preview: Callable[[], Change | None] = lambda: None,
+) -> Permit:
+    """Let the call through, or raise RefusedCall with a line in `ledger.refused`. `tainted` says
+    that others than the user may be behind it; `preview` what it would make of a file."""
+    verdict = policy.decide(action, tainted=tainted)
+    if verdict.decision == "allow":
+        return Permit(action, verdict, "grant" if verdict.grant else "mode")
+    why, advice, instead = verdict.reason, "", ""
+    if verdict.decision == "ask":
+        if policy.ask is not None:
+            sources = tuple(dict.fromkeys((*ledger.inherited, *ledger.foreign)))
+            offers = policy.offers(action, tainted=tainted)
+            try:
+                by = policy.ask(Question(action, arguments, why, offers, sources, preview()))
+            except Declined as no:
+                by, instead = "", str(no)
+            if by:
+                return Permit(action, verdict, by)
+            why = "the user said no"
+        else:
+            why += "; nobody is there to ask"
+            advice = _advice(policy, action, tainted=tainted)
+    target = f" {action.target}" if action.target else ""
+    ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}{advice}")
+    raise RefusedCall(action.tool, verdict, why, policy.ask is not None, instead)
+
+
+def refused_around(ledger: Ledger, action: Action, why: str) -> RefusedCall:
+    """The refusal of a call by one of the user's programs, with a line in `ledger.refused`."""
+    target = f" {action.target}" if action.target else ""
+    ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}")
+    return RefusedCall(action.tool, Verdict("deny", why, rule=AROUND), why, answered=False)
+
+
+def _advice(policy: Policy, action: Action, *, tainted: bool) -> str:
+    """How the user can allow it beforehand, "" when only a person can be asked."""
+    ways = [
+        f"openclaw policy allow {grant.kind} {shlex.quote(grant.value)}"
+        for grant in policy.offers(action, tainted=tainted)[:1]
+        if lasting(grant)
+    ]
+    ways += [] if tainted else ["--yes"]
+    return f" (allow it by {' or '.join(ways)})" if ways else ""
+
+
+@dataclass(slots=True)
+class Running:
+    """What is known so far of a call that was asked for; `waited` are seconds until it was
+    decided whether it may run."""
+
+    action: Action | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    permit: Permit | None = None
+    refused: RefusedCall | None = None
+    waited: float = 0.0
+
+    def deed(self, name: str, ok: bool, code: int | None, seconds: float, size: int) -> Deed:
+        """What goes on record; `size` in bytes of the result."""
+        action, target, effect = name, "", ""
+        if self.action is not None:
+            action, target, effect = self.action.tool, self.action.target, self.action.effect
+        decision, by = self._decided()
+        return Deed(action, effect, target, decision, by, ok, code, seconds, size)
+
+    def _decided(self) -> tuple[Literal["allow", "deny", ""], str]:
+        """What was decided, and by whom."""
+        if self.permit is not None:
+            grant = self.permit.verdict.grant
+            return "allow", {"mode": "policy", "grant": grant}.get(self.permit.by, "user")
+        if self.refused is None:
+            return "", ""
+        if self.refused.verdict.rule == AROUND:
+            return "deny", AROUND
+        if self.refused.verdict.decision == "deny":
+            return "deny", "policy"
+        return "deny", "user" if self.refused.answered else "nobody"
+
+
+ALWAYS = frozenset({"read_skill", "find_skill"})
+"""A skill may be read to its end, and another one found."""
+
+# Names of other agents (Claude Code, OpenClaw, Hermes) for what is called otherwise here.
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "read": ("read_file", "list_files"),
+    "view": ("read_file", "list_files"),
+    "write": ("write_file", "append_file"),
+    "edit": ("edit_file", "append_file"),
+    "multiedit": ("edit_file", "append_file"),
+    "patch": ("edit_file",),
+    "grep": ("search_files",),
+    "glob": ("list_files", "search_files"),
+    "ls": ("list_files",),
+    "bash": ("run_shell", "run_python"),
+    "shell": ("run_shell", "run_python"),
+    "exec": ("run_shell", "run_python"),
+    "terminal": ("run_shell", "run_python"),
+    "websearch": ("web_search",),
+    "webfetch": ("fetch_url",),
+    "todowrite": ("todo",),
+    "todoread": ("todo",),
+}
+_ENTRY = re.compile(r"(?P<name>[^(]+)(?:\((?P<pattern>.*)\))?$", re.S)
+
+
+def allows(allowed: Sequence[str], tool: str, arguments: Mapping[str, Any] | None = None) -> bool:
+    """Whether `allowed-tools` leaves this call; without arguments, whether it leaves any call of
+    the tool. An empty list leaves all.
+
+    `Bash(git log:*)` and `Bash(git log *)` leave commands that begin so; patterns for other tools
+    are not known here, so that such an entry leaves every call of its tool.
+    """
+    if not allowed or tool in ALWAYS:
+        return True
+    return any(_fits(entry, tool, arguments) for entry in allowed)
+
+
+def _fits(entry: str, tool: str, arguments: Mapping[str, Any] | None) -> bool:
+    found = _ENTRY.match(entry.strip())
+    if not found:
+        return False
+    name = found["name"].strip().casefold().replace("-", "_")
+    if tool not in (name, *NAMES.get(name.replace("_", ""), ())):
+        return False
+    pattern = (found["pattern"] or "*").strip()
+    if arguments is None or pattern == "*" or tool not in ("run_shell", "run_python"):
+        return True
+    command = arguments.get("command")
+    return isinstance(command, str) and _begins(command.strip(), pattern)
+
+
+def _begins(command: str, pattern: str) -> bool:
+    """Whether a command is the pattern's, or begins with its words and is one simple command."""
+    words, any_end = re.subn(r"(?::\*|\s+\*)$", "", pattern)
+    if command == words:
+        return True
+    plain = not re.search(r"[;&|<>`\n\r]|\$\(", command)
+    return bool(any_end) and plain and command.startswith(f"{words} ")

@@ -20,14 +20,14 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.events import Event
-from openclaw.app import App
+from openclaw.agent.agent import App
 from openclaw.config import Settings
 from openclaw.config.settings import Web
-from openclaw.files.home import Home
+from openclaw.events import Event
 from openclaw.models.base import Reply, Request
-from openclaw.shapes import Material, Mode
-from openclaw.tools import sandbox
+from openclaw.storage.home import Home
+from openclaw.tools.shell import sandbox
+from openclaw.types import Material, Mode
 from tests.attacks.harm import CODE, KEY, PASSWORD, TOKEN, changed, files, sent, shown
 from tests.attacks.orders import HERON, Call
 from tests.fakes.scripted import Line, ScriptedModel

@@ -95,7 +95,7 @@ def _sessions(home: Path) -> Iterator[str]:
 def _texts(home: Path) -> Iterator[str]:
     from openclaw.config import load_settings
     from openclaw.errors import OpenclawError
-    from openclaw.files.home import Home
+    from openclaw.storage.home import Home
 
     try:
         load_settings(Home(home))
@@ -128,10 +128,10 @@ def _private(home: Path) -> Iterator[str]:
 
 
 def _records(home: Path) -> Iterator[str]:
-    from openclaw.app import App
+    from openclaw.agent.agent import App
     from openclaw.config import load_settings
     from openclaw.errors import OpenclawError
-    from openclaw.files.home import Home
+    from openclaw.storage.home import Home
 
     try:
         history = App.open(Home(home), load_settings(Home(home))).history

@@ -86,7 +86,7 @@ def load_all() -> None:
     for name in (*(each.name for each in found if not each.name.startswith(HEAVY)), *LIBRARIES):
         with suppress(ImportError):
             importlib.import_module(name)
-    from openclaw.agent.budget import count
+    from openclaw.models.token_count import count
 
     count("reads the table of tokens")
 

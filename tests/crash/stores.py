@@ -23,8 +23,8 @@ def _of(seen: Seen, *verb: str) -> Iterator[Ran]:
 
 def _unrecorded(seen: Seen, *verb: str) -> Iterator[str]:
     """Commands that told what they did and that no turn of the history is of."""
-    from openclaw.files.home import Home
     from openclaw.history.history import History
+    from openclaw.storage.home import Home
 
     subjects = {turn.subject for turn in History(Home(seen.home)).turns()}
     for ran in _of(seen, *verb):
@@ -131,7 +131,7 @@ def inbox_lost(seen: Seen) -> Iterator[str]:
 def talks_prepared(home: Path) -> None:
     """Six conversations of 16 messages, the first two compacted once."""
     from openclaw.sessions.store import SessionStore
-    from openclaw.shapes import Entry
+    from openclaw.types import Entry
 
     store = SessionStore(home / "sessions")
     for number in range(6):
@@ -247,7 +247,7 @@ def settings_commands(chance: random.Random) -> Commands:
 
 def settings_lost(seen: Seen) -> Iterator[str]:
     from openclaw.config import load_settings
-    from openclaw.files.home import Home
+    from openclaw.storage.home import Home
 
     settings = load_settings(Home(seen.home))
     steps = [int(_words(ran)) for ran in _of(seen, "config", "set") if ran.done]

@@ -148,9 +148,9 @@ def _said_lost(store: Any, ran: Ran, events: list[dict[str, Any]]) -> Iterator[s
 
 def _history_lost(seen: Seen, finished: int) -> Iterator[str]:
     """Finished turns must stand in the history, whatever came after."""
-    from openclaw.app import App
+    from openclaw.agent.agent import App
     from openclaw.config import load_settings
-    from openclaw.files.home import Home
+    from openclaw.storage.home import Home
 
     app = App.open(Home(seen.home), load_settings(Home(seen.home)))
     known = [turn for turn in app.history.turns() if (turn.kind, turn.session) == ("turn", TALK)]
@@ -181,7 +181,7 @@ def worked_in(home: Path) -> None:
 
 def long_talk(home: Path) -> None:
     from openclaw.sessions.store import SessionStore
-    from openclaw.shapes import Entry
+    from openclaw.types import Entry
 
     worked_in(home)
     store = SessionStore(home / "sessions")

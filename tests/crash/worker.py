@@ -19,16 +19,7 @@ from typing import Any
 from tests.crash import checks, faults
 from tests.crash.naive import NAIVE, play_naively
 from tests.crash.process import Death, Told, adopt_orphans, forked
-from tests.crash.run import (
-    Commands,
-    Scenario,
-    Seen,
-    enter,
-    load_all,
-    play,
-    play_apart,
-    read_told,
-)
+from tests.crash.run import Commands, Scenario, Seen, enter, load_all, play, play_apart, read_told
 from tests.crash.stores import STORES
 from tests.crash.turns import TURNS, undo_states
 
@@ -94,7 +85,7 @@ class Worker:
         shutil.rmtree(home, ignore_errors=True)
 
         def job() -> int:
-            from openclaw.files.home import create_home
+            from openclaw.storage.home import create_home
 
             enter(home)
             create_home(home)
@@ -118,8 +109,7 @@ class Worker:
 
     def _home(self, scenario: Scenario, commands: Commands, where: str = "home") -> Path:
         """A fresh home; beside it, for what undo must lead to, the states of its files."""
-        from openclaw.files.home import Home
-        from openclaw.files.trust import trust_home
+        from openclaw.storage.home import Home, trust_home
 
         home = self.top / where
         shutil.rmtree(home, ignore_errors=True)

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.events import Event
-from openclaw.files.home import Home, create_home
-from openclaw.files.trust import trust_home
+from openclaw.events import Event
+from openclaw.storage.home import Home, create_home, trust_home
 from tests.fakes.talk import Talk, call, notices, talk
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="there is no git")

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from openclaw.agent.compact import ASK_FACTS, ASK_SUMMARY
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Waiting
-from openclaw.shapes import ToolCall, Usage
+from openclaw.agent.compaction import ASK_FACTS, ASK_SUMMARY
+from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text
+from openclaw.types import ToolCall, Usage, Waiting
 
 Call = tuple[str, dict[str, Any]]
 Line = str | list[Call] | BaseException

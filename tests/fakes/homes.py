@@ -1,7 +1,7 @@
 """Twenty-odd homes and conversations, each of another kind, with a prompt that comes next.
 
 with opened(case, folder, server) as app:  # the home is made, the earlier turns are said
-    app.context(...)
+    context_report(app, ...)
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from openclaw.app import App
+from openclaw.agent.agent import App
 from openclaw.config import load_settings
-from openclaw.files.home import Home
-from openclaw.safety.learned import Learned
-from openclaw.sessions.store import Session
-from openclaw.shapes import Material
+from openclaw.security.untrusted import Learned
+from openclaw.sessions.session import Session
+from openclaw.storage.home import Home
+from openclaw.types import Material
 from tests.fakes.mcp_home import as_settings, bare
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, Line
 from tests.fakes.search_thread import SearchThread

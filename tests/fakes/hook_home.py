@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from openclaw.app.hooks import Hooks
-from openclaw.files.trust import Trust
+from openclaw.hooks.hooks import Hooks
+from openclaw.storage.home import Trust
 from tests.fakes.talk import Talk, new_home, talk
 
 READ = "import json, sys\nfacts = json.load(sys.stdin)\n"

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import ServerAway
-from openclaw.files.home import Home
-from openclaw.retrieval.chunks import Chunk
+from openclaw.retrieval.chunking import Chunk
+from openclaw.retrieval.index_store import Store
+from openclaw.retrieval.indexer import Upkeep
 from openclaw.retrieval.scan import IndexOptions
-from openclaw.retrieval.store import Store
-from openclaw.retrieval.upkeep import Upkeep
+from openclaw.storage.home import Home
 
 
 def split_lines(text: str, kind: str, path: str) -> list[Chunk]:

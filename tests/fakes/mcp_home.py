@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from openclaw.config.servers import Server
-from openclaw.tools.mcp import McpServers
-from openclaw.tools.mcp_cache import read_cache
-from openclaw.tools.mcp_client import Door
-from openclaw.tools.mcp_start import Surroundings
+from openclaw.config.mcp_settings import Server
+from openclaw.tools.mcp.client import Door, Surroundings
+from openclaw.tools.mcp.schema import read_cache
+from openclaw.tools.mcp.tools import McpServers
 
 HERE = Path(__file__).parent
 

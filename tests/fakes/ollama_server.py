@@ -69,7 +69,7 @@ RULES = {
     "defaults": "num_ctx 4096 where none is sent",
 }
 """What the real server was seen to do, each tried by the test of that name in
-tests/test_ollama_rules.py."""
+tests/models/test_ollama_rules.py."""
 
 WINDOW = 4096
 LOAD_NANOSECONDS, LOADED_NANOSECONDS = 4_000_000_000, 10_000_000

@@ -6,9 +6,9 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from openclaw.agent.compact import ASK_FACTS, ASK_SUMMARY
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, Waiting
-from openclaw.shapes import Usage
+from openclaw.agent.compaction import ASK_FACTS, ASK_SUMMARY
+from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking
+from openclaw.types import Usage, Waiting
 
 Line = str | Reply | Exception | Callable[[Request], "str | Reply"]
 

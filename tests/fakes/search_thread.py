@@ -8,10 +8,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO
 
-from openclaw.app.lookup import lines_of, serve
-from openclaw.app.opening import open_search
 from openclaw.config import load_settings
-from openclaw.files.home import Home
+from openclaw.home.opening import open_search
+from openclaw.home.recall_worker import lines_of, serve
+from openclaw.storage.home import Home
 
 
 class SearchThread:

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.files.home import Home
-from openclaw.files.trust import trust_home
-from openclaw.skills.provenance import sources
+from openclaw.skills.sources import sources
+from openclaw.storage.home import Home, trust_home
 
 SKILL = "---\nname: {0}\ndescription: Does {0}. Use when asked.\n---\n\n# {0}\n"
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")

@@ -13,14 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from openclaw.agent.events import Done, Event, Notice, Token, ToolEnd
-from openclaw.app import App
+from openclaw.agent.agent import App
 from openclaw.config import Settings
-from openclaw.files.home import Home, create_home
-from openclaw.files.trust import trust_home
+from openclaw.events import Done, Event, Notice, Token, ToolEnd
 from openclaw.models.base import ModelCard, Reply, Request
-from openclaw.sessions.store import Session
-from openclaw.shapes import Mode, ToolCall, Usage
+from openclaw.sessions.session import Session
+from openclaw.storage.home import Home, create_home, trust_home
+from openclaw.types import Mode, ToolCall, Usage
 from tests.fakes.scripted import CARD, Line, ScriptedModel
 from tests.fakes.search_thread import SearchThread
 

@@ -34,8 +34,7 @@ from datetime import date
 from pathlib import Path
 
 from openclaw.cli.main import run
-from openclaw.files.home import Home, create_home
-from openclaw.files.trust import trust_home
+from openclaw.storage.home import Home, create_home, trust_home
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.hostile.homes import Hostile, make
 

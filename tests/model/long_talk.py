@@ -18,13 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from openclaw.agent.events import Compaction, Done, ToolStart
-from openclaw.app import App
+from openclaw.agent.agent import App
 from openclaw.config import Settings
 from openclaw.errors import OpenclawError
-from openclaw.files.home import Home, create_home
+from openclaw.events import Compaction, Done, ToolStart
 from openclaw.models.base import Model
-from openclaw.sessions.store import Session
+from openclaw.sessions.session import Session
+from openclaw.storage.home import Home, create_home
 from tests.model.run_tasks import open_model
 
 WINDOW = 4096

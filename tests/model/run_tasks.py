@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from openclaw.agent.events import Done, ToolStart
-from openclaw.app import App
+from openclaw.agent.agent import App
 from openclaw.config import Settings, load_settings
 from openclaw.errors import OpenclawError
-from openclaw.files.home import Home, create_home
+from openclaw.events import Done, ToolStart
 from openclaw.models.base import Model
-from openclaw.models.choose import choose
-from openclaw.shapes import Entry
-from openclaw.tools.grants import Grant
+from openclaw.models.registry import choose
+from openclaw.security.grants import Grant
+from openclaw.storage.home import Home, create_home
+from openclaw.types import Entry
 from tests.fakes.web_server import FakeSite, Said
 from tests.model.tasks import TASKS, Result, Task
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openclaw.skills.load import read_skill_file
+from openclaw.skills.skill import read_skill_file
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ import pytest
 
 from openclaw.errors import ModelFailed, PromptTooLarge
 from openclaw.models import catalog
-from openclaw.models.base import Reply, Request, Text, Waiting
+from openclaw.models.base import Reply, Request, Text
 from openclaw.models.embedded import EmbeddedModel
-from openclaw.shapes import Message
+from openclaw.types import Message, Waiting
 
 pytestmark = pytest.mark.model
 

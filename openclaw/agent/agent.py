@@ -1,0 +1,512 @@
+"""The hall: opens a home, hands the rooms to each other, and walks prompts through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from openclaw import events
+from openclaw.agent import prompt
+from openclaw.agent.citations import with_citations, with_sources
+from openclaw.agent.loop import Happening, Limits, Loop, stamp
+from openclaw.agent.prompt import REQUIRED, SOURCES, cues_of, looks_up, read_tail, unread
+from openclaw.agent.protocols.base import RunningTurn
+from openclaw.agent.protocols.choice import choose_protocol
+from openclaw.agent.provenance import Provenance
+from openclaw.agent.recording import Recording, recorded, renew, request_record, said_of, share
+from openclaw.agent.request import Fitting, fitting_of, images_of, show_again
+from openclaw.agent.toolset import earlier, material_room, page_of, toolbox
+from openclaw.agent.window import KEPT, refused
+from openclaw.errors import OpenclawError, PromptTooLarge, UsageError
+from openclaw.events import Receipt, make_receipt
+from openclaw.history.turns import Scope, State, Turn
+from openclaw.home.open_home import Rooms
+from openclaw.home.opening import bounds
+from openclaw.home.recall import long_files
+from openclaw.memory.todos import parse
+from openclaw.models.base import ModelCard, Request
+from openclaw.models.profile import window_notice
+from openclaw.nlp.intent import Cues
+from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.untrusted import Nonces
+from openclaw.sessions import masking
+from openclaw.sessions.session import NOTED, Session
+from openclaw.storage.text import read_text
+from openclaw.tools.memory_tools import flat, where
+from openclaw.tools.skill_tools import Shelf, instructions, wanted
+from openclaw.tools.toolbox import Toolbox
+from openclaw.types import Change, Entry, Ledger, Material, ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.agent.greeting import Greeting
+    from openclaw.agent.todo_offers import Offer
+    from openclaw.agent.undo import TakenBack
+
+
+@dataclass(slots=True)
+class App(Rooms):
+    """An open home that answers prompts."""
+
+    def ask(
+        self,
+        text: str,
+        session: Session,
+        material: Sequence[Material] = (),
+        skill: str = "",
+        *,
+        typed: bool = True,
+    ) -> Iterator[events.Event]:
+        """Answer a prompt in a session; `material` is piped or attached text for it, `skill` the
+        name of one that the user asks for: its instructions go in front of the prompt. `typed`:
+        the user typed the prompt; nothing is kept of one that was piped in or offered.
+
+        The session is saved after every message. Raises OpenclawError (server away, model missing,
+        prompt too large, disk full ...) with everything done until then saved.
+        """
+        yield from map(events.Trouble, self.recover())
+        with self.sessions.writing(session.id, timeout=2.0):
+            self.sessions.refresh(session)
+            yield from walk(self, text, session, material, skill, typed=typed)
+        if self.hooks:  # the answer is shown and saved, the conversation is free
+            yield from map(events.Trouble, self.hooks.after_turn())
+
+    def get_ready(self) -> None:
+        """Let the model begin to load beside whatever comes before it is asked."""
+        self.ahead.begin(lambda: (self.model, Request(())))
+
+    def rest(self, session: Session | None = None) -> None:
+        """Use the time until the next prompt for the index, and for the model: it loads and reads
+        what the next request of `session` begins with (the setting `preload`)."""
+        if looks_up(self, "anything", Cues()):
+            self.recall.rest()
+        if session is not None and self.settings.preload:
+            seen = replace(session, extra=dict(session.extra), messages=list(session.messages))
+            self.ahead.begin(lambda: (self.model, self.next_request(seen)))
+
+    def greeting(self, *, offering: bool = True) -> Greeting:
+        """What there is to say at the start of a talk; see `openclaw.agent.greeting`."""
+        from openclaw.agent.greeting import greeting
+
+        return greeting(self, offering=offering)
+
+    def offer(self, session: Session, receipt: Receipt) -> Offer | None:
+        """What to offer after a turn that changed to-dos; see `openclaw.agent.todo_offers`."""
+        if not receipt.todos:
+            return None
+        from openclaw.agent.todo_offers import after_change
+
+        return after_change(self, session, receipt)
+
+    def accept(self, offer: Offer, session: Session) -> Iterator[events.Event]:
+        """Do what a yes to an offer of a date means."""
+        from openclaw.agent.todo_offers import accept_date
+
+        return accept_date(self, session, offer)
+
+    def toolbox(self, ledger: Ledger, shelf: Shelf | None = None) -> Toolbox:
+        """The tools as a turn would have them."""
+        return toolbox(self, ledger, shelf or self.shelf())
+
+    def compact(
+        self, session: Session, focus: str = "", *, dry_run: bool = False
+    ) -> Iterator[events.Event]:
+        """Put all but the last two exchanges of a conversation into the archive, a summary in their
+        place; `focus` says what matters most in it. The last event is Compaction. With `dry_run`
+        nothing is changed. UsageError when there is nothing to put away."""
+        with self.sessions.writing(session.id, timeout=2.0):
+            self.sessions.refresh(session)
+            starts = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
+            if len(starts) <= KEPT:
+                raise UsageError(
+                    f"nothing to compact: the last {KEPT} exchanges stay, and there are"
+                    f" {len(starts)}",
+                    "it is done by itself when the window is full",
+                )
+            fitting = self._fitting(session, self.shelf())
+            focus = self.vault.mask(focus)
+            if dry_run:
+                yield from fitting.compact(starts[-KEPT], fitting.tools, focus, dry_run=True)
+                fitting.keep_learned()
+                return
+            request, session.model = f"/compact {focus}".strip(), self.model.card.name
+            commit = self.history.head()
+            with recorded(self, session, Ledger(), request, 0, commit) as recording:
+                yield from map(events.Notice, noted(self, session))
+                yield from fitting.compact(starts[-KEPT], fitting.tools, focus)
+                fitting.keep_learned()
+                yield from map(events.Notice, recording.close("done"))
+
+    def undoable(self, scope: Scope = "all", session: str = "") -> Iterator[Turn]:
+        """The turns that `undo` would take back one by one."""
+        from openclaw.agent.undo import undoable
+
+        return undoable(self, scope, session)
+
+    def undo(
+        self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
+    ) -> TakenBack:
+        """Take back the newest turns, with their files and their part of the conversation; see
+        `openclaw.agent.undo.undo`."""
+        from openclaw.agent.undo import undo
+
+        return undo(self, count, scope, session, keep)
+
+    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> TakenBack:
+        """Put back what the newest undos took; see `openclaw.agent.undo.redo`."""
+        from openclaw.agent.undo import redo
+
+        return redo(self, count, session, keep)
+
+    def recover(self) -> list[str]:
+        """Finish what killed processes have left; what the user should know of it."""
+        if not self.history.has_work():
+            return []
+        from openclaw.agent.undo import recover
+
+        return recover(self)
+
+    def next_request(self, session: Session) -> Request:
+        """What the next prompt's request will begin with, for the model to read it ahead."""
+        session = replace(session, extra=dict(session.extra), messages=list(session.messages))
+        return self._fitting(session, self.shelf()).beginning(".")
+
+    def _fitting(self, session: Session, shelf: Shelf) -> Fitting:
+        masking.session(self.vault, session)
+        protocol = choose_protocol(self.settings.protocol, self.model.card)
+        return fitting_of(self, session, protocol, shelf, Ledger())
+
+
+def walk(
+    rooms: Rooms,
+    text: str,
+    session: Session,
+    material: Sequence[Material],
+    skill: str,
+    *,
+    typed: bool = True,
+) -> Iterator[events.Event]:
+    """One turn. `session` is locked by the caller; see `App.ask`."""
+    made = yield from prepare(rooms, text, session, material, skill, typed=typed)
+    new_title = not session.title
+    number, request = 1 + session.turns, made.turn.user.content
+    with recorded(rooms, session, made.ledger, request, number, made.commit) as recording:
+        if session.messages:
+            yield from map(events.Notice, noted(rooms, session))
+        try:
+            run = made.loop.run(made.turn)
+            yield from _kept(rooms, run, session, made, recording)
+        except PromptTooLarge:
+            session.messages[-1] = refused(session.messages[-1])
+            rooms.sessions.save(session)
+            raise
+        finally:
+            made.fitting.keep_learned()
+    if new_title and session.title:
+        yield events.Title(session.title)
+
+
+def _kept(
+    rooms: Rooms,
+    run: Iterator[Happening],
+    session: Session,
+    made: Prepared,
+    recording: Recording,
+) -> Iterator[events.Event]:
+    """The events of a run, its entries saved as they come, all committed at the end. A Ctrl-C that
+    arrives while an event is looked at or saved goes to the run, which then ends as interrupted."""
+    ledger, watch = made.ledger, made.watch
+    happening = next(run, None)
+    while happening is not None:
+        try:
+            if isinstance(happening, Entry):
+                said = with_sources(made.fitting, session, happening)
+                session.messages.append(masking.entry(rooms.vault, said))
+                renew(session, made.fitting)
+                session.extra["read"] = dict(ledger.read)
+                watch.save()
+                try:
+                    if _is_last(happening):  # before it is saved that they were kept
+                        yield from map(events.Notice, noted(rooms, session, ledger))
+                finally:
+                    rooms.sessions.save(session)
+                recording.journal.saved()
+            elif isinstance(happening, events.Done):
+                yield from map(events.Notice, (*rooms.served.news(), *watch.news()))
+                yield from map(events.Trouble, rooms.hooks.news() if rooms.hooks else ())
+                refused = tuple(ledger.refused)
+                state: State = "interrupted" if happening.stop_reason == "interrupted" else "done"
+                if state == "done" and rooms.saving:
+                    yield from _afterwards(rooms, watch, happening.answer)
+                yield from map(events.Trouble, recording.close(state))
+                finished = replace(happening, session_id=session.id, refused=refused)
+                finished = with_citations(finished, session)
+                if rooms.hooks:
+                    rooms.hooks.ended(finished)
+                yield finished
+            else:
+                recording.hear(happening)
+                yield happening
+        except KeyboardInterrupt as interrupt:
+            if not isinstance(run, Generator) or isinstance(happening, events.Done):
+                raise
+            happening = run.throw(interrupt)
+        else:
+            happening = next(run, None)
+
+
+def _afterwards(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+    session = watch.session
+    known = dict(session.extra)
+    yield from after(rooms, watch, answer)
+    if session.extra != known:
+        rooms.sessions.save(session)
+
+
+def _is_last(said: Entry) -> bool:
+    """Whether a message may be the turn's answer."""
+    return said.role == "assistant" and not said.tool_calls and not said.hint
+
+
+def noted(rooms: Rooms, session: Session, ledger: Ledger | None = None) -> list[str]:
+    """Keep the working notes of all that was said and not yet noted."""
+    if not rooms.saving or session.extra.get(NOTED) == session.archived + len(session.messages):
+        return []
+    from openclaw.agent.note_taking import keep_up
+
+    changed = changes(rooms, ledger) if ledger else ()
+    return keep_up(rooms.sessions.folder, session, changed, rooms.vault.mask)
+
+
+MOST_ON_RECEIPT = 1_000_000
+"""Bytes of a file that a receipt compares."""
+LARGEST_SEED = 2**31 - 1
+"""Servers take a signed number of 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A turn that is ready to run."""
+
+    turn: RunningTurn
+    loop: Loop
+    fitting: Fitting
+    watch: Provenance
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.watch.ledger
+
+    @property
+    def commit(self) -> str:
+        """The home's newest commit, "" without one."""
+        return str(self.turn.user.record["commit"])
+
+
+def prepare(
+    rooms: Rooms,
+    text: str,
+    session: Session,
+    material: Sequence[Material],
+    skill: str,
+    *,
+    typed: bool = True,
+    ahead: bool = True,
+) -> Generator[events.Event, None, Prepared]:
+    """Get a turn ready; nothing of the home is changed but caches. The same prompt in the same
+    minute upon the same conversation and files becomes the same request. `ahead` lets the model
+    load and read while passages are looked for."""
+    text, material, told = _apart(rooms, text, session, material)
+    drawn = _drawn(rooms, session, text)
+    watch = _watch(rooms, text, session, drawn)
+    watch.ledger.typed = typed
+    shelf = rooms.shelf(text)
+    seen, followed = _seen(rooms, text, shelf, skill, watch.ledger)
+    if looks_up(rooms, text, seen):
+        rooms.recall.start()  # first, so that it is ready when the model is
+    yield from _opened(rooms, session, told)
+    images = images_of(material, rooms.model.card, rooms.settings.ollama.host)
+    watch.images(images)
+    added: Sequence[tuple[Any, str]] = ()
+    if hooks := rooms.hooks:
+        labels = [each.label for each in material]
+        added = hooks.before_turn(session.id, 1 + session.turns, text, labels)
+        yield from map(events.Trouble, hooks.news())
+    yield from map(events.Notice, show_again(rooms.home.root, session, rooms.model.card))
+    material = [each for each in material if not each.image]
+    protocol = choose_protocol(rooms.settings.protocol, rooms.model.card)
+    fitting = fitting_of(rooms, session, protocol, shelf, watch.ledger, watch)
+    yield from _of_the_head(rooms, fitting)
+    watch.room = material_room(rooms, fitting.meter, len(material) + len(added))
+    for each in material:
+        if not watch.room.holds(each.text):
+            yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
+    beside = hooks.shown(added, watch.ledger, watch.room) if hooks else ()
+    attached = "\n\n".join(filter(None, (followed, watch.materials(material), *beside)))
+    found = yield from _recalled(rooms, text, attached, seen, fitting, ahead=ahead)
+    passages = watch.passages([(p["path"], f"{where(p)}: {flat(p['text'])}") for p in found])
+    if session.archived and (seen.asks or "?" in text):
+        passages += watch.earlier(earlier(rooms, session, text))
+    lines = [*seen.lines, *fitting.box.beside(native=protocol.name == "native")]
+    context = read_tail(rooms, fitting.sources, fitting.changed, attached, lines, passages)
+    limits = _limits(rooms, rooms.model.card, drawn)
+    record = {
+        **request_record(rooms.model.card, fitting, limits),
+        "commit": rooms.history.head(),
+        "mode": rooms.mode,
+        "asked": rooms.ask_user is not None,
+        "memory": rooms.use_memory,
+        "marker": watch.ledger.marker,
+        "cues": said_of(seen),
+        "found": bool(passages),
+        "skill": skill,
+        "offered": [{k: v for k, v in passage.items() if k != "text"} for passage in found],
+        "left_out": rooms.recall.unshown(),
+    }
+    user = Entry("user", text, context=context, at=stamp(), record=record, images=images)
+    watch.inherit()
+    rules = prompt.hard_rules(fitting.sources)
+    turn = RunningTurn(user, rules, seen, found=bool(passages), skill=followed)
+    return Prepared(turn, _loop(rooms, fitting, watch.ledger, limits), fitting, watch)
+
+
+def changes(rooms: Rooms, ledger: Ledger) -> list[Change]:
+    """The files that the tools of a turn have written, as they were and are."""
+    return [Change(p, before, _now(rooms, p)) for p, before in ledger.before.items()]
+
+
+def _apart(
+    rooms: Rooms, text: str, session: Session, material: Sequence[Material]
+) -> tuple[str, Sequence[Material], str]:
+    """Prompt and material without secrets, and what the user is told of them."""
+    given = (text, *(each.text for each in material))
+    text, material = rooms.vault.mask(text), masking.materials(rooms.vault, material)
+    masking.session(rooms.vault, session)
+    return text, material, masking.told(given, (text, *(each.text for each in material)))
+
+
+def _watch(rooms: Rooms, text: str, session: Session, drawn: bytes) -> Provenance:
+    known = session.extra.get("read")
+    read = dict(known) if isinstance(known, dict) else {}
+    ledger = Ledger(read=read, request=text, marker=drawn[:4].hex())
+    log = rooms.home.private / "logs" / ACTIONS
+    audit = Audit(log, session.id, 1 + session.turns, rooms.vault.mask, rooms.now)
+    return Provenance(rooms.home, ledger, session, audit)
+
+
+def _seen(rooms: Rooms, text: str, shelf: Shelf, skill: str, ledger: Ledger) -> tuple[Cues, str]:
+    """What the words point at, and the instructions of the skill that the user asks for."""
+    seen = cues_of(rooms, text, shelf)
+    if not skill:
+        return seen, ""
+    asked = wanted(rooms.skills(), skill)
+    ledger.allowed = asked.allowed_tools
+    # The user has said what to do; words of the prompt do not say it again.
+    return Cues(known_lists=seen.known_lists), instructions(asked, text)
+
+
+def _opened(rooms: Rooms, session: Session, told: str) -> Iterator[events.Event]:
+    """The model that answers, and what the user should know beforehand."""
+    card = rooms.model.card
+    protocol = choose_protocol(rooms.settings.protocol, card)
+    session.model = card.name
+    yield events.Start(session.id, card.name, card.window, protocol.name)
+    news, rooms.vault.notices = rooms.vault.notices, []
+    notices = (told, *news, "" if session.messages else window_notice(card))
+    yield from map(events.Notice, filter(None, notices))
+    yield from map(events.Notice, rooms.grants_anew())
+    yield from map(events.Notice, rooms.served.begin())
+
+
+def _of_the_head(rooms: Rooms, fitting: Fitting) -> Iterator[events.Event]:
+    """What is missing in the head, what cannot be read, and what had to be cut."""
+    left = unread(rooms)
+    for path, reason in left.items():
+        yield events.Notice(f"{path} is not read: {reason}; put the file itself in its place")
+    for name in REQUIRED:
+        if name not in fitting.sources and SOURCES[name] not in left:
+            yield events.Notice(f"{SOURCES[name]} is missing; `openclaw init` puts it back")
+    for part in fitting.parts:
+        if part.cut:
+            yield events.Notice(
+                f"{part.path} is longer than its share of the window ({share(part)}) and was cut"
+            )
+
+
+def _loop(rooms: Rooms, fitting: Fitting, ledger: Ledger, limits: Limits) -> Loop:
+    def receipt() -> Receipt:
+        return make_receipt(changes(rooms, ledger), parse, ledger.searches, ledger.sent)
+
+    return Loop(
+        rooms.model, fitting.protocol, fitting.box, fitting.fit, receipt, limits, fitting.meter
+    )
+
+
+def _drawn(rooms: Rooms, session: Session, text: str) -> bytes:
+    """Bytes that nobody outside can guess: for the fence of untrusted text and the seed."""
+    nonces = Nonces(rooms.home.private / "cache" / "key")
+    minute = rooms.now().replace(second=0, microsecond=0).isoformat()
+    return nonces.draw(session.turns, len(session.messages), minute, text)
+
+
+def _limits(rooms: Rooms, card: ModelCard, drawn: bytes) -> Limits:
+    settings = rooms.settings
+    seed = settings.seed
+    if seed is None:
+        seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
+    most, think = bounds(settings, card)
+    return Limits(settings.max_steps, most, settings.temperature, think, seed)
+
+
+def _recalled(
+    rooms: Rooms, text: str, attached: str, seen: Cues, fitting: Fitting, *, ahead: bool
+) -> Generator[events.Event, None, list[Mapping[str, Any]]]:
+    """Passages for the tail. While they are looked for, the model reads the head, `ahead` of it;
+    none for a prompt that is too long to be sent, of which the loop tells."""
+    known = {*SOURCES.values()} - {part.path for part in fitting.parts if part.cut}
+    if not looks_up(rooms, text, seen, known) or not fitting.can_send(text, attached):
+        return []
+    page = page_of(rooms.model.card.window)
+    rooms.recall.begin(text, known, long_files(rooms.home, seen, page))
+    if ahead and not rooms.recall.answered:
+        for waiting in rooms.model.warm(fitting.beginning(text)):
+            if waiting.message:
+                yield events.waited(waiting)
+    rooms.tell("searching memory")
+    found = rooms.recall.passages(rooms.settings.recall_wait)
+    rooms.tell("")
+    yield from map(events.Trouble, rooms.recall.news())
+    masked = [{**passage, "text": rooms.vault.mask(passage["text"])} for passage in found]
+    if masked:
+        yield events.Retrieval(tuple(masked))
+    return list(masked)
+
+
+def _now(rooms: Rooms, path: str) -> str | None:
+    """A file's text now (of a large one its beginning), None without one: also where a command
+    has left a link that leads out of the home."""
+    try:
+        file = rooms.home.inside(path)
+    except ToolProblem:
+        return None
+    return read_text(file, MOST_ON_RECEIPT) if file.is_file() else None
+
+
+Step = Callable[[Rooms, Provenance, str], Iterator[events.Event]]
+
+
+def after(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+    """Keep what the user said of lasting worth and what the answer promises. What goes wrong is
+    told: the turn itself is done and saved."""
+    for step in _steps():
+        try:
+            yield from step(rooms, watch, answer)
+        except (OpenclawError, OSError, ToolProblem) as error:
+            yield events.Notice(str(error))
+
+
+def _steps() -> tuple[Step, ...]:
+    from openclaw.agent.note_taking import capture
+    from openclaw.agent.todo_offers import promised
+
+    return capture, promised

@@ -1,0 +1,459 @@
+"""Puts the older part of a talk away: facts proposed, a summary made, the originals kept.
+
+Imported when it comes to that: most turns need none of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from openclaw import events
+from openclaw.agent.window import Wire, messages
+from openclaw.errors import OpenclawError
+from openclaw.memory.notes import Notes
+from openclaw.models.base import Model, Reply, Request
+from openclaw.models.token_count import Meter
+from openclaw.nlp.identifiers import holds, identifiers
+from openclaw.nlp.notable import lasting
+from openclaw.nlp.words import denies, missing_words, telling_words
+from openclaw.sessions.session import Session
+from openclaw.sessions.store import SessionStore
+from openclaw.sessions.working_notes import WorkingNotes, notes_path
+from openclaw.types import Entry, Message, ToolProblem, Waiting
+
+OUTLINE_SHARE = 0.4
+"""The part of a summary that the model's words may take; the rest is for the working notes."""
+MOST_PROPOSED = 20
+"""Facts of one compaction that are found by pattern; the model lists few."""
+LEAST_EXCHANGES = 3
+"""For fewer the model is not asked by itself: that takes longer than what it would say is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A compaction that was thought out and not yet made: the summary that is to stand for the
+    first `upto` messages, and candidates for the memory."""
+
+    upto: int
+    summary: str
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """Of one home. `memory` is None when nothing is to be remembered; `mask` puts names in the
+    place of secrets, which the user may have written into the notes."""
+
+    sessions: SessionStore
+    asking: Asking
+    memory: Notes | None
+    mask: Callable[[str], str] = str
+
+    def prepare(
+        self, session: Session, upto: int, talk: Talk, room: int, focus: str | None = None
+    ) -> Generator[events.Event, None, Prepared]:
+        """What is to stand for the first `upto` messages, in at most `room` tokens. Nothing is
+        changed yet. Where the user asks for it he gives a focus, "" for none."""
+        yield events.Notice(f"summing up the older {upto} messages of this conversation")
+        old = session.messages[:upto]
+        many = sum(entry.role == "user" for entry in old) >= LEAST_EXCHANGES
+        asked = talk if many or focus is not None else None
+        facts = yield from self.facts(old, asked)
+        summary = yield from self.summary(session, asked, room, focus or "")
+        return Prepared(upto, summary, facts)
+
+    def put_away(self, session: Session, prepared: Prepared) -> Iterator[events.Event]:
+        """Put the facts before the user, the messages into the archive and the summary in their
+        place. When this ends all is on the disk."""
+        proposed = self._propose(prepared.facts, session.id)
+        self.sessions.compact(session, prepared.upto, prepared.summary)
+        if proposed:
+            yield events.Notice(f"for your memory: {proposed} (openclaw memory review)")
+
+    def summary(
+        self, session: Session, talk: Talk | None, room: int, focus: str
+    ) -> Generator[events.Event, None, str]:
+        """What is to stand for the older part: the outline, merged with the one before it, and the
+        working notes. Without a talk the model is not asked."""
+        new = (yield from self.asking.summary(talk, focus)) if talk else Outline()
+        old = parse(session.compressed_context)
+        count = self.asking.meter.count
+        made = within(merged(old, new), int(room * OUTLINE_SHARE), count)
+        frame = count(render(made, "x"))
+        notes = WorkingNotes.read(notes_path(self.sessions.folder, session.id))
+        brief = self.mask(notes.brief(max(0, room - frame), count, lasting))
+        found = WHERE if self.memory is not None else ""
+        return self.mask(render(without_known(made, brief), brief, found))
+
+    def facts(
+        self, entries: Sequence[Entry], talk: Talk | None
+    ) -> Generator[events.Event, None, tuple[str, ...]]:
+        """Candidates for the memory: by pattern from the user's own words, then by the model, which
+        without a talk is not asked."""
+        if self.memory is None:
+            return ()
+        said = [entry.content for entry in entries if entry.role == "user"]
+        found = dict.fromkeys(fact for words in said for fact in lasting(words))
+        asked = (yield from self.asking.facts(talk)) if talk else ()
+        known = [*found][:MOST_PROPOSED]
+        return tuple(map(self.mask, dict.fromkeys((*known, *asked))))
+
+    def _propose(self, facts: Sequence[str], session_id: str) -> int:
+        """Put facts into the inbox; what is known already is left out. How many are new."""
+        if self.memory is None:
+            return 0
+        proposed = 0
+        for fact in facts:
+            with suppress(ToolProblem):
+                self.memory.propose(fact, f"session {session_id}")
+                proposed += 1
+        return proposed
+
+
+SUMMARY_TOKENS = 400
+FACTS_TOKENS = 300
+SHARE_OF_REPLY = 0.2
+"""The most of the window that a reply may take."""
+MARGIN = 32
+MOST_FACTS = 4
+SHORTEST_FACT, LONGEST_FACT = 10, 300
+SHORTEST_QUOTE = 8
+MOST_NEW_WORDS = 2
+"""Words of a fact that the user need not have said: "The user prefers ..."."""
+
+ASK_SUMMARY = """\
+The conversation has become too long. Write down what must be known to go on with it, and reply \
+with one JSON object: "goal": what the user wants; "done": what was done; "decisions": what was \
+decided; "open": what is still to do; "identifiers": exact names, paths and numbers that matter. \
+Short lines, nothing that was not said."""
+FOCUS = " What matters most: {focus}"
+ASK_FACTS = """\
+Which lasting facts did the user state about himself, his people, his things or his rules? Reply \
+with one JSON object: "facts": a list of at most 4, each with "fact", one sentence, and "quote", \
+the user's own words for it. An empty list when there are none. No tasks, no questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation as it was last sent: entries, those before `short` with results in one line,
+    behind the head and what is known of earlier parts. `tools` are those of native calls."""
+
+    head: str
+    entries: tuple[Entry, ...]
+    short: int
+    earlier: str
+    tools: tuple[Any, ...] = ()
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Asks a model about a talk, in requests that fit its window."""
+
+    model: Model
+    wire: Wire
+    meter: Meter
+    constrained: bool
+
+    def summary(self, talk: Talk, focus: str = "") -> Generator[events.Event, None, Outline]:
+        """The outline as the model fills it in, checked; an empty one when it fails."""
+        words = ASK_SUMMARY + (FOCUS.format(focus=focus) if focus else "")
+        text = yield from self._ask(talk, words, schema(), SUMMARY_TOKENS)
+        said = "\n".join((talk.earlier, *(entry.content for entry in talk.entries), focus))
+        return checked(read_outline(text), said, _shown(talk.entries))
+
+    def facts(self, talk: Talk) -> Generator[events.Event, None, tuple[str, ...]]:
+        """Lasting facts that the user stated, each proved by a quotation of his words."""
+        text = yield from self._ask(talk, ASK_FACTS, _facts_schema(), FACTS_TOKENS)
+        said = "\n".join(entry.content for entry in talk.entries if entry.role == "user")
+        return proved(text, said)
+
+    def _ask(
+        self, talk: Talk, words: str, wanted: dict[str, Any], tokens: int
+    ) -> Generator[events.Event, None, str]:
+        """The text of the reply, "" when there is none."""
+        window = self.model.card.window
+        tokens = min(tokens, int(window * SHARE_OF_REPLY))
+        request = Request(
+            self._messages(talk, words, window - tokens - MARGIN),
+            talk.tools,
+            wanted if self.constrained else None,
+            tokens,
+            think=False if self.model.card.thinking else None,
+            session=talk.session,
+        )
+        try:
+            for chunk in self.model.stream(request):
+                if isinstance(chunk, Waiting):
+                    yield events.waited(chunk)
+                elif isinstance(chunk, Reply):
+                    return chunk.text
+        except OpenclawError as error:
+            yield events.Notice(f"the model gave no summary ({error}); the notes serve alone")
+        return ""
+
+    def _messages(self, talk: Talk, words: str, most: int) -> tuple[Message, ...]:
+        """The talk and the question within so many tokens: as it was sent, else with all results in
+        one line, else without its oldest exchanges."""
+        system, asked = Message("system", talk.head), Message("user", words)
+        most -= self.meter.cost([system, asked]) + self.meter.tools(talk.tools)
+        entries, short = talk.entries, talk.short
+        while True:
+            said = messages(entries, short, talk.earlier, self.wire)
+            if not entries or self.meter.cost(said) <= most:
+                return (system, *_asked(said, asked))
+            if short < len(entries):
+                short = len(entries)
+            else:
+                starts = [at for at, entry in enumerate(entries) if at and entry.role == "user"]
+                entries = entries[starts[len(starts) // 4] :] if starts else ()
+                short = len(entries)
+
+
+def proved(reply: str, said: str) -> tuple[str, ...]:
+    """The facts of a reply that quote words of the user and add nothing to what he said."""
+    from pydantic_core import from_json
+
+    begin = reply.find("{")
+    try:
+        data = from_json(reply[begin:], allow_partial=True) if begin >= 0 else {}
+    except ValueError:
+        return ()
+    items = data.get("facts") if isinstance(data, dict) else None
+    found = [_proved(item, said) for item in items] if isinstance(items, list) else []
+    return tuple(dict.fromkeys(filter(None, found)))[:MOST_FACTS]
+
+
+def _proved(item: Any, said: str) -> str:
+    if not isinstance(item, dict):
+        return ""
+    fact, quote = " ".join(str(item.get("fact")).split()), str(item.get("quote"))
+    words = _plain(quote)
+    if len(words) < SHORTEST_QUOTE or " " not in words:
+        return ""
+    source = next((each for each in SENTENCE.split(said) if words in _plain(each)), "")
+    if not source or not SHORTEST_FACT <= len(fact) <= LONGEST_FACT or fact.endswith("?"):
+        return ""
+    if denies(fact) != denies(source):
+        return ""
+    folded = said.casefold()
+    if any(not holds(folded, each.casefold()) for each in identifiers(fact)):
+        return ""
+    return fact if len(missing_words(fact, said)) <= MOST_NEW_WORDS else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _asked(said: Sequence[Message], asked: Message) -> tuple[Message, ...]:
+    """The question behind the talk; templates of some models want user and assistant by turns."""
+    if said and said[-1].role == "user":
+        last = said[-1]
+        return (*said[:-1], replace(last, content=f"{last.content}\n\n{asked.content}"))
+    return (*said, asked)
+
+
+def _shown(entries: Sequence[Entry]) -> str:
+    """What came with the messages, and what tools were called for and gave back."""
+    uses = (f"{dict(use.input)}\n{use.output}" for e in entries for use in e.tool_calls)
+    return "\n".join((*(entry.context for entry in entries), *uses))
+
+
+def _facts_schema() -> dict[str, Any]:
+    fact = {
+        "type": "object",
+        "properties": {
+            "fact": {"type": "string", "minLength": SHORTEST_FACT, "maxLength": 200},
+            "quote": {"type": "string", "minLength": SHORTEST_QUOTE, "maxLength": 200},
+        },
+        "required": ["fact", "quote"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"facts": {"type": "array", "items": fact, "maxItems": MOST_FACTS}},
+        "required": ["facts"],
+        "additionalProperties": False,
+    }
+
+
+LONGEST_LINE = 140
+"""Characters of a line."""
+
+LISTS: Mapping[str, int] = {"done": 6, "decisions": 6, "open": 3, "identifiers": 8}
+"""The lists of an outline and how many lines each keeps."""
+
+TITLES = {
+    "goal": "Goal",
+    "done": "Done",
+    "decisions": "Decisions",
+    "open": "Open",
+    "identifiers": "Identifiers",
+}
+SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+OPENING = "<earlier>"
+CLOSING = "</earlier>"
+NOTES = "Notes, in the words that were used:"
+WHERE = "What was said then is kept whole: search_sessions finds it."
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What has to be known to go on, a line an item."""
+
+    goal: str = ""
+    done: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.goal or self.done or self.decisions or self.open or self.identifiers)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of an outline, with bounds that keep a small model from going on for ever."""
+    line = {"type": "string", "minLength": 1, "maxLength": LONGEST_LINE}
+    properties: dict[str, Any] = {"goal": {**line, "minLength": 3}}
+    for name, most in LISTS.items():
+        properties[name] = {"type": "array", "items": line, "maxItems": most}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def read_outline(text: str) -> Outline:
+    """The outline in a model's reply; an empty one when there is none. A reply that was cut off
+    gives what was complete."""
+    from pydantic_core import from_json
+
+    begin = text.find("{")
+    try:
+        data = from_json(text[begin:], allow_partial=True) if begin >= 0 else {}
+    except ValueError:
+        return Outline()
+    if not isinstance(data, dict):
+        return Outline()
+    lists = {name: _lines(data.get(name), most) for name, most in LISTS.items()}
+    goal = _lines([data.get("goal")], 1)
+    return Outline(goal[0] if goal else "", **lists)
+
+
+def checked(outline: Outline, said: str, shown: str = "") -> Outline:
+    """The outline without lines that what user and assistant said does not bear out. Of what tools
+    and attached texts have `shown`, others may have written it, only exact strings count, and only
+    as identifiers."""
+    sentences = [(words, telling_words(words)) for words in SENTENCE.split(said) if words.strip()]
+    folded, everything = said.casefold(), f"{said}\n{shown}".casefold()
+
+    def true(lines: Iterable[str]) -> tuple[str, ...]:
+        return tuple(line for line in lines if _borne_out(line, said, folded, sentences))
+
+    lists = {name: true(getattr(outline, name)) for name in LISTS if name != "identifiers"}
+    exact = (each for line in outline.identifiers for each in identifiers(line))
+    held = tuple(dict.fromkeys(each for each in exact if holds(everything, each.casefold())))
+    return Outline(
+        " ".join(true([outline.goal])), identifiers=held[: LISTS["identifiers"]], **lists
+    )
+
+
+def _borne_out(
+    line: str, said: str, folded: str, sentences: Sequence[tuple[str, frozenset[str]]]
+) -> bool:
+    """Whether a text has every identifier of a line and half of its telling words, and the sentence
+    that is most like it denies what the line denies: small models copy lines out of the
+    instructions as well, and drop a "not" (docs/small-models.md)."""
+    if any(not holds(folded, each.casefold()) for each in identifiers(line)):
+        return False
+    words = telling_words(line)
+    if len(missing_words(line, said)) > len(words) / 2:
+        return False
+    like = max(sentences, key=lambda each: len(words & each[1]), default=("", frozenset()))
+    return 2 * len(words & like[1]) <= len(words) or denies(line) == denies(like[0])
+
+
+def merged(old: Outline, new: Outline) -> Outline:
+    """One outline of an older and a newer one: what was done and decided adds up, the newest first
+    to stay; goal, and what is open, are the newer one's."""
+    lists = {
+        name: _together(getattr(old, name), getattr(new, name), LISTS[name])
+        for name in ("done", "decisions", "identifiers")
+    }
+    return Outline(new.goal or old.goal, open=new.open or old.open, **lists)
+
+
+def render(outline: Outline, notes: str, found: str = WHERE) -> str:
+    """The block that stands for the older part in the prompt; `found` says where the whole is."""
+    lines = [OPENING, *_rendered(outline)]
+    if notes.strip():
+        lines += [NOTES, notes.strip()]
+    return "\n".join(filter(None, (*lines, found, CLOSING)))
+
+
+def parse(text: str) -> Outline:
+    """The outline of a rendered block, however an editor has changed it."""
+    body = text.partition(NOTES)[0]
+    found: dict[str, list[str]] = {name: [] for name in TITLES}
+    by_title = {title: name for name, title in TITLES.items()}
+    current = ""
+    for line in body.splitlines():
+        title, colon, rest = line.partition(":")
+        if colon and title in by_title:
+            current = by_title[title]
+            found[current] += [rest.strip()] if rest.strip() else []
+        elif current and line.startswith("- "):
+            found[current].append(line[2:].strip())
+    lists = {name: tuple(found[name]) for name in LISTS}
+    return Outline(" ".join(found["goal"]), **lists)
+
+
+def within(outline: Outline, tokens: int, count: Count) -> Outline:
+    """The outline in at most so many tokens: the longest list gives way first, its oldest line
+    first, the goal last."""
+    while outline and count("\n".join(_rendered(outline))) > tokens:
+        longest = max(LISTS, key=lambda name: len("\n".join(getattr(outline, name))))
+        if not getattr(outline, longest):
+            return Outline()
+        outline = replace(outline, **{longest: getattr(outline, longest)[1:]})
+    return outline
+
+
+def without_known(outline: Outline, notes: str) -> Outline:
+    """The outline without identifiers that the notes show anyway."""
+    left = tuple(i for i in outline.identifiers if not holds(notes, i))
+    return replace(outline, identifiers=left)
+
+
+def _rendered(outline: Outline) -> list[str]:
+    lines = [f"{TITLES['goal']}: {outline.goal}"] if outline.goal else []
+    for name in LISTS:
+        items: Sequence[str] = getattr(outline, name)
+        if items:
+            lines += [f"{TITLES[name]}:", *(f"- {item}" for item in items)]
+    return lines
+
+
+def _lines(value: Any, most: int) -> tuple[str, ...]:
+    """Texts on one line each, without duplicates and without what would look like our block."""
+    found: dict[str, str] = {}
+    for item in value if isinstance(value, list) else ():
+        line = re.sub(r"[<>]+", " ", str(item)) if isinstance(item, str) else ""
+        line = " ".join(line.split())[:LONGEST_LINE].strip()
+        if line:
+            found.setdefault(line.casefold(), line)
+    return tuple(found.values())[:most]
+
+
+def _together(old: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ...]:
+    lines = {line.casefold(): line for line in (*old, *new)}
+    return tuple(lines.values())[-most:]

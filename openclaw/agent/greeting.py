@@ -1,0 +1,117 @@
+"""The start of a talk: what is due, what waits for a yes, and one offer; nothing without need.
+
+No model is asked. Three lines at most, made for 80 columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from openclaw.agent.todo_offers import LONGEST_PROMPT, Offer, at_start
+from openclaw.storage.home import PROPOSED
+from openclaw.storage.text import read_text
+
+if TYPE_CHECKING:
+    from openclaw.home.open_home import Rooms
+    from openclaw.memory.todos import Todo
+    from openclaw.storage.home import Home
+
+
+WIDTH = 79
+LONGEST_TODO = 34
+SHORT_PROMPT = 48
+"""Characters of a prompt that fit one line; longer ones take a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """Lines to show, and what a yes to the last of them means; None when it asks for none."""
+
+    lines: tuple[str, ...] = ()
+    offer: Offer | None = None
+
+
+def greeting(rooms: Rooms, *, offering: bool = True) -> Greeting:
+    """What there is to say at the start of a talk. An offer that is made is noted, and never made
+    again: only with `offering`, when somebody is there to hear it."""
+    if rooms.settings.proactive == "off" or not rooms.use_memory:
+        return Greeting()
+    try:
+        todos = [todo for todo in rooms.todos.items() if not todo.done]
+    except OSError:
+        todos = []
+    told = (_due(todos, rooms.now().date()), _inbox(rooms.home))
+    lines = tuple(line for line in told if line)
+    if not offering:
+        return Greeting(lines)
+    offer = at_start(rooms, todos, SHORT_PROMPT if len(lines) > 1 else LONGEST_PROMPT)
+    return Greeting((*lines, offer.line), offer) if offer else Greeting(lines)
+
+
+def _due(todos: Sequence[Todo], today: date) -> str:
+    """The open to-dos of today and before, the latest-kept-waiting first, as many as fit."""
+    late = [todo for todo in todos if todo.due and todo.due <= today.isoformat()]
+    if not late:
+        return ""
+    late.sort(key=lambda todo: str(todo.due))
+    line = f"Due: {_named(late[0], today)}"
+    shown = 1
+    for todo in late[1:]:
+        longer = f"{line}, {_named(todo, today)}"
+        if len(longer) > WIDTH - len(f" and {len(late)} more."):
+            break
+        line, shown = longer, shown + 1
+    more = len(late) - shown
+    return f"{line} and {more} more." if more else f"{line}."
+
+
+def _named(todo: Todo, today: date) -> str:
+    from openclaw.agent.todo_offers import bare
+
+    text = bare(todo.text) or todo.text
+    short = text if len(text) <= LONGEST_TODO else f"{text[: LONGEST_TODO - 3].rstrip()}..."
+    days = (today - date.fromisoformat(str(todo.due))).days
+    return f"{short} ({'today' if not days else f'{days} day{_s(days)} late'})"
+
+
+def _inbox(home: Home) -> str:
+    """How much waits for the user's yes, and where."""
+    memories, skills = _candidates(home), _proposals(home)
+    parts = []
+    if memories:
+        noun = "memory" if memories == 1 else "memories"
+        parts.append(f"{memories} {noun} (openclaw memory review)")
+    if skills:
+        parts.append(f"{skills} skill{_s(skills)} (openclaw skills review)")
+    return f"Inbox: {', '.join(parts)}" if parts else ""
+
+
+def _candidates(home: Home) -> int:
+    folder = home.memory / "inbox"
+    if not folder.is_dir():
+        return 0
+    from openclaw.memory.entries import entries_of
+
+    count = 0
+    for path in folder.glob("*.md"):
+        try:
+            count += sum(not entry.superseded for entry in entries_of(read_text(path)))
+        except OSError:
+            continue
+    return count
+
+
+def _proposals(home: Home) -> int:
+    try:
+        return sum(
+            each.is_dir() and not each.is_symlink() for each in (home.root / PROPOSED).iterdir()
+        )
+    except OSError:
+        return 0
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

@@ -1,0 +1,242 @@
+"""What the loop needs to know of a way to talk with a model: native tool calls or JSON steps."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from openclaw.models.base import Reply
+from openclaw.models.http_client import mend_json
+from openclaw.nlp.intent import Cues
+from openclaw.tools.toolbox import Toolbox
+from openclaw.types import Entry, Message, ToolCall, ToolUse
+
+
+@dataclass(slots=True)
+class RunningTurn:
+    """The running turn: the user's message, what came of it so far, and what comes next.
+
+    `found` says that passages of the user's files stand in the message's tail. `kind` is what the
+    request is (answer, look, change; empty when not asked for). `closing` says
+    whether the next reply may or must be the answer. `skill` is the text of a skill that was read
+    in this turn or that the user asked for; `looked` counts the results that did not hold the
+    answer. The results of the first `forgotten` entries are shown in one line.
+    """
+
+    user: Entry
+    rules: tuple[str, ...] = ()
+    cues: Cues = Cues()
+    entries: list[Entry] = field(default_factory=list)
+    found: bool = False
+    kind: str = ""
+    closing: str = "no"
+    skill: str = ""
+    looked: int = 0
+    forgotten: int = 0
+
+    @property
+    def request(self) -> str:
+        """The user's words, shortened to what can be repeated after an observation."""
+        text = " ".join(self.user.content.split())
+        return text if len(text) <= 600 else text[:450] + " ... " + text[-140:]
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """How the next reply is constrained."""
+
+    tools: tuple[Mapping[str, Any], ...] = ()
+    schema: Mapping[str, Any] | None = None
+
+
+class StepProtocol(Protocol):
+    """A way to ask a model for a step and to read it."""
+
+    name: str
+
+    def rules(self, toolbox: Toolbox) -> str:
+        """The part of the head that says how tools are called, and lists them if needed."""
+        ...
+
+    def wire(self, entry: Entry) -> list[Message]:
+        """The messages that a session entry stands for; the same ones every time."""
+        ...
+
+    def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand: ...
+
+    def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> Step: ...
+
+    def spoken(self, text: str, turn: RunningTurn) -> str:
+        """What of an unfinished reply is answer, to be shown as it comes."""
+        ...
+
+    def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
+        """What is said after the results of calls; sets what the turn expects next."""
+        ...
+
+
+def with_context(entry: Entry) -> Message:
+    """The user's message with its tail block in front, and the images that go with it."""
+    text = f"{entry.context}\n\n{entry.content}" if entry.context else entry.content
+    for image in entry.images:
+        name = image.path.rpartition("/")[2]
+        text += f"\n[image {name}{'' if image.data else ', no longer shown'}]"
+    return Message("user", text, images=tuple(image for image in entry.images if image.data))
+
+
+def as_call(use: ToolUse) -> ToolCall:
+    """The call that a use was made of."""
+    return ToolCall(use.id, use.tool, use.input)
+
+
+FENCE = re.compile(r"```(?:json|tool_call|tool)?\s*\n?(.*?)```", re.DOTALL)
+TAG = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|$)", re.DOTALL)
+THINK = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
+NAME_KEYS = ("tool", "name", "action", "function", "tool_name")
+ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "action_input", "tool_input")
+ANSWER_KEYS = ("answer", "final_answer", "response", "reply")
+NOT_ARGUMENTS = {"thought", "kind", "type", "id", *ANSWER_KEYS, *NAME_KEYS}
+STEP_KEYS = {*NOT_ARGUMENTS, *ARGUMENT_KEYS}
+NO_ACTION = {"", "none", "null", "answer", "final answer", "finish"}
+EMPTY_WRAP = re.compile(r"</?(?:tool_call|function_call)>|```\w*\s*```")
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one reply of the model says. `kind` only where the step schema asks for it."""
+
+    answer: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    thought: str = ""
+    kind: str = ""
+
+
+def read_step(text: str, tools: Mapping[str, Collection[str]]) -> Step:
+    """The step that a text stands for. `tools` maps each tool's name to its argument names."""
+    text = THINK.sub("", text).strip()
+    whole = _load(text)
+    if isinstance(whole, (dict, list)):
+        step = _from_value(whole, tools)
+        return step or Step(answer=text)
+    for found in _embedded(text):
+        steps = [(s, span) for value, span in found if (s := _from_value(value, tools))]
+        called = [(s, span) for s, span in steps if s.calls]
+        if called:
+            first, calls = called[0][0], [call for s, _ in called for call in s.calls]
+            numbered = tuple(replace(c, id=f"call_{n}") for n, c in enumerate(calls, 1))
+            rest = _without(text, [span for _, span in called])
+            return Step(rest, numbered, first.thought, first.kind)
+        if len(steps) == 1 and not _without(text, [steps[0][1]]):
+            return steps[0][0]
+    return Step(answer=text)
+
+
+def _embedded(text: str) -> Iterator[list[tuple[Any, Span]]]:
+    """The JSON values inside a text and where they stand, one way of finding them after another."""
+    for pattern, group in ((TAG, 2), (FENCE, 1)):
+        yield [(_load(m.group(group).strip()), m.span()) for m in pattern.finditer(text)]
+    yield list(_objects(text))
+
+
+def _objects(text: str) -> Iterator[tuple[Any, Span]]:
+    text = mend_json(text)
+    decoder, at = json.JSONDecoder(strict=False), text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at = text.find("{", at + 1)
+            continue
+        yield value, (at, end)
+        at = text.find("{", end)
+
+
+def _without(text: str, spans: list[Span]) -> str:
+    """The words around what stands at these places."""
+    for start, end in reversed(spans):
+        text = text[:start] + text[end:]
+    return EMPTY_WRAP.sub("", text).strip()
+
+
+def _load(text: str) -> Any:
+    try:
+        return json.loads(mend_json(text), strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _from_value(value: Any, tools: Mapping[str, Collection[str]]) -> Step | None:
+    if isinstance(value, list):
+        calls = [c for i, v in enumerate(value) if (c := _call(v, tools, i))]
+        return Step(calls=tuple(calls)) if calls else None
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("tool_calls"), list):
+        return _from_value(value["tool_calls"], tools)
+    thought, kind = str(value.get("thought") or ""), str(value.get("kind") or "")
+    call = _call(value, tools, 0)
+    if call:
+        return Step(calls=(call,), thought=thought, kind=kind)
+    given = next((v for k in ANSWER_KEYS if (v := value.get(k)) not in (None, "")), None)
+    if isinstance(given, str):
+        return Step(given, thought=thought, kind=kind)
+    says_nothing = "answer" in value or value == {"kind": "more"}
+    if not says_nothing or not STEP_KEYS.issuperset(value):
+        return None
+    text = "" if given is None else json.dumps(given, ensure_ascii=False)
+    return Step(text, thought=thought, kind=kind)
+
+
+def _call(value: Any, tools: Mapping[str, Collection[str]], index: int) -> ToolCall | None:
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("function"), dict):
+        value = value["function"]
+    name = next((v for k in NAME_KEYS if isinstance(v := value.get(k), str) and v in tools), "")
+    name = name or _unknown(value)
+    if not name:
+        return None
+    known = tools.get(name, ())
+    given = next((value[k] for k in ARGUMENT_KEYS if k in value), None)
+    if isinstance(given, str):
+        loaded = _load(given)
+        given = loaded if isinstance(loaded, dict) else _single(given, known)
+    if not isinstance(given, dict):
+        given = {k: v for k, v in value.items() if k not in STEP_KEYS or k in known}
+        given.pop("action" if value.get("action") == name else "", None)
+    return ToolCall(f"call_{index + 1}", name, given)
+
+
+def _unknown(value: Mapping[str, Any]) -> str:
+    """The name in what is a step beyond doubt, so that a wrong name is told to the model instead
+    of being shown to the user."""
+    if value.get("kind") in ("look", "change") and isinstance(value.get("tool"), str):
+        return str(value["tool"])
+    action = value.get("action")
+    if "action_input" in value and isinstance(action, str) and not value.get("answer"):
+        return "" if action.strip().lower() in NO_ACTION else action
+    return ""
+
+
+def _single(text: str, arguments: Collection[str]) -> dict[str, Any]:
+    """The arguments of a call that was given one string: it is the tool's first argument."""
+    first = next(iter(arguments), None)
+    return {first: text} if first and text else {}
+
+
+def partial_answer(text: str) -> str:
+    """The answer in a JSON step that is still being generated, as far as it goes."""
+    if '"answer"' not in text:
+        return ""
+    from pydantic_core import from_json
+
+    try:
+        value = from_json(text.encode(errors="replace"), allow_partial="trailing-strings")
+    except ValueError:
+        return ""
+    answer = value.get("answer") if isinstance(value, dict) else None
+    return answer if isinstance(answer, str) else ""

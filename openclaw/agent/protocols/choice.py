@@ -1,0 +1,56 @@
+"""Which of the two protocols a model is asked by."""
+
+from __future__ import annotations
+
+from openclaw.agent.protocols.base import StepProtocol
+from openclaw.agent.protocols.json_steps import JsonSteps
+from openclaw.agent.protocols.native import Native
+from openclaw.models.base import ModelCard
+from openclaw.models.token_count import compact
+from openclaw.tools.toolbox import Toolbox
+
+CALLS_AS_TEXT = ("qwen2.5-coder", "qwen2.5coder")
+"""Families that print their native calls as text, whatever their size."""
+
+SMALL = 3.0
+"""Billions of parameters below which native tool calls fail too often (docs/small-models.md)."""
+
+LEAST_CALLS = 3
+"""Calls that a test must have asked for before it counts."""
+
+NARROW = 4096
+"""Tokens of a window below which the schemas of native tools leave too little for the talk."""
+
+
+def choose_protocol(setting: str, card: ModelCard) -> StepProtocol:
+    """Native tool calls for models that are known to be good at them, else JSON steps.
+
+    `setting` is auto, native or json. What a test of the model has found (`models.profile`) counts
+    more than its name and what it says of itself; not more than its size: a few calls of a test do
+    not show what goes wrong in long talks.
+    """
+    if setting == "auto":
+        name = card.name.lower()
+        if card.window < NARROW:
+            return JsonSteps()
+        small = 0 < card.parameters < SMALL
+        good = card.tools and not any(text in name for text in CALLS_AS_TEXT)
+        setting = "native" if not small and _calls_natively(card, known=good) else "json"
+    return Native() if setting == "native" else JsonSteps()
+
+
+def _calls_natively(card: ModelCard, *, known: bool) -> bool:
+    """Whether native calls can be relied on; `known` is what is known without a test. A model that
+    misses some calls still gets them when its server does not hold it to a schema."""
+    profile = card.profile
+    if profile is None or profile.native.of < LEAST_CALLS:
+        return known
+    held = profile.json_forced.is_full or not profile.json_forced.of
+    return profile.native.is_full or (profile.native.right > 0 and not held)
+
+
+def schemas(protocol: StepProtocol, toolbox: Toolbox) -> str:
+    """The tool schemas that go beside the messages, as JSON; empty when there are none."""
+    if protocol.name != "native":
+        return ""
+    return compact([dict(spec) for spec in toolbox.specs()])

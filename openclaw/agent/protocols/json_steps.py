@@ -1,0 +1,175 @@
+"""JSON steps: for models without reliable native tool calls.
+
+One object a step, under a JSON schema: a kind, then either a tool with its own arguments or an
+answer. What was measured and why it is shaped so stands in docs/small-models.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from openclaw.agent.protocols.base import (
+    Demand,
+    RunningTurn,
+    Step,
+    as_call,
+    partial_answer,
+    read_step,
+    with_context,
+)
+from openclaw.agent.protocols.step_schema import (
+    NEAREST,
+    answer_form,
+    skill_forms,
+    skill_goes_on,
+    step_schema,
+    waiting,
+)
+from openclaw.models.base import Reply
+from openclaw.tools.toolbox import Toolbox
+from openclaw.types import Entry, Message, ToolUse
+
+RULES = """\
+# Tools
+
+Reply with one JSON object. Its "kind" comes first:
+- "answer": small talk, or the answer stands above. {{"kind":"answer","answer":"..."}}
+- "look": the answer is in files, lists or on the web. {{"kind":"look","tool":"...", arguments}}
+- "change": something is to be done or kept. {{"kind":"change","tool":"...", arguments}}
+
+{tools}"""
+
+LOOKED = """\
+With this result, answer the user. The user asked:
+{request}
+(If the result does not hold the answer: {{"kind":"more"}})"""
+LOOKED_TO_DO = """\
+With this result, answer the user. The user asked:
+{request}
+(If it does not hold the answer, or something is still to be done: {{"kind":"more"}})"""
+CHANGED = "Done: {done}\nTell the user so in one plain sentence."
+CHANGED_PART = """\
+Done. Tell the user in one plain sentence what was done. The user asked:
+{request}
+(If a part is still to do: {{"kind":"more"}})"""
+RAN = """\
+It was run. With this result, answer the user. The user asked:
+{request}
+(If a part is still to do: {{"kind":"more"}})"""
+CHANGED_TELL = "Done. With this result, answer the user. The user asked:\n{request}"
+OUTSIDE = """\
+It was not done. {done}
+Tell the user so in one sentence, with that reason and no other. The user asked:
+{request}"""
+NO_FILE = "There is no such file. Tell the user so. The user asked:\n{request}"
+CORRECT_LINE = """\
+Take one of these lines as "find", and write the same line, corrected, as "replace".
+The user asked: {request}"""
+NEXT = "Now the next step for: {request}"
+FOLLOW = """\
+Now do what the skill says with a tool, in exactly the form that it gives. The user's request:
+{request}"""
+IN_FORM = """\
+Now give the answer in exactly the form that the skill asks for{form}. The user's request:
+{request}"""
+FAILED = """\
+That did not work. Take another step, or answer what is wrong. The user asked:
+{request}"""
+GO_ON = "Then the next step for: {request}"
+ENOUGH = "Nothing new can be found. Tell the user what is known. The user asked:\n{request}"
+
+OUTSIDE_HOME = "outside the home"
+MORE = re.compile(r'\{\s*"kind"\s*:\s*"more"\s*\}')
+PROGRAMS = frozenset({"run_shell", "run_python"})
+
+
+class JsonSteps:
+    """See `openclaw.agent.protocols.base.StepProtocol`."""
+
+    name = "json"
+
+    def rules(self, toolbox: Toolbox) -> str:
+        return RULES.format(tools=toolbox.lines())
+
+    def wire(self, entry: Entry) -> list[Message]:
+        if entry.role == "user":
+            return [with_context(entry)]
+        messages = [Message("assistant", entry.raw or _as_step(entry))]
+        results = [f"Result of {use.tool}:\n{use.output}" for use in entry.tool_calls]
+        after = "\n\n".join((*results, entry.hint) if entry.hint else results)
+        return [*messages, Message("user", after)] if after else messages
+
+    def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand:
+        return Demand(schema=step_schema(turn, toolbox))
+
+    def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> Step:
+        if turn.closing == "may" and MORE.fullmatch(reply.text.strip()):
+            return Step()
+        if reply.tool_calls and not reply.text.strip():
+            return Step(calls=reply.tool_calls)  # some models answer so nevertheless
+        step = read_step(reply.text, toolbox.arguments)
+        if not step.calls and step.answer.lstrip().startswith("{"):
+            step = Step(partial_answer(reply.text))  # cut off or malformed: never shown as JSON
+        if not turn.kind and step.kind:
+            turn.kind = step.kind
+        return step
+
+    def spoken(self, text: str, turn: RunningTurn) -> str:
+        return partial_answer(text)
+
+    def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
+        text, turn.closing = self._hint(turn, uses, toolbox)
+        rules = "".join(f"\nRule: {rule}" for rule in turn.rules) if turn.closing != "no" else ""
+        done = uses[-1].output.splitlines()[0] if uses and uses[-1].output else ""
+        form = f":\n{told}\n" if (told := answer_form(turn.skill)) else ""
+        return text.format(request=turn.request, done=done, form=form) + rules
+
+    def _hint(
+        self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox
+    ) -> tuple[str, str]:
+        """What is said after these calls, and whether the next reply may or must be the answer."""
+        if turn.closing == "must":
+            return ENOUGH, "must"
+        if not uses:
+            turn.looked += 1
+            return (GO_ON, "no") if turn.looked < 3 else (ENOUGH, "must")
+        last = uses[-1]
+        if not all(use.ok for use in uses):
+            return _after_failure(last, turn)
+        if last.tool == "read_skill":
+            turn.skill = last.output
+            return (FOLLOW, "no") if skill_forms(turn.skill, toolbox) else (IN_FORM, "must")
+        if turn.skill and toolbox.effect(as_call(last)) != "write":
+            return (FOLLOW, "no") if skill_goes_on(turn.skill, uses, toolbox) else (IN_FORM, "must")
+        if toolbox.effect(as_call(last)) == "write":
+            if turn.cues.parts:
+                return CHANGED_PART, "may"
+            return (CHANGED_TELL if turn.cues.tells and not turn.skill else CHANGED), "must"
+        if toolbox.effect(as_call(last)) == "send":
+            return (CHANGED_PART, "may") if turn.cues.parts else (CHANGED_TELL, "must")
+        if last.tool in PROGRAMS and turn.kind == "change":
+            return RAN, "may"
+        if turn.kind == "change" or waiting(turn, uses):
+            return NEXT, "no"
+        return (LOOKED_TO_DO if turn.cues.begs else LOOKED), "may"
+
+
+def _after_failure(last: ToolUse, turn: RunningTurn) -> tuple[str, str]:
+    if OUTSIDE_HOME in last.output or last.output.startswith("Refused"):
+        return OUTSIDE, "must"
+    cues = turn.cues
+    if last.tool == "read_file" and cues.asks and cues.missing and not cues.similar:
+        return NO_FILE, "must"
+    if last.tool == "edit_file" and NEAREST.search(last.output):
+        return CORRECT_LINE, "no"
+    return FAILED, "no"
+
+
+def _as_step(entry: Entry) -> str:
+    """The step of an entry that came from another protocol, so that old talks stay readable."""
+    if not entry.tool_calls:
+        return entry.content
+    steps = [{"tool": use.tool, **use.input} for use in entry.tool_calls]
+    return "\n".join(json.dumps(step, ensure_ascii=False) for step in steps)

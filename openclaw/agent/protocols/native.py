@@ -1,0 +1,72 @@
+"""Native tool calls, as the model's own chat template writes them.
+
+Many local models print a call as text instead; such text is run as well
+(`openclaw.agent.protocols.base`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from openclaw.agent.protocols.base import (
+    THINK,
+    Demand,
+    RunningTurn,
+    Step,
+    as_call,
+    read_step,
+    with_context,
+)
+from openclaw.models.base import Reply
+from openclaw.tools.toolbox import Toolbox
+from openclaw.types import Entry, Message, ToolUse
+
+RULES = """\
+# Tools
+
+Call a tool for anything that stands in files, lists or on the web, and for every change; answer
+small talk and what stands above without one. When a result holds the answer, answer at once. A
+plain question needs no tool that changes something."""
+
+
+CALL_BEGINS = re.compile(
+    r'\s*(?:^\s*[\[{`<]|\{\s*(?:"|$)|```(?:json|tool|\s*$)|<(?:tool_call|function|$))'
+)
+
+
+class Native:
+    """See `openclaw.agent.protocols.base.StepProtocol`."""
+
+    name = "native"
+
+    def rules(self, toolbox: Toolbox) -> str:
+        return RULES
+
+    def wire(self, entry: Entry) -> list[Message]:
+        if entry.role == "user":
+            return [with_context(entry)]
+        calls = tuple(as_call(use) for use in entry.tool_calls)
+        messages = [Message("assistant", entry.content, calls)]
+        messages += [
+            Message("tool", use.output, tool_name=use.tool, tool_call_id=use.id)
+            for use in entry.tool_calls
+        ]
+        return [*messages, Message("user", entry.hint)] if entry.hint else messages
+
+    def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand:
+        return Demand(tools=toolbox.specs())
+
+    def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> Step:
+        if reply.tool_calls:
+            # Templates leave out what was thought in earlier turns: it is not kept as said.
+            return Step(answer=THINK.sub("", reply.text).strip(), calls=reply.tool_calls)
+        return read_step(reply.text, toolbox.arguments)
+
+    def spoken(self, text: str, turn: RunningTurn) -> str:
+        # From where a call printed as text may begin, it is held back until it is known to be none.
+        begin = CALL_BEGINS.search(text)
+        return text[: begin.start()] if begin else text
+
+    def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
+        return ""

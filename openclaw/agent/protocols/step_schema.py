@@ -1,0 +1,306 @@
+"""What the next JSON step may be: the schema that a small model's reply is held to.
+
+What was measured and why it is shaped so stands in docs/small-models.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from openclaw.agent.protocols.base import RunningTurn
+from openclaw.tools.toolbox import Toolbox
+from openclaw.types import CHANGING, Effect, ToolUse
+
+READING: frozenset[Effect] = frozenset({"read", "read-elsewhere", "get"})
+ALL: frozenset[Effect] = READING | CHANGING
+WRITING = frozenset({"write_file", "append_file", "edit_file"})
+READERS = frozenset({"read_file", "fetch_url"})
+NEAREST = re.compile(r"^\d+: (.+)$", re.MULTILINE)
+WRITES_FILES = re.compile(
+    r"\b(?:write|create|save|append|put)\b[^.\n]*(?:\bfile\b|`[\w./-]+\.\w+`)", re.I
+)
+Schema = dict[str, Any]
+
+
+def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
+    """The schema of the next step: what fits the request, and nothing else.
+
+    A request that only asks gets no tool that changes anything; what its words point at
+    (`openclaw.nlp.intent`) comes first.
+    """
+    if turn.closing != "no":
+        return {"anyOf": [_answer("answer"), *([_object(kind="more")] * (turn.closing == "may"))]}
+    steps = _first_steps(turn, toolbox) if len(turn.entries) < 2 else _next_steps(turn, toolbox)
+    steps += [step for step in _asked_for(turn, toolbox) if step not in steps]
+    return {"anyOf": steps or [_answer(turn.kind or "answer")]}
+
+
+def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
+    cues = turn.cues
+    looks = _calls("look", READING, toolbox)
+    changes = [] if cues.asks else _calls("change", ALL, toolbox)
+    if turn.skill:  # the user asked for it by name
+        return skill_forms(turn.skill, toolbox) or [_answer("answer")]
+    if cues.skill:
+        reads = _only(looks, "read_skill", name=[cues.skill])
+        return [step for step in reads if "file" not in step["properties"]]  # what it says first
+    if cues.fact:
+        where = ["today" if cues.today else "lasting"]
+        return _only(changes, "remember", fact=[cues.fact], where=where)
+    if cues.done and not cues.parts:
+        return _only(changes, "todo", action=["done"])
+    if cues.todos:
+        changing = [s for s in _only(changes, "todo") if _action(s) not in ("list", "add")]
+        changing += _only(changes, "todo", action=["add"], list=cues.lists or cues.known_lists)
+        if cues.orders:
+            return changing
+        there = [name for name in cues.lists if name in cues.known_lists]
+        shown = _only(looks, "todo", action=["list"], list=there) or _only(looks, "todo")
+        return shown + changing
+    if errand := _errand(turn, toolbox):
+        return errand
+    if cues.named and cues.missing and changes:
+        # Something of a file goes into a new one: it is read first, else its content is made up.
+        return _only(changes, "read_file", path=cues.named)
+    if cues.named:
+        known = [_answer("answer")] if turn.found else []
+        return known + _only(looks, "read_file", path=cues.named) + changes
+    if cues.asks and cues.similar:
+        return _only(looks, "read_file", path=cues.similar)
+    if cues.expression:
+        return _only(looks, "calculate", expression=[cues.expression])
+    return [_answer("answer"), *looks, *changes]
+
+
+def _errand(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
+    """The call that the request asks for in so many words, even one that will be refused: the user
+    must hear that."""
+    wanted = turn.cues.errands
+    calls = _calls("change" if turn.cues.orders else "look", ALL, toolbox, asked=wanted.tools)
+    narrow: Mapping[str, Mapping[str, Sequence[str]]]
+    narrow = {"fetch_url": {"url": wanted.urls}, "run_shell": {"command": (wanted.command,)}}
+    steps = []
+    for call in calls:
+        if (name := _tool(call)) in wanted.tools[:1]:
+            steps.append(_narrowed(call, narrow.get(name, {})))
+    return steps
+
+
+def _asked_for(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
+    """Calls of the tools of a server whose name the request says, whatever else it points at."""
+    said = {word.casefold() for word in re.findall(r"\w+", turn.request)}
+    tools = [name for name in toolbox.near if said.issuperset(name.split("__")[0].split("_"))]
+    looks = _calls("look", READING, toolbox)
+    calls = looks if turn.cues.asks else looks + _calls("change", CHANGING, toolbox)
+    return [call for call in calls if _tool(call) in tools]
+
+
+def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
+    if turn.skill:
+        begun = any(use.tool != "read_skill" for use in turn.entries[-1].tool_calls)
+        forms = skill_forms(turn.skill, toolbox)
+        if begun:
+            return [_answer("answer"), *forms]
+        first = first_tools(turn.skill, {_tool(form) for form in forms})
+        return [form for form in forms if _tool(form) in first]
+    # A model takes "could you ...?" for a question: what it looked at may still be changed then.
+    may_change = turn.kind != "look" or turn.cues.begs
+    kind = "change" if may_change and not turn.cues.asks else "look"
+    calls = _calls(kind, READING if kind == "look" else ALL, toolbox)
+    unread = _reads(calls, waiting(turn, ()))
+    last = turn.entries[-1].tool_calls[-1:]
+    if kind == "look":
+        return unread or [_answer(kind), *calls]
+    if turn.kind != "look" and last and last[0].tool in READERS and last[0].ok:
+        return [*unread, *_calls(kind, frozenset({"write"}), toolbox)]
+    if last and last[0].tool == "edit_file" and (lines := NEAREST.findall(last[0].output)):
+        # The text to find was not in the file: it can only be one of the lines shown.
+        return [_answer(kind), *_only(calls, "edit_file", find=lines)]
+    return [_answer(kind), *calls]
+
+
+def waiting(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
+    """The files and pages that the request names and that were not read in this turn."""
+    done = [*(use for entry in turn.entries for use in entry.tool_calls), *uses]
+    outputs = [use.output for use in done if use.ok and use.tool == "read_file"]
+    fetched = {use.input.get("url") for use in done if use.ok and use.tool == "fetch_url"}
+    files = [p for p in turn.cues.named if not any(text.startswith(p) for text in outputs)]
+    return files + [url for url in turn.cues.errands.urls if url not in fetched]
+
+
+def skill_forms(skill: str, toolbox: Toolbox) -> list[Schema]:
+    """The calls that a skill's instructions speak of; none when they only shape the answer."""
+    named = {name for name in toolbox.arguments if re.search(rf"\b{name}\b", skill)}
+    if WRITES_FILES.search(skill) and not named & WRITING:
+        named |= WRITING | {"read_file"}
+    forms = [s for s in _calls("change", ALL, toolbox) if _tool(s) in named - {"read_skill"}]
+    spoken = [s for s in forms if (action := _action(s)) and re.search(rf"`{action}`", skill)]
+    fitting = [s for s in forms if not _action(s)] + (spoken or [s for s in forms if _action(s)])
+    return [_in_line_form(step, skill) for step in fitting]
+
+
+def skill_goes_on(skill: str, uses: Sequence[ToolUse], toolbox: Toolbox) -> bool:
+    """True when the skill has steps left for a tool after these calls that only looked."""
+    tools = {_tool(form) for form in skill_forms(skill, toolbox)}
+    return writes(skill, toolbox) or bool(later_tools(skill, tools, {use.tool for use in uses}))
+
+
+def _in_line_form(step: Schema, skill: str) -> Schema:
+    """A step that appends text, held to the one line with blanks that a skill prescribes: a small
+    model reads "LOG <what> / <who>" and leaves the slash out."""
+    form = line_form(skill)
+    if not form or _tool(step) != "append_file":
+        return step
+    properties = step["properties"]
+    return _closed({**properties, "text": {**properties["text"], "pattern": form}})
+
+
+def writes(skill: str, toolbox: Toolbox) -> bool:
+    """True when the skill's instructions speak of a call that changes something."""
+    changing = _calls("change", frozenset({"write"}), toolbox)
+    return any(form in changing for form in skill_forms(skill, toolbox))
+
+
+# -------- schemas
+
+
+def _object(**constants: str) -> Schema:
+    properties: Schema = {name: {"const": value} for name, value in constants.items()}
+    return _closed(properties)
+
+
+def _closed(properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _answer(kind: str) -> Schema:
+    return _closed({"kind": {"const": kind}, "answer": {"type": "string", "minLength": 1}})
+
+
+def _calls(
+    kind: str, effects: frozenset[Effect], toolbox: Toolbox, asked: Sequence[str] = ()
+) -> list[Schema]:
+    return [
+        {
+            **shape,
+            "properties": {"kind": {"const": kind}, **shape["properties"]},
+            "required": ["kind", *shape["required"]],
+        }
+        for shape in toolbox.shapes(effects, asked)
+    ]
+
+
+def _only(steps: list[Schema], tool: str, **values: Sequence[str]) -> list[Schema]:
+    """The steps with this tool, arguments narrowed to these values; none when there is no value."""
+    found = []
+    for step in steps:
+        properties = step["properties"]
+        fits = all(_allows(properties.get(name), given) for name, given in values.items())
+        if _tool(step) == tool and fits:
+            narrow = {name: {"enum": list(given)} for name, given in values.items()}
+            found.append(_closed({**properties, **narrow}))
+    return found
+
+
+def _narrowed(step: Schema, values: Mapping[str, Sequence[str]]) -> Schema:
+    """The step with arguments held to these values, where there are any."""
+    narrow = {name: {"enum": list(given)} for name, given in values.items() if any(given)}
+    return {**step, "properties": {**step["properties"], **narrow}}
+
+
+def _reads(calls: Sequence[Schema], names: Sequence[str]) -> list[Schema]:
+    """The calls that read one of these files or pages."""
+    pages = [name for name in names if "://" in name]
+    files = [name for name in names if "://" not in name]
+    wanted = {"read_file": {"path": files}, "fetch_url": {"url": pages}}
+    return [
+        _narrowed(call, wanted[name])
+        for call in calls
+        if (name := _tool(call)) in wanted and any(map(any, wanted[name].values()))
+    ]
+
+
+def _tool(step: Schema) -> str:
+    return str(step["properties"].get("tool", {}).get("const", ""))
+
+
+def _allows(schema: Schema | None, values: Sequence[str]) -> bool:
+    return schema is not None and bool(values) and schema.get("const") in (None, *values)
+
+
+def _action(step: Schema) -> str:
+    return str(step["properties"].get("action", {}).get("const", ""))
+
+
+BLANK = re.compile(r"<[A-Za-z][^<>\n]{0,60}>")
+CODE = re.compile(r"^ {4,}\S.*$|`[^`\n]+`", re.MULTILINE)
+STEP = re.compile(r"^\d+[.)] .*(?:\n(?!\d+[.)] |#|\S).*)*", re.MULTILINE)
+# A blank that may go on for ever does so: a small model that has missed the end of the form writes
+# it again and again in the blank, until its tokens are used up.
+MOST_FILLED = 200
+SIGNS = frozenset("!#%*+/=@_|~")
+
+
+def line_form(skill: str) -> str:
+    """A regular expression for the only piece of code with blanks in a skill's instructions; empty
+    when there are several or none, and when the code goes on in the next line."""
+    found = [piece.strip().strip("`") for piece in CODE.findall(skill) if BLANK.search(piece)]
+    if len(found) != 1 or _goes_on(skill, found[0]):
+        return ""
+    first, *rest = BLANK.split(found[0])
+    return f"^{_literal(first)}{''.join(_filled(text) + _literal(text) for text in rest)}$"
+
+
+def answer_form(skill: str) -> str:
+    """The pieces of code in a skill's instructions that an answer is made of: with blanks, or a
+    beginning such as `So: `; each on a line. Said once more at the end, small models keep to it."""
+    told = skill.partition("\n## Example")[0]
+    pieces = [piece.strip().strip("`") for piece in CODE.findall(told)]
+    return "\n".join(p for p in pieces if BLANK.search(p) or p.rstrip().endswith(":"))
+
+
+def first_tools(skill: str, tools: Collection[str]) -> frozenset[str]:
+    """The tools that the first numbered step with any speaks of; all when no step has one. Left to
+    itself a small model begins with the step that writes, and makes up what it should have read."""
+    steps = [found for found in _step_tools(skill, tools) if found]
+    return steps[0] if steps else frozenset(tools)
+
+
+def later_tools(skill: str, tools: Collection[str], used: Collection[str]) -> frozenset[str]:
+    """The tools that are spoken of in the steps after the last one that speaks of a used tool."""
+    steps = _step_tools(skill, tools)
+    done = [at for at, found in enumerate(steps) if found.intersection(used)]
+    return frozenset().union(*steps[done[-1] + 1 :]) - frozenset(used) if done else frozenset()
+
+
+def _step_tools(skill: str, tools: Collection[str]) -> list[frozenset[str]]:
+    """For each numbered step the tools that it speaks of."""
+    steps = STEP.findall(skill)
+    return [frozenset(tool for tool in tools if f"`{tool}`" in step) for step in steps]
+
+
+def _goes_on(skill: str, form: str) -> bool:
+    lines = skill.splitlines()
+    at = next(n for n, line in enumerate(lines) if form in line)
+    around = lines[max(at - 1, 0) : at] + lines[at + 1 : at + 2]
+    return lines[at].startswith("    ") and any(line.startswith("    ") for line in around)
+
+
+def _filled(after: str) -> str:
+    """What may stand in a blank before this text: what a JSON string holds as it is, on one line,
+    without the sign that ends the blank: " !~~" is what comes of " !!" otherwise."""
+    sign = after.strip()[:1]
+    barred = sign if sign in SIGNS else ""
+    return rf'[^"\\\n<>{barred}]{{1,{MOST_FILLED}}}'
+
+
+def _literal(text: str) -> str:
+    """Only what llama.cpp's grammars take for special is escaped: `re.escape` would break them."""
+    return re.sub(r"([\^$.\[\]()|{}*+?])", r"\\\1", text)

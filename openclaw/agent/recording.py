@@ -1,0 +1,159 @@
+"""Records a turn while it runs, and makes it a part of the history when it is over."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from typing import Any
+
+from openclaw import events
+from openclaw.agent import prompt
+from openclaw.agent.loop import Limits
+from openclaw.agent.request import Fitting
+from openclaw.history.journal import Journal, new_id, now, subject_of
+from openclaw.history.turns import State, Turn
+from openclaw.home.open_home import Rooms
+from openclaw.models.base import ModelCard
+from openclaw.models.token_count import compact
+from openclaw.nlp.intent import Cues
+from openclaw.security.vault import in_texts
+from openclaw.sessions.session import Session
+from openclaw.types import Ledger
+
+SHOWN = 3
+NOT_SAVED = "(a prompt that was not saved)"
+"""The subject of a turn that has changed files while nothing of what is said is kept."""
+
+
+class Recording:
+    """The record of the turn that runs."""
+
+    def __init__(self, rooms: Rooms, session: Session, journal: Journal) -> None:
+        self._rooms, self._session, self.journal = rooms, session, journal
+        self._began_as = session.id
+        self._open = True
+
+    def hear(self, event: object) -> None:
+        """Note the calls, each before it is made; without a conversation to put them into, none."""
+        if not self._rooms.saving:
+            return
+        mask = self._rooms.vault.mask
+        if isinstance(event, events.ToolStart):
+            self.journal.call(event.id, event.tool, in_texts(event.input, mask))
+        elif isinstance(event, events.ToolEnd):
+            self.journal.ended(event.id, mask(event.output), event.ok)
+
+    def close(self, state: State) -> list[str]:
+        """The turn is over: commit it. Returns what the user should know."""
+        if not self._open:
+            return []
+        self._open = False
+        if self._session.id != self._began_as:  # another program has taken the file
+            self.journal.forget_talk()
+        self.journal.finish(state, self._rooms.sessions.files_of(self._session.id))
+        return list(filter(None, [self._told(), self._rooms.history.publish()]))
+
+    def _told(self) -> str:
+        names = self.journal.unknown
+        if not names:
+            return ""
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        return f"not kept as before, so undo leaves it alone: {', '.join(names[:SHOWN])}{more}"
+
+
+@contextmanager
+def recorded(
+    rooms: Rooms, session: Session, ledger: Ledger, request: str, number: int, commit: str
+) -> Iterator[Recording]:
+    """Record what is done in here as one turn of `session`, whose lock the caller holds; `commit`
+    is the newest one of the home. What is not closed when it is left was interrupted."""
+    turn = Turn(
+        new_id(),
+        at=now(),
+        subject=subject_of(request) if rooms.saving else NOT_SAVED,
+        session=session.id,
+        number=number,
+        model=session.model,
+    )
+    journal = Journal.begin(rooms.home, turn, commit)
+    ledger.keeper, ledger.altered = journal.writes, journal.changed
+    recording = Recording(rooms, session, journal)
+    try:
+        journal.talk(rooms.sessions.files_of(session.id))
+        yield recording
+    finally:
+        recording.close("interrupted")
+
+
+def request_record(card: ModelCard, fitting: Fitting, limits: Limits) -> dict[str, Any]:
+    """The model, the options and the sums of head and tools (SHA-256, hex), and what was cut."""
+    return {
+        "model": card.name,
+        "digest": card.digest,
+        "protocol": fitting.protocol.name,
+        "window": card.window,
+        "options": {
+            "temperature": limits.temperature,
+            "max_tokens": limits.max_tokens,
+            "max_steps": limits.max_steps,
+            "seed": limits.seed,
+            "think": limits.think,
+        },
+        "tools": _sha256(compact([dict(spec) for spec in fitting.tools])),
+        **fitted(fitting),
+    }
+
+
+def fitted(fitting: Fitting) -> dict[str, Any]:
+    """What a compaction in the middle of the turn changes of it."""
+    return {"head": _sha256(fitting.head), "cut": _cut(fitting.session, fitting)}
+
+
+def renew(session: Session, fitting: Fitting) -> None:
+    """Note on the turn's message of the user how it was fitted in the end."""
+    for at in range(len(session.messages) - 1, -1, -1):
+        entry = session.messages[at]
+        if entry.role == "user":
+            record = {**entry.record, **fitted(fitting)}
+            if record != entry.record:
+                session.messages[at] = replace(entry, record=record)
+            return
+
+
+def said_of(seen: Cues) -> dict[str, Any]:
+    """What was seen in the request's words, without what was not."""
+    nothing = Cues()
+    found = {item.name: getattr(seen, item.name) for item in fields(seen)}
+    told = {name: each for name, each in found.items() if each != getattr(nothing, name)}
+    if "errands" in told:
+        errands = told["errands"]
+        told["errands"] = {item.name: getattr(errands, item.name) for item in fields(errands)}
+    return told
+
+
+def _cut(session: Session, fitting: Fitting) -> list[dict[str, str]]:
+    """What of the home's files and of the conversation the model is not shown as it is."""
+    rules = [
+        {"part": part.name, "path": part.path, "rule": f"{share(part)} of the window"}
+        for part in fitting.parts
+        if part.cut
+    ]
+    path = f"sessions/{session.id}.json"
+    if session.archived:
+        rule = f"{session.archived} messages are archived, a summary stands for them"
+        rules.append({"part": "history", "path": path, "rule": rule})
+    if session.shortened:
+        rule = f"results in the first {session.shortened} messages are given in one line"
+        rules.append({"part": "results", "path": path, "rule": rule})
+    return rules
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def share(part: prompt.Part) -> str:
+    """The share of the window that a part of the head may take."""
+    return f"{round(100 * prompt.SHARES.get(part.name, 0))} %"

@@ -1,0 +1,349 @@
+"""Puts head, conversation and turn into a request that fits the window."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openclaw import events
+from openclaw.agent import prompt
+from openclaw.agent.prompt import read_head as head_of
+from openclaw.agent.prompt import read_sources
+from openclaw.agent.protocols.base import RunningTurn, StepProtocol
+from openclaw.agent.provenance import Provenance
+from openclaw.agent.toolset import toolbox
+from openclaw.agent.window import (
+    INPUT_SHARE,
+    MOST_SHARE,
+    Plan,
+    measured,
+    messages,
+    plan,
+    summary_room,
+)
+from openclaw.errors import PromptTooLarge, ServerAway, UsageError
+from openclaw.home.open_home import Rooms
+from openclaw.home.opening import bounds
+from openclaw.memory.notes import Notes
+from openclaw.models import token_count
+from openclaw.models.base import ModelCard, Request
+from openclaw.models.token_count import Meter
+from openclaw.security.credentials import denied
+from openclaw.sessions.session import SHORTENED, Session
+from openclaw.storage.readers import IMAGES, kind_of
+from openclaw.storage.safe_open import read_bytes
+from openclaw.tools.skill_tools import Shelf
+from openclaw.tools.toolbox import Toolbox
+from openclaw.types import MOST_IMAGE_BYTES, Entry, Image, Ledger, Material, Message
+
+if TYPE_CHECKING:
+    from openclaw.agent.compaction import Compaction, Talk
+
+
+MOST_COMPACTIONS = 3
+READING_RATE, RATE_STEP = "reading_rate", 0.2
+"""Tokens a second, kept when it has changed by this share."""
+Parts = tuple[prompt.Part, ...]
+
+
+def fitting_of(
+    rooms: Rooms,
+    session: Session,
+    protocol: StepProtocol,
+    shelf: Shelf,
+    ledger: Ledger,
+    watch: Provenance | None = None,
+) -> Fitting:
+    """What a turn of this session is fitted with: its tools, its head, its meter."""
+    name = f"{rooms.model.card.name} {protocol.name}"
+    meter = rooms.meters.meter(name)
+    rooms.model.reading_rate = rooms.model.reading_rate or rooms.meters.get(name, READING_RATE)
+    source = f"session {session.id} turn {session.turns + 1}"
+    box = toolbox(rooms, ledger, shelf, source, watch, meter)
+    return Fitting(rooms, session, protocol, shelf, box, meter, name)
+
+
+@dataclass(slots=True)
+class Fitting:
+    """Of one turn. `sources` are the files of the head, `parts` what it is made of; `changed` tells
+    what has changed in them since the conversation began. `before` is the number of the session's
+    messages that the turn came after; `name` is what the meter is kept under; `head` is the text
+    of the parts."""
+
+    rooms: Rooms
+    session: Session
+    protocol: StepProtocol
+    shelf: Shelf
+    box: Toolbox
+    meter: Meter
+    name: str
+    sources: Mapping[str, prompt.Source] = field(default_factory=dict)
+    parts: Parts = ()
+    changed: Sequence[str] = ()
+    before: int = 0
+    head: str = ""
+
+    def __post_init__(self) -> None:
+        self.before = len(self.session.messages)
+        if self.session.shortened > self.before:  # an editor has taken messages out
+            self.session.extra[SHORTENED] = self.before
+        self.read_head()
+
+    def read_head(self) -> None:
+        """Take the head that the conversation began with, or make one of the files as they are."""
+        self.sources = read_sources(self.rooms)
+        self.parts, self.changed = head_of(
+            self.rooms,
+            self.session,
+            self.sources,
+            self.protocol,
+            self.box,
+            self.shelf,
+            self.window,
+        )
+        self.head = self.rooms.vault.mask(prompt.render(self.parts))
+
+    def keep_learned(self) -> None:
+        """Keep what the turn has taught of the model for the next process."""
+        model, meters = self.rooms.model, self.rooms.meters
+        meters.keep(self.name, self.meter)
+        known = meters.get(self.name, READING_RATE)
+        if abs(model.reading_rate - known) > known * RATE_STEP:
+            meters.set(self.name, READING_RATE, round(model.reading_rate, 1))
+
+    @property
+    def window(self) -> int:
+        return self.rooms.model.card.window
+
+    @property
+    def limit(self) -> int:
+        return int(self.window * INPUT_SHARE)
+
+    @property
+    def most(self) -> int:
+        return int(self.window * MOST_SHARE)
+
+    @property
+    def tools(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools that go beside the messages, none where the head lists them."""
+        return self.protocol.demand(RunningTurn(Entry("user", "")), self.box).tools
+
+    def beginning(self, text: str) -> Request:
+        """What the next request begins with, for the model to read it ahead."""
+        user = Entry("user", text)
+        session, wire = self.session, self.protocol.wire
+        made = self.plan([*session.messages, user], self.tools)
+        kept = [] if made.drop else session.messages  # a compaction changes all behind the head
+        said = messages([*kept, user], made.short, session.compressed_context, wire)
+        demand = self.protocol.demand(RunningTurn(user), self.box)
+        think = bounds(self.rooms.settings, self.rooms.model.card)[1]
+        return Request(
+            (Message("system", self.head), *said),
+            demand.tools,
+            demand.schema,
+            think=think,
+            session=session.id,
+        )
+
+    def can_send(self, text: str, context: str) -> bool:
+        """Whether a new message can be sent at all; told before anything is read."""
+        entries = [*self.session.messages, Entry("user", text, context=context)]
+        return self.plan(entries, self.tools).tokens <= self.most
+
+    def fit(self, turn: RunningTurn, request: Request) -> Generator[events.Event, None, Request]:
+        """The request with the messages that fit, and as many tokens for the reply as are left.
+
+        Older parts are compacted when they no longer fit. Raises PromptTooLarge, which names the
+        largest parts, when not even the head and the newest message do.
+        """
+        for _ in range(MOST_COMPACTIONS):
+            entries = [*self.session.messages[: self.before], *turn.entries]
+            made = self.plan(entries, request.tools)
+            if not made.drop or made.tokens > self.most:
+                break
+            yield from self.compact(made.drop, request.tools)
+            self.session.extra[SHORTENED] = max(0, made.short - made.drop)
+        if made.drop or made.tokens > self.most:
+            raise PromptTooLarge(
+                self._too_large(turn, request.tools, made.tokens),
+                "shorten the largest of them (`openclaw context` shows all), or raise `window`",
+            )
+        return self._filled(turn, request, entries, made)
+
+    def first(self, turn: RunningTurn, request: Request) -> tuple[Request, Plan]:
+        """The first request of a turn, without a compaction that has to come before it: the
+        messages that it would put away (the `drop` of the plan) are left out."""
+        entries = [*self.session.messages[: self.before], turn.user]
+        made = self.plan(entries, request.tools)
+        left = replace(made, drop=0, short=max(0, made.short - made.drop))
+        return self._filled(turn, request, entries[made.drop :], left), made
+
+    def _filled(
+        self, turn: RunningTurn, request: Request, entries: Sequence[Entry], made: Plan
+    ) -> Request:
+        if made.short != self.session.shortened:
+            self.session.extra[SHORTENED] = made.short
+        turn.forgotten = max(0, made.short - self.before)
+        said = messages(entries, made.short, self.session.compressed_context, self.protocol.wire)
+        left = self.window - (made.tokens or self.limit)
+        return replace(
+            request,
+            messages=(Message("system", self.head), *said),
+            max_tokens=min(request.max_tokens, left),
+            session=self.session.id,
+        )
+
+    def plan(self, entries: Sequence[Entry], tools: Sequence[Any]) -> Plan:
+        """What has to give way. Its `tokens` are 0 when all fits for sure and was not counted."""
+        earlier, wire = self.session.compressed_context, self.protocol.wire
+        said = messages(entries, self.session.shortened, earlier, wire)
+        most = (self.limit - token_count.around((Message("system", ""), *said))) / self.meter.factor
+        whole = "\n".join((self.head, token_count.flat(said, tools)))
+        if token_count.surely_fits(whole, int(most)):
+            return Plan(0, self.session.shortened, 0)
+        base = self.base(tools)
+        known = self.meter.count(earlier) if earlier else 0
+        more = max(0, summary_room(self.limit - base) - known)
+        sizes = measured(entries, wire, self.meter)
+        return plan(sizes, self.session.shortened, base + known, self.window, more)
+
+    def base(self, tools: Sequence[Any]) -> int:
+        """Tokens of head and tools."""
+        return self.meter.cost([Message("system", self.head)]) + self.meter.tools(tools)
+
+    def talk(self, tools: Sequence[Any]) -> Talk:
+        """The conversation as it was last sent."""
+        from openclaw.agent.compaction import Talk
+
+        session = self.session
+        return Talk(
+            self.head,
+            tuple(session.messages),
+            session.shortened,
+            session.compressed_context,
+            tuple(tools),
+            session.id,
+        )
+
+    def compact(
+        self, upto: int, tools: Sequence[Any], focus: str | None = None, *, dry_run: bool = False
+    ) -> Iterator[events.Event]:
+        """Put the first `upto` messages away. The last event is Compaction; with `dry_run` it tells
+        what would be, and nothing is changed."""
+        session, compaction = self.session, self.compaction()
+        if hooks := self.rooms.hooks:
+            focus = hooks.before_compact(session.id, session.turns, upto, focus, dry_run=dry_run)
+            yield from map(events.Trouble, hooks.news())
+        room = summary_room(self.limit - self.base(tools))
+        before = self._tokens(tools)
+        prepared = yield from compaction.prepare(session, upto, self.talk(tools), room, focus)
+        if dry_run:
+            extra = {**session.extra, SHORTENED: max(0, session.shortened - upto)}
+            self.session = replace(
+                session,
+                messages=session.messages[upto:],
+                compressed_context=prepared.summary,
+                extra=extra,
+            )
+            yield from (events.Notice(f"for your memory: {fact}") for fact in prepared.facts)
+        else:
+            yield from compaction.put_away(session, prepared)
+            self.before -= upto
+            self.read_head()
+        yield events.Compaction(before, self._tokens(tools), upto, prepared.summary)
+        self.session = session
+
+    def _tokens(self, tools: Sequence[Any]) -> int:
+        return self.meter.cost(self._said()) + self.base(tools)
+
+    def _said(self) -> list[Message]:
+        session = self.session
+        return messages(
+            session.messages, session.shortened, session.compressed_context, self.protocol.wire
+        )
+
+    def compaction(self) -> Compaction:
+        from openclaw.agent.compaction import Asking, Compaction
+
+        rooms = self.rooms
+        constrained = self.protocol.name != "native"
+        asking = Asking(rooms.model, self.protocol.wire, self.meter, constrained)
+        today = Notes(rooms.home.memory, today=lambda: rooms.now().date())
+        memory = today if rooms.use_memory and rooms.saving else None
+        return Compaction(rooms.sessions, asking, memory, rooms.vault.mask)
+
+    def _too_large(self, turn: RunningTurn, tools: Sequence[Any], tokens: int) -> str:
+        parts = [(part.path or part.name, self.meter.count(part.text)) for part in self.parts]
+        asked, came = turn.entries[:1], turn.entries[1:]
+        parts += [
+            ("the tools", self.meter.tools(tools)),
+            ("the message", self._cost(asked)),
+            ("the calls of this turn", self._cost(came)),
+        ]
+        largest = sorted(parts, key=lambda part: -part[1])[:3]
+        named = ", ".join(f"{name} {size}" for name, size in largest)
+        return (
+            f"the request needs about {tokens} tokens, the window has {self.window}, of which it"
+            f" may fill {self.limit}; the largest parts: {named}"
+        )
+
+    def _cost(self, entries: Sequence[Entry]) -> int:
+        return self.meter.cost(m for entry in entries for m in self.protocol.wire(entry))
+
+
+def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple[Image, ...]:
+    """The images that go along with a prompt. Raises UsageError for a model that cannot see; its
+    hint names one that can, of the Ollama at `host` if it has one."""
+    images = tuple(each.image for each in material if each.image)
+    if images and not card.vision:
+        raise UsageError(f"{card.name} cannot see images; nothing was sent", _who_can(host))
+    return images
+
+
+def _who_can(host: str) -> str:
+    # Its HTTP client takes 11 ms to import, which no other prompt is to wait for.
+    from openclaw.models.ollama_server import listed, may_chat
+
+    there = []
+    with suppress(ServerAway):
+        chats = [model for model in listed(host) if may_chat(model)]
+        there = [model for model in chats if "vision" in (model.get("capabilities") or ())]
+    name = f"ollama/{there[0]['name'] if there else 'qwen2.5vl:3b'}"
+    fetch = "" if there else f"openclaw models pull {name}, then "
+    return f"ask a model that can: {fetch}--model {name} (or /model in a chat)"
+
+
+def show_again(root: Path, session: Session, card: ModelCard) -> Iterator[str]:
+    """Give the images of earlier messages their bytes, where the model can see and the files are as
+    they were; a line for the user on each that is shown no longer."""
+    for at, entry in enumerate(session.messages):
+        if not entry.images:
+            continue
+        images = []
+        for image in entry.images:
+            images.append(_again(root, image) if card.vision else replace(image, data=b""))
+            if image.data == b"" or images[-1].data:
+                continue
+            if card.vision:
+                yield f"{image.path} is gone or has changed; the model does not see it again"
+            else:
+                yield f"{card.name} cannot see images; {image.path} is not sent"
+        session.messages[at] = replace(entry, images=tuple(images))
+
+
+def _again(root: Path, image: Image) -> Image:
+    """The image with its bytes, with none when its file is not as it was."""
+    if image.data:
+        return image
+    path = root / image.path
+    try:
+        is_open = path.is_file() and not denied(path) and path.stat().st_size <= MOST_IMAGE_BYTES
+        data = read_bytes(path) if is_open else b""
+    except (OSError, ValueError):  # the session's file may name anything
+        data = b""
+    same = kind_of(data) in IMAGES and hashlib.sha256(data).hexdigest() == image.sha256
+    return replace(image, data=data if same else b"")

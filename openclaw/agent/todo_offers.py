@@ -1,0 +1,461 @@
+"""Offers what a yes would do: once for a to-do, and at most one in a conversation.
+
+No model is asked, and nothing is done before the yes. What was offered is kept in
+.openclaw/offered.txt, one line each: the day, the to-do's id, the conversation, the words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openclaw import events
+from openclaw.errors import OpenclawError
+from openclaw.storage.safe_open import appending, make_folder, read_bytes
+from openclaw.storage.text import decode, read_text
+from openclaw.types import Action, ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.agent.provenance import Provenance
+    from openclaw.events import Receipt
+    from openclaw.home.open_home import Rooms
+    from openclaw.memory.todos import Todo
+    from openclaw.nlp.claims import Promise
+    from openclaw.sessions.session import Session
+    from openclaw.types import Ledger
+
+
+FILE = "offered.txt"
+AT_START = "-"
+LONGEST_PROMPT = 120
+"""Characters; what a yes means is shown in full, so a longer one is not offered."""
+MOST_BYTES = 200_000
+PEOPLE = ("memory/MEMORY.md", "memory/people.md")
+_LINK = re.compile(r"://|\bwww\.|\b[\w-]{2,}\.[a-z]{2,}(?:\b|/)", re.IGNORECASE)
+_LIST_OF_SHOPPING = re.compile(r"shop|grocer|einkauf|courses|compra|spesa", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """`line` is shown. A yes means `prompt`, whose words stand in the line, or, when there is none,
+    that the to-do `todo` gets the date `due` (ISO)."""
+
+    line: str
+    prompt: str = ""
+    todo: str = ""
+    due: str = ""
+
+
+class Offered:
+    """What was offered before. A missing file is an empty one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> tuple[Collection[str], Collection[str]]:
+        """The ids of to-dos, and the conversations."""
+        try:
+            text = decode(read_bytes(self._path))
+        except OSError:
+            return frozenset(), frozenset()
+        rows = [line.split("\t") for line in text.splitlines()]
+        rows = [row for row in rows if len(row) >= 3]
+        return frozenset(row[1] for row in rows), frozenset(row[2] for row in rows)
+
+    def add(self, day: date, todo: str, session: str, words: str) -> bool:
+        """Note an offer; False when it cannot be noted, and so would be made again and again."""
+        row = "\t".join((day.isoformat(), todo, session, " ".join(words.split())))
+        try:
+            make_folder(self._path.parent)
+            with appending(self._path) as file:
+                file.write(f"{row}\n".encode("utf-8", "replace"))
+        except OSError:
+            return False
+        return True
+
+
+def at_start(rooms: Rooms, todos: Sequence[Todo], most: int = LONGEST_PROMPT) -> Offer | None:
+    """The offer for the start of a talk: to do the first open to-do, due ones first, of those that
+    can be done and were not offered before. `most` characters for its prompt."""
+    today = rooms.now().date()
+    offered, _ = _store(rooms).read()
+    for todo in sorted(todos, key=lambda todo: todo.due or "9999"):
+        if todo.done or todo.id in offered or _is_for_later(todo, today):
+            continue
+        prompt = _prompt(rooms, todo)
+        if prompt and len(prompt) <= most:
+            line = f'Shall I do this to-do: "{prompt}"? (yes)'
+            return _noted(rooms, todo, AT_START, Offer(line, prompt))
+    return None
+
+
+def after_change(rooms: Rooms, session: Session, receipt: Receipt) -> Offer | None:
+    """The offer after a turn that added to-dos: a date for one whose words name a day, else to do
+    one that can be done at once."""
+    if rooms.settings.proactive == "off" or not rooms.use_memory:
+        return None
+    new = {text for what, text in receipt.todos if what == "added"}
+    if not new:
+        return None
+    ids, sessions = _store(rooms).read()
+    if session.id in sessions:
+        return None
+    try:
+        todos = [todo for todo in rooms.todos.items() if todo.text in new and not todo.done]
+    except OSError:
+        return None
+    for todo in (todo for todo in todos if todo.id not in ids):
+        if offer := _date_for(rooms, todo) or _doing(rooms, todo):
+            return _noted(rooms, todo, session.id, offer)
+    return None
+
+
+def accept_date(rooms: Rooms, session: Session, offer: Offer) -> Iterator[events.Event]:
+    """Give the to-do of an offer its date, as a turn of its own that `undo` takes back. Raises
+    OpenclawError when the file cannot be written or the to-do is gone."""
+    from openclaw import events
+    from openclaw.agent.note_taking import no_place
+    from openclaw.agent.recording import recorded
+    from openclaw.errors import UsageError
+    from openclaw.types import Ledger, ToolProblem
+
+    if reason := no_place(rooms.home, rooms.todos.path):
+        raise UsageError(f"the to-do was not dated: {reason}")
+    ledger = Ledger()
+    request = f"yes: due:{offer.due}"
+    with (
+        rooms.sessions.writing(session.id, timeout=2.0),
+        recorded(rooms, session, ledger, request, 0, rooms.history.head()) as recording,
+    ):
+        todos = rooms.todos
+        todos.keep = ledger.keep
+        try:
+            todo = todos.set_due(offer.todo, offer.due)
+        except ToolProblem as problem:
+            raise UsageError(str(problem), "see them: /todo") from None
+        yield events.Notice(f"to-do dated: {todo.text} (to take it back: openclaw undo)")
+        yield from map(events.Notice, recording.close("done"))
+
+
+def _store(rooms: Rooms) -> Offered:
+    return Offered(rooms.home.private / FILE)
+
+
+def _noted(rooms: Rooms, todo: Todo, session: str, offer: Offer) -> Offer | None:
+    words = offer.prompt or offer.line
+    kept = _store(rooms).add(rooms.now().date(), todo.id, session, words)
+    return offer if kept else None
+
+
+def _is_for_later(todo: Todo, today: date) -> bool:
+    """Whether it is a promise whose day is not there."""
+
+    return todo.list == LIST and bool(todo.due) and str(todo.due) > today.isoformat()
+
+
+def _prompt(rooms: Rooms, todo: Todo) -> str:
+    from openclaw.nlp.sentences import sentences
+
+    if not bare(todo.text).isprintable() or "@" in todo.text:  # which would attach a file
+        return ""
+    if _LINK.search(todo.text) or len([*sentences(bare(todo.text))]) > 1:
+        return ""  # somebody else may have written it, and a yes is quickly typed
+    found = suggestion(todo.text)
+    if found.lower().startswith("find out where") and _LIST_OF_SHOPPING.search(todo.list):
+        return ""
+    name = "" if found else person(todo.text)
+    return from_notes(todo.text) if name and _is_known(rooms, name) else found
+
+
+def _is_known(rooms: Rooms, name: str) -> bool:
+    """Whether the notes on people tell of somebody."""
+    return any(re.search(rf"\b{name}\b", text) for text in _texts(rooms, PEOPLE))
+
+
+def _texts(rooms: Rooms, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        try:
+            yield read_text(rooms.home.root / name, MOST_BYTES)
+        except OSError:
+            continue
+
+
+def _doing(rooms: Rooms, todo: Todo) -> Offer | None:
+    prompt = _prompt(rooms, todo)
+    if not prompt or len(prompt) > LONGEST_PROMPT or _is_for_later(todo, rooms.now().date()):
+        return None
+    return Offer(f'Shall I do that now: "{prompt}"? (yes)', prompt)
+
+
+def _date_for(rooms: Rooms, todo: Todo) -> Offer | None:
+    """The offer of a date for a to-do that has none but names a day to come."""
+    from openclaw.nlp.dates import day_named
+
+    named = day_named(todo.text)
+    if todo.due or "due:" in todo.text or named is None:
+        return None
+    today = rooms.now().date()
+    day: date | None = today
+    if named.day != "today":
+        from openclaw.nlp.dates import day_of
+
+        day = day_of(named.day, today)
+    if day is None or day < today:
+        return None
+    text = todo.text if len(todo.text) <= LONGEST_PROMPT else f"{todo.text[:LONGEST_PROMPT]}..."
+    line = f'"{text}" has no date. Shall I set due:{day.isoformat()}? (yes)'
+    return Offer(line, todo=todo.id, due=day.isoformat())
+
+
+_ASKING = r"who|what|when|where|which|whether|if|why|how"
+_OWN = r"(?:my|our|his|her|their|your|mum's|dad's)\b"
+_FACTS = (
+    r"(?:the |current |latest )*(?:prices?|costs?|opening (?:hours|times)|weather|forecast"
+    r"|timetable|"
+    r"schedule|availability|reviews?|news|release|requirements|deadline|rates?|flights?|trains?|"
+    r"alternatives|options)\b"
+)
+_LOOKS = (
+    rf"(?:find(?: out)?(?= (?:{_ASKING}|a|an|some|someone|information|more|the (?:best|cheapest"
+    rf"|nearest|"
+    rf"right|name|address|number)|good|cheap|another|two|three|\d+)\b)"
+    rf"|search (?:for(?! {_OWN})|the (?:web|internet|net)|online)\b"
+    rf"|look (?:up|into|for(?! {_OWN}))\b|read up on\b"
+    rf"|(?:check|compare)(?= (?:{_ASKING})\b| {_FACTS})|compare(?! {_OWN})\b"
+    r"|research\b|google\b|(?:suche|finde|vergleiche|recherchiere)(?= \w)"
+    r"|cherche[rz]?\b|trouve[rz]?\b|compare[rz]\b|buscar?\b|comparar\b)"
+)
+_LOOKS_AT_END = (
+    r"(?!meine?[nmrs]? |unsere?[nmrs]? ).+ (?:suchen|finden|herausfinden|vergleichen|recherchieren|"
+    r"nachschlagen|googeln)"
+)
+_BUYS = (
+    r"(?:buy|order)(?= (?:an? (?!coffee|bread|loaf|pint|litre|bottle|carton)|new |another "
+    r"|(?:\w+ )?(?:tickets|present|presents|gift|gifts)\b))"
+)
+_BOOKS = r"(?:book|reserve|rent|hire|renew|cancel|apply for|register)(?= \w)"
+_BUYS_AT_END = (
+    r"(?P<what>(?:eine?[nrsm]?|neue?[nrsm]?|(?:\w+ )?(?:Tickets|Karten|Geschenke?)) ?.*?) "
+    r"(?P<verb>kaufen|bestellen|buchen|mieten|reservieren)"
+)
+_CALLS = re.compile(
+    r"(?:call|phone|ring|text|e-?mail|write to|contact|meet|visit)(?: with| up)? (?P<who>[A-Z]\w+)"
+)
+_FIRST = frozenset(
+    "find search look read check compare research google buy order book reserve rent hire renew "
+    "cancel apply register suche finde vergleiche recherchiere cherche cherchez chercher trouve "
+    "trouvez trouver comparez comparer busca buscar comparar".split()
+)
+_LAST = frozenset(
+    "suchen finden herausfinden vergleichen recherchieren nachschlagen googeln kaufen bestellen "
+    "buchen mieten reservieren".split()
+)
+_BESIDE = re.compile(
+    r"\s*(?<![\w:-])due:\S+|\s*\((?:promised|turn) [^()]*\)|\s*(?<!\S)#[\w/-]+|\s*\^[\w-]+$"
+)
+
+
+def bare(text: str) -> str:
+    """A to-do's text without its date, tags and what is noted of its origin."""
+    return " ".join(_BESIDE.sub("", text).split()).rstrip(" .")
+
+
+def suggestion(text: str) -> str:
+    """The prompt that would do a to-do, or begin it; "" when there is none."""
+    words = bare(text)
+    first, *rest = words.casefold().split() or [""]
+    if not rest or not (first in _FIRST or rest[-1] in _LAST):
+        return ""
+    if _compiled(_LOOKS).match(words) or _compiled(_LOOKS_AT_END).fullmatch(words):
+        return words
+    if _compiled(_BUYS).match(words):
+        return f"Find out where to {_lower(words)}"
+    if _compiled(_BOOKS).match(words):
+        return f"Look up how to {_lower(words)}"
+    if found := _compiled(_BUYS_AT_END).fullmatch(words):
+        return f"Finde heraus, wo ich {_lower(found['what'])} {found['verb']} kann"
+    return ""
+
+
+def person(text: str) -> str:
+    """The name of whom a to-do says to call, to write to or to meet; "" for none."""
+    found = _CALLS.match(text[:1].lower() + text[1:])
+    return found["who"] if found else ""
+
+
+def from_notes(text: str) -> str:
+    """The prompt that gets ready for such a to-do."""
+    return f"Look in my notes for what I need to {_lower(bare(text))}"
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """At first use: a talk without such a to-do needs none of them."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _lower(words: str) -> str:
+    return words[:1].lower() + words[1:]
+
+
+LIST = "Promised"
+LONGEST_WHAT = 200
+LONGEST_REQUEST = 60
+FEW_WORDS = 2
+_ADD = Action("todo", "write")
+_POINTING = re.compile(r"\b(?:it|that|this|them|es|das|nach(?:sehen|schauen)|le|la|lo)\b", re.I)
+_SIGNS = (
+    *("i won't", "i won\u2019t", "we won't", "we won\u2019t"),
+    *("i will", "i'll", "i\u2019ll", "i shall", "we will", "we'll", "we\u2019ll", "we shall"),
+    *("going to", "ich ", "je ", "j'", "r\u00e9"),
+)
+"""One of them is in every promise, whatever its case."""
+ALIKE = 0.5
+"""Share of the rarer words that two texts have in common when they are about the same."""
+
+
+def promised(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+    """Note the promises of an answer that nothing has noted yet; each gives one Notice. After text
+    of others was read, and where the tool `todo` would need a yes for the same words, they wait in
+    the inbox: the promise may be theirs. Nothing is noted in mode read-only, without memory, with
+    the setting `proactive: off`, and of what answers a prompt that the user did not type."""
+    if rooms.settings.proactive == "off" or rooms.mode == "read-only" or not rooms.use_memory:
+        return
+    session, ledger = watch.session, watch.ledger
+    if not ledger.typed:
+        return
+    said = answer.casefold()
+    if not any(sign in said for sign in _SIGNS):
+        return
+    # Here, as an answer without a promise is the rule: the patterns take 30 ms to load.
+    from openclaw.nlp.claims import promises
+
+    today = rooms.now().date()
+    for promise in promises(answer, ledger.request):
+        day = _day(promise, today)
+        if promise.day and day is None:
+            continue
+        what = _what(promise, ledger.request)
+        _check(rooms, rooms.todos.path)
+        if _is_noted(rooms, ledger, what, day):
+            continue
+        theirs = ledger.tainted or watch.tainted(_ADD, {"items": [what]})
+        what = rooms.vault.mask(what)
+        with suppress(ToolProblem):  # nothing is left of it, or it is known
+            if theirs:
+                yield from _into_inbox(rooms, watch, what, day)
+            else:
+                yield from _as_todo(rooms, session, ledger, what, day)
+
+
+def _day(promise: Promise, today: date) -> date | None:
+    if promise.day in ("", "today"):
+        return today if promise.day else None
+    from openclaw.nlp.dates import day_of
+
+    day = day_of(promise.day, today)
+    return day if day and day >= today else None
+
+
+def _what(promise: Promise, request: str) -> str:
+    """What was promised; with the request's words where it says little by itself ("Follow up")."""
+    from openclaw.nlp.words import content_words
+    from openclaw.security.untrusted import strip
+
+    what = strip(promise.what or promise.sentence)[:LONGEST_WHAT].strip()
+    undated = what.replace(promise.day, "") if promise.day else what
+    telling = len(set(content_words(undated))) >= FEW_WORDS and not _POINTING.search(what)
+    if telling or not request.strip():
+        return what
+    asked = " ".join(strip(request).split())
+    if asked.casefold() in what.casefold() or what.casefold() in asked.casefold():
+        return what
+    cut = asked if len(asked) <= LONGEST_REQUEST else asked[: LONGEST_REQUEST - 3] + "..."
+    return f'{what}, for "{cut}"'
+
+
+def _is_noted(rooms: Rooms, ledger: Ledger, what: str, day: date | None) -> bool:
+    """Whether the turn's own calls have noted it, or an open to-do of that day says the same."""
+    items = [todo for todo in rooms.todos.items() if not todo.done]
+    mine = _added_now(rooms, ledger, items)
+    iso = day.isoformat() if day else None
+    if any(todo.due == iso or _alike(todo.text, what) for todo in mine):
+        return True
+    return any(todo.due == iso and _alike(todo.text, what) for todo in items)
+
+
+def _added_now(rooms: Rooms, ledger: Ledger, items: Sequence[Todo]) -> Sequence[Todo]:
+    from openclaw.memory.todos import parse
+
+    name = rooms.home.relative(rooms.todos.path)
+    if name not in ledger.before:
+        return ()
+    before = {todo.text for todo in parse(ledger.before[name] or "")}
+    return [todo for todo in items if todo.text not in before and todo.list != LIST]
+
+
+def _alike(left: str, right: str) -> bool:
+    from openclaw.nlp.words import content_words
+
+    first, second = set(content_words(bare(left))), set(content_words(bare(right)))
+    rarer = min(len(first), len(second))
+    return bool(rarer) and len(first & second) >= ALIKE * rarer
+
+
+def _as_todo(
+    rooms: Rooms, session: Session, ledger: Ledger, what: str, day: date | None
+) -> Iterator[events.Event]:
+    todos = rooms.todos
+    todos.keep = ledger.keep
+    due = f" due:{day.isoformat()}" if day else ""
+    _before(rooms, ledger, todos.path)
+    [todo] = todos.add(LIST, [f"{what}{due} (promised in {session.id}:{session.turns})"])
+    when = f" for {day.isoformat()}" if day else ""
+    yield events.Notice(
+        f'a promise, noted{when}: "{what}" in {rooms.home.relative(todos.path)}'
+        f" (to take it back: openclaw todo rm {todo.id})"
+    )
+
+
+def _into_inbox(
+    rooms: Rooms, watch: Provenance, what: str, day: date | None
+) -> Iterator[events.Event]:
+    from openclaw.memory.notes import Notes
+    from openclaw.security.untrusted import defused, plain_source
+
+    ledger = watch.ledger
+    notes = Notes(rooms.home.memory, today=lambda: rooms.now().date(), keep=ledger.keep)
+    sources = (*ledger.foreign, *ledger.inherited) or (watch.origin(what),)
+    source = ", ".join(dict.fromkeys(sources))
+    when = f" for {day.isoformat()}" if day else ""
+    path = notes.inbox()
+    _check(rooms, path)
+    _before(rooms, ledger, path)
+    notes.propose(defused(f"Promised{when}: {what}"), plain_source(source))
+    yield events.Notice(
+        f"a promise is in the inbox for review, as it may be in the words of others: {what}{when}"
+        " (openclaw memory review)"
+    )
+
+
+def _check(rooms: Rooms, path: Path) -> None:
+    """OpenclawError when the file does not lie in the home."""
+    from openclaw.agent.note_taking import no_place
+
+    if reason := no_place(rooms.home, path):
+        raise OpenclawError(f"a promise was not noted: {reason}")
+
+
+def _before(rooms: Rooms, ledger: Ledger, path: Path) -> None:
+    """What the file held before the turn, for the receipt."""
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        text = None
+    ledger.before.setdefault(rooms.home.relative(path), text)

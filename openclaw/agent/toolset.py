@@ -1,0 +1,325 @@
+"""Makes the toolbox of one turn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from openclaw.agent.provenance import Provenance, brought_along
+from openclaw.agent.window import INPUT_SHARE
+from openclaw.errors import OpenclawError
+from openclaw.events import Progress
+from openclaw.home.open_home import Rooms
+from openclaw.memory.notes import Notes
+from openclaw.models.token_count import Meter
+from openclaw.security.credentials import denied, denied_name
+from openclaw.security.policy import Policy
+from openclaw.security.untrusted import Learned, strip
+from openclaw.security.vault import Vault
+from openclaw.sessions.session import Session
+from openclaw.sessions.session_search import SessionHit, Talk, search, terms
+from openclaw.storage.home import Home
+from openclaw.tools.calculate import calculate
+from openclaw.tools.file_tools import FileTools
+from openclaw.tools.memory_tools import KnowledgeTools, NoteStore, RecallTools, Searcher, TodoStore
+from openclaw.tools.paths import SPILL
+from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, USUAL, Room, spill
+from openclaw.tools.session_tools import Said, SessionTools, Talks
+from openclaw.tools.shell.process import Show
+from openclaw.tools.shell.shell import Runner, ShellTools
+from openclaw.tools.skill_tools import ProposeTools, Shelf, SkillShelf, SkillTools
+from openclaw.tools.tool import Tool, tool
+from openclaw.tools.toolbox import Toolbox
+from openclaw.tools.web.fetch import WebPages
+from openclaw.tools.web.web_search import Search, Seen, WebTools, ddgs_search
+from openclaw.types import Ledger
+
+USUAL_HEAD = 1_000
+"""Tokens of the starter home's first request."""
+MOST_RESULT, LEAST_RESULT = 0.3, 0.08
+"""Shares of the window that one result may take."""
+CHARS_A_TOKEN = 3.5
+TAIL_LINES = 3
+"""Of the output of a command, shown while it runs."""
+
+
+def toolbox(
+    rooms: Rooms,
+    ledger: Ledger,
+    shelf: Shelf,
+    source: str = "",
+    watch: Provenance | None = None,
+    meter: Meter | None = None,
+) -> Toolbox:
+    """The tools, under the policy. `source` is noted with what they remember; `watch` looks on;
+    `meter` tells which results fit the window."""
+    from openclaw.tools.shell.sandbox import available
+
+    policy = Policy(rooms.mode, rooms.ask_user, rooms.grants, available, _denied, *_run(rooms))
+    room = _room(rooms, meter) if meter else Room()
+    tools = _built_in(rooms, ledger, shelf, source, watch, room)
+    listed, beyond = rooms.served.share(tools, shelf.request)
+    if watch and beyond:
+        beyond.show = watch.listing
+    elif watch:
+        watch.listing(listed[len(tools) :])
+    return Toolbox(
+        listed,
+        policy,
+        ledger,
+        beyond=beyond,
+        room=room,
+        watch=watch,
+        apart=rooms.vault,
+        around=rooms.hooks.around(ledger) if rooms.hooks else None,
+    )
+
+
+def _run(rooms: Rooms) -> tuple[bool, Sequence[str]]:
+    """Whether hooks or servers run files of the home, and where these are."""
+    settings = rooms.settings
+    if not settings.hooks and not settings.mcp:
+        return False, ()
+    from openclaw.config.hook_settings import read_hooks
+    from openclaw.config.mcp_settings import read_servers
+    from openclaw.security.program_files import places
+    from openclaw.security.trust import code_words, in_home
+
+    root = Path(os.path.realpath(rooms.home.root))
+    servers = [code_words(root, server) for server in read_servers(settings.mcp or {})[0]]
+    commands = [each for hook in read_hooks(settings.hooks or {})[0] for each in hook.commands]
+    hooked = bool(settings.hooks) or any(in_home(root, words) for words in servers)
+    return hooked, tuple(places(root, [*commands, *servers]))
+
+
+def _built_in(
+    rooms: Rooms,
+    ledger: Ledger,
+    shelf: Shelf,
+    source: str,
+    watch: Provenance | None,
+    room: Room,
+) -> list[Tool]:
+    from openclaw.tools.shell.shell import Runner
+
+    shell = rooms.settings.shell
+    todos = rooms.todos
+    todos.keep = ledger.keep
+    return build_tools(
+        rooms.home,
+        ledger,
+        todos=todos,
+        notes=Notes(
+            rooms.home.memory,
+            today=lambda: rooms.now().date(),
+            source=lambda: source,
+            keep=ledger.keep,
+        ),
+        skills=shelf,
+        searcher=rooms.recall if rooms.settings.recall != "off" and rooms.use_memory else None,
+        talks=PastTalks(rooms, watch) if rooms.use_memory else None,
+        search=rooms.search,
+        region=rooms.settings.web.region,
+        results=rooms.settings.web.results,
+        seen=rooms.seen,
+        allow_hosts=rooms.settings.web.allow_hosts,
+        origin=watch.origin if watch else lambda text: "",
+        vault=rooms.vault,
+        runner=Runner(
+            rooms.home,
+            ledger,
+            shell.timeout,
+            shell.env,
+            shell.network,
+            room=room,
+            show=_shown(rooms, rooms.progress) if rooms.progress else None,
+        ),
+        room=room,
+    )
+
+
+def _shown(rooms: Rooms, tell: Callable[[Progress], None]) -> Show:
+    """Shows the last lines of what a command prints, without secrets."""
+
+    def show(text: str) -> None:
+        with suppress(OpenclawError):  # what cannot be masked is not shown
+            lines = [line for line in rooms.vault.veiled(strip(text)).split("\n") if line.strip()]
+            tell(Progress(tail=tuple(lines[-TAIL_LINES:])))
+
+    return show
+
+
+def page_of(window: int) -> int:
+    """Characters of a file that one result shows where the window has so many tokens."""
+    return min(PAGE_CHARS, int(result_tokens(window) * CHARS_A_TOKEN))
+
+
+def result_tokens(window: int) -> int:
+    """The most tokens that one result may have: a third of what a usual head leaves of a request,
+    so that the last two exchanges still fit beside it."""
+    left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 3
+    return max(int(window * LEAST_RESULT), min(left, int(window * MOST_RESULT)))
+
+
+def _room(rooms: Rooms, meter: Meter) -> Room:
+    window = rooms.model.card.window
+    tokens = result_tokens(window)
+    return Room(
+        chars=min(MAX_CHARS, tokens * 4),
+        tokens=tokens,
+        within=meter.fits,
+        keep=lambda text, source: spilled(rooms.home, text, source),
+        page=page_of(window),
+    )
+
+
+def spilled(home: Home, text: str, source: str) -> str:
+    """The path of a file of the home that holds a text too long to be shown, "" where it cannot be
+    kept; `source` says whose it is when it is not the user's."""
+    try:
+        path = home.relative(spill(home.root / SPILL, text))
+    except OpenclawError:
+        return ""
+    if source:
+        Learned(home).note(path, source, "")
+    return path
+
+
+def material_room(rooms: Rooms, meter: Meter, parts: int) -> Room:
+    """How much of each of so many attachments a prompt shows: half of what the head leaves."""
+    window = rooms.model.card.window
+    left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 2
+    tokens = max(int(window * LEAST_RESULT), left) // max(1, parts)
+    return replace(_room(rooms, meter), chars=tokens * 4, tokens=tokens)
+
+
+def _denied(path: str) -> str:
+    """Why a file is closed; where the home itself lies does not count."""
+    return denied(Path(path)) if Path(path).is_absolute() else denied_name(path)
+
+
+def build_tools(
+    home: Home,
+    ledger: Ledger,
+    *,
+    todos: TodoStore,
+    notes: NoteStore,
+    skills: SkillShelf,
+    searcher: Searcher | None = None,
+    talks: Talks | None = None,
+    search: Search = ddgs_search,
+    region: str = "wt-wt",
+    results: int = 3,
+    seen: Seen | None = None,
+    allow_hosts: Sequence[str] = (),
+    origin: Callable[[str], str] = lambda text: "",
+    vault: Vault | None = None,
+    runner: Runner | None = None,
+    room: Room = USUAL,
+) -> list[Tool]:
+    """The tools over one home; what they do is written into the ledger. Without a searcher there
+    are no tools that search memory, without `talks` none that searches conversations, without a
+    runner none that run commands. `seen` is what the conversation has seen of the web."""
+    seen = seen or Seen()
+    files = FileTools(home, ledger, vault, room)
+    return [
+        *files.tools(),
+        *(RecallTools(searcher).tools() if searcher else ()),
+        *(SessionTools(talks, ledger, room).tools() if talks else ()),
+        *KnowledgeTools(home, ledger, todos, notes, origin).tools(),
+        *SkillTools(skills, ledger).tools(),
+        tool(calculate),
+        *WebTools(ledger, region, results, search, seen).tools(),
+        *WebPages(ledger, seen, allow_hosts, page_chars=room.page * 4 // 3).tools(),
+        *(ShellTools(runner, vault).tools() if runner else ()),
+        *ProposeTools(files).tools(),
+    ]
+
+
+PLACE = "earlier conversations"
+RECALLED, RECALLED_LENGTH = 2, 240
+"""Messages of the archive that stand beside a prompt about them, characters of each."""
+MOST_TERMS = 12
+"""Words of a prompt that tell something; of a longer one half must be in a message."""
+ALIKE = 20
+"""How often the same may be said before something else is no longer found."""
+
+
+@dataclass(slots=True)
+class PastTalks:
+    """What was said before one turn, made when it begins: what is said in the turn is not searched.
+
+    What others have written in another conversation is marked with its source. What other
+    conversations and the results of tools show is data of the user's, which `watch` takes down.
+    """
+
+    rooms: Rooms
+    watch: Provenance | None
+    _end: int = 0
+    _sources: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.watch is not None:
+            session = self.watch.session
+            self._end = session.archived + len(session.messages)
+
+    def any(self) -> bool:
+        """Whether there is anything that the model is not shown anyway."""
+        session = self.watch.session if self.watch else None
+        if session is not None and (session.archived or session.shortened):
+            return True
+        return self.rooms.sessions.has_others(session.id if session else "")
+
+    def find(self, words: str, most: int, length: int) -> Sequence[Said]:
+        here = self.watch.session.id if self.watch else ""
+        asked = ALIKE * most
+        hits = search(self._talks(), words, length, first=here, any_word=True, most=asked)
+        hits = _different(hits)[:most]
+        if self.watch and PLACE not in self.watch.data:
+            foreign = any(hit.id != here or hit.tool for hit in hits)
+            self.watch.data += [PLACE] if foreign else []
+        return [_said(hit, here, self._source(hit, here)) for hit in hits]
+
+    def _source(self, hit: SessionHit, here: str) -> str:
+        """Whose words a hit may be. What was said in this conversation is known as that."""
+        return self._sources.get(hit.id, "") if hit.id != here or hit.tool else ""
+
+    def _talks(self) -> Iterator[Talk]:
+        session = self.watch.session if self.watch else None
+        for talk, messages in self.rooms.sessions.talks(session):
+            if talk is session:
+                self._sources[talk.id] = brought_along(talk)
+                yield talk, ((number, said) for number, said in messages if number <= self._end)
+            else:
+                self._sources[talk.id] = brought_along(talk)
+                yield talk, messages
+
+
+def earlier(rooms: Rooms, session: Session, text: str) -> list[str]:
+    """What the archived part of a conversation holds about a prompt, a line each."""
+    if not session.archived:
+        return []
+    end = session.archived
+    old = ((n, entry) for n, entry in rooms.sessions.messages(session) if n <= end)
+    telling = [term.word for term in terms(text) if not term.small]
+    hits = search([(session, old)], text, RECALLED_LENGTH, most=RECALLED)
+    return [
+        f"{hit.tool or hit.role}: {hit.snippet}"
+        + (f" -> assistant: {hit.reply}" if hit.reply else "")
+        for hit in hits
+        if len(telling) <= MOST_TERMS or 2 * len(set(telling) & set(hit.missing)) <= len(telling)
+    ]
+
+
+def _different(hits: Sequence[SessionHit]) -> list[SessionHit]:
+    """Each text once, the best of those that say the same."""
+    return list({hit.snippet.casefold(): hit for hit in reversed(hits)}.values())[::-1]
+
+
+def _said(hit: SessionHit, here: str, source: str) -> Said:
+    talk = "" if hit.id == here else hit.title or hit.id
+    role = f"tool {hit.tool}" if hit.tool else hit.role
+    return Said(hit.at, talk, hit.number, role, hit.snippet, hit.reply, source)

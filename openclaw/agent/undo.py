@@ -1,0 +1,313 @@
+"""Takes turns back, and puts them back again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from openclaw.agent.loop import stamp
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.events import FileChange, file_change
+from openclaw.history.journal import Journal, new_id, now, subject_of
+from openclaw.history.record import Record, read
+from openclaw.history.rollback import FileConflict, Plan, Undo, put, seen
+from openclaw.history.turns import TALK, Kind, Scope, Step, Turn, is_program
+from openclaw.home.open_home import Rooms
+from openclaw.sessions.repair import merge_sessions, messages_in
+from openclaw.sessions.session import INTERRUPTED
+from openclaw.storage.lock import locked
+from openclaw.storage.text import decode
+from openclaw.types import Change, Entry, ToolUse
+
+ATTEMPTS = 5
+LOCK_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What an undo or a redo did. `turn` is the entry of the history that it became, None when
+    nothing was changed; `of` the turns that were taken back, or the undos that were. `merged` are
+    files that others had edited since, whose edits were kept; `missing` those whose earlier content
+    was not kept and which stay as they are. With `conflicts` and without `keep` nothing was
+    changed. `notice` says why it is not committed yet."""
+
+    turn: Turn | None
+    of: tuple[Turn, ...]
+    files: tuple[FileChange, ...] = ()
+    messages: int = 0
+    merged: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    conflicts: tuple[FileConflict, ...] = ()
+    notice: str = ""
+
+
+def undoable(rooms: Rooms, scope: Scope, session: str) -> Iterator[Turn]:
+    """The turns that can be taken back, the newest first; of `session` if it is named."""
+    return (
+        turn
+        for turn in rooms.history.turns()
+        if turn.kind == "turn" and turn.leaves(scope) and session in ("", turn.session)
+        and turn.state != "running"
+    )  # fmt: skip
+
+
+def undo(rooms: Rooms, count: int, scope: Scope, session: str, keep: bool) -> TakenBack:
+    """Take back the newest `count` turns that are not taken back yet, of `session` if it is named.
+
+    UsageError when there is none; OpenclawError when a session is in use or a file cannot be
+    written: all is then as it was, or the next start completes it.
+    """
+    recover(rooms)
+    with one_at_a_time(rooms, LOCK_SECONDS):
+        turns = tuple(islice(undoable(rooms, scope, session), count))
+        if not turns:
+            raise _nothing(rooms, "undo", session)
+        return _take_back(rooms, "undo", turns, scope, keep)
+
+
+def redo(rooms: Rooms, count: int, session: str, keep: bool) -> TakenBack:
+    """Put back what the newest `count` undos took, those that were not put back yet."""
+    recover(rooms)
+    with one_at_a_time(rooms, LOCK_SECONDS):
+        able = (
+            turn
+            for turn in rooms.history.turns()
+            if turn.kind == "undo"
+            and not turn.undone
+            and session in ("", turn.session)
+            and turn.state != "running"
+        )
+        undos = tuple(islice(able, count))
+        if not undos:
+            raise _nothing(rooms, "redo", session)
+        return _take_back(rooms, "redo", undos, "all", keep)
+
+
+def _nothing(rooms: Rooms, kind: Kind, session: str) -> UsageError:
+    where = f" in conversation {session}" if session else ""
+    if count := rooms.history.foreign():
+        where += f"; {count} records do not count: not written by you on this machine"
+    return UsageError(f"there is nothing to {kind}{where}", "see what was done: openclaw log")
+
+
+@dataclass(frozen=True, slots=True)
+class _Taking:
+    """What is taken back, and how."""
+
+    turns: tuple[Turn, ...]
+    scope: Scope
+    undoing: Undo
+
+
+def _take_back(
+    rooms: Rooms, kind: Kind, turns: tuple[Turn, ...], scope: Scope, keep: bool
+) -> TakenBack:
+    history = rooms.history
+    root = Path(os.path.realpath(rooms.home.root))
+    undoing = Undo(history.reader(turns), is_program, lambda path: seen(root, path), _merge)
+    with ExitStack() as locks:
+        for name in sorted(_sessions(turns, scope)):
+            locks.enter_context(rooms.sessions.writing(name, LOCK_SECONDS))
+        plan = undoing.plan(turns, scope)
+        if plan.conflicts and not keep:
+            return _told(None, turns, plan)
+        journal = Journal.begin(rooms.home, _entry(kind, turns, scope), history.head())
+        _write(_Taking(turns, scope, undoing), journal, plan)
+        journal.finish("done")
+    return _told(journal.record.turn, turns, plan, history.publish())
+
+
+def _told(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str = "") -> TakenBack:
+    changes = plan.changes if turn else []
+    files = tuple(
+        file_change(Change(path, _text(plan.now[path]), _text(plan.wanted[path])))
+        for path in changes
+        if not path.startswith(TALK)
+    )
+    messages = sum(
+        abs(messages_in(plan.now[path]) - messages_in(plan.wanted[path]))
+        for path in changes
+        if _session_of(path) and path.count("/") == 1
+    )
+    found = (tuple(plan.merged), tuple(plan.missing), tuple(plan.conflicts))
+    return TakenBack(turn, of, files, messages, *found, notice)
+
+
+def _entry(kind: Kind, turns: Sequence[Turn], scope: Scope) -> Turn:
+    verb, first = kind.capitalize(), turns[0].subject.removeprefix("Undo: ")
+    words = f"{verb}: {first}" if len(turns) == 1 else f"{verb} {len(turns)}: {first} ..."
+    sessions = {turn.session for turn in turns}
+    return Turn(
+        new_id(),
+        kind,
+        at=now(),
+        subject=subject_of(words),
+        session=sessions.pop() if len(sessions) == 1 else "",
+        of=tuple(turn.id for turn in turns),
+        scope=scope,
+    )
+
+
+def _write(taking: _Taking, journal: Journal, plan: Plan) -> None:
+    """Write all files as they are planned. When one cannot be written those before it become what
+    they were, and nothing is left of the whole; where that cannot be done either (the disk is still
+    full) the record stays, and the next start completes it."""
+    steps = {path: _intend(journal, plan, path) for path in plan.changes}
+    journal.record.seal()
+    done: list[str] = []
+    try:
+        for path, number in steps.items():
+            _write_one(taking, journal, plan, path, number)
+            done.append(path)
+    except (OpenclawError, OSError):
+        with contextlib.suppress(OpenclawError, OSError):
+            for path in reversed(done):
+                put(journal.root, path, plan.wanted[path], plan.now[path], program=plan.were[path])
+            journal.record.drop()
+        raise
+
+
+def _intend(journal: Journal, plan: Plan, path: str) -> int:
+    were = plan.were[path]
+    program = plan.programs.get(path, were)
+    return journal.intend(path, (plan.now[path], were), (plan.wanted[path], program))
+
+
+def _write_one(taking: _Taking, journal: Journal, plan: Plan, path: str, number: int) -> None:
+    """When somebody saved the file at this very moment it is planned anew, with what he saved."""
+    for _ in range(ATTEMPTS):
+        program = plan.programs.get(path)
+        if put(journal.root, path, plan.now[path], plan.wanted[path], program=program):
+            return
+        again = taking.undoing.plan(taking.turns, taking.scope, only=path)
+        plan.now[path], plan.wanted[path] = again.now[path], again.wanted[path]
+        journal.replace(number, path, again.now[path], again.wanted[path])
+    raise OpenclawError(
+        f"{path} is written by another program all the time", "let it finish, then try again"
+    )
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else decode(data)
+
+
+def _merge(path: str, base: bytes, ours: bytes, theirs: bytes | None) -> tuple[bytes, bool] | None:
+    """Files of conversations: messages are merged one by one; notes that do not fit stay."""
+    if not path.startswith(TALK):
+        return None
+    if path.endswith(".json"):
+        return merge_sessions(base, ours, theirs)
+    return ours, True
+
+
+def _session_of(path: str) -> str:
+    """The id of the session that a file belongs to, "" when it is none's."""
+    name = path.removeprefix(TALK)
+    if not path.startswith(TALK):
+        return ""
+    if name.startswith("archive/"):
+        return name.split("/")[1]
+    return name.removesuffix(".json").removesuffix(".notes.md")
+
+
+def _sessions(turns: Iterable[Turn], scope: Scope) -> set[str]:
+    paths = (step.path for turn in turns for step in turn.within(scope))
+    return {name for name in map(_session_of, paths) if name and "/" not in name}
+
+
+COMMANDS = frozenset({"run_shell", "run_python"})
+
+
+def recover(rooms: Rooms) -> list[str]:
+    """Finish what killed processes have left: turns are closed with what they had done, undos are
+    completed; all is committed. What others have written is set aside. Returns what the user should
+    know, one line each."""
+    aside = rooms.history.set_foreign_aside()
+    found = rooms.history.unfinished()
+    if found:
+        from openclaw.tools.shell.sandbox import tidy_up
+
+        tidy_up(rooms.home)
+    news = [aside] if aside else []
+    news += [line for record in found if (line := _recovered(rooms, record))]
+    if found or rooms.history.has_waiting():
+        news += filter(None, [rooms.history.publish()])
+    return news
+
+
+def _recovered(rooms: Rooms, record: Record) -> str:
+    """Close one record, unless its process still runs."""
+    is_turn = record.turn.kind == "turn"
+    try:
+        with locked(rooms.home.private / "locks" / f"{record.turn.lock}.lock", 0.0):
+            record = read(record.folder)
+            if record.finished:
+                record.make_ready()
+                return ""
+            return _close(rooms, record) if is_turn else _complete(rooms, record)
+    except (OpenclawError, OSError, ValueError):
+        return ""
+
+
+def one_at_a_time(rooms: Rooms, seconds: float) -> AbstractContextManager[None]:
+    """Be the one who takes turns back."""
+    return locked(rooms.home.private / "locks" / "undo.lock", seconds, what="undo")
+
+
+def _close(rooms: Rooms, record: Record) -> str:
+    turn, journal = record.turn, Journal(rooms.home, record)
+    if record.calls:
+        _mark(rooms, record)
+    journal.settle()
+    journal.finish("interrupted", rooms.sessions.files_of(turn.session) if turn.session else ())
+    if not journal.record.finished:
+        return ""
+    kept = "what it had done is kept, openclaw undo takes it back"
+    if any(call.output is None and call.tool in COMMANDS for call in record.calls):
+        kept += ", but for what the command changed that was running"
+    what = f"a turn of conversation {turn.session}" if turn.session else "a command"
+    return f"{what} was interrupted ({turn.subject}); {kept}"
+
+
+def _mark(rooms: Rooms, record: Record) -> None:
+    """Put calls that were begun into the conversation, as far as they came."""
+    try:
+        session = rooms.sessions.load(record.turn.session)
+    except UsageError:  # it was killed before the first message was saved
+        return
+    uses = tuple(
+        ToolUse(call.id, call.tool, call.input, INTERRUPTED if call.output is None else call.output,
+                call.ok)
+        for call in record.calls
+    )  # fmt: skip
+    if session.messages and session.messages[-1].tool_calls == uses:  # we were killed after this
+        return
+    session.messages.append(Entry("assistant", "", tool_calls=uses, at=stamp()))
+    rooms.sessions.save(session)
+
+
+def _complete(rooms: Rooms, record: Record) -> str:
+    if not record.sealed:  # nothing was written yet
+        record.drop()
+        return ""
+    journal = Journal(rooms.home, record)
+    try:
+        for number, step in enumerate(record.steps):
+            if step and number not in record.done:
+                _complete_one(rooms, journal, step)
+                record.mark(number)
+    except OpenclawError as error:
+        return f"{record.turn.subject}: it was interrupted and cannot be completed: {error}"
+    journal.finish("done")
+    return f"{record.turn.subject}: it was interrupted and is now completed"
+
+
+def _complete_one(rooms: Rooms, journal: Journal, step: Step) -> None:
+    before, after = rooms.history.read(step.before), rooms.history.read(step.after)
+    if (step.after is None) == (after is None):
+        put(journal.root, step.path, before, after, program=is_program(step.after))

@@ -1,0 +1,303 @@
+"""The question whether a tool may run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+import typer
+
+from openclaw.cli.formatting import folded, one_line, rows, warn, whole_call
+from openclaw.cli.questions import can_ask, confirmed, is_yes
+from openclaw.errors import Refused
+from openclaw.security.grants import Grant, lasting
+from openclaw.security.policy import Ask, Declined, Question
+from openclaw.security.trust import allow, judged, what_it_turns_on
+from openclaw.security.untrusted import visible
+from openclaw.storage.home import is_trusted
+from openclaw.types import Change
+
+if TYPE_CHECKING:
+    from openclaw.storage.home import Home
+
+
+LEAST_ROWS = 4
+WHY_ROWS = 3
+CONTEXT_LINES = 2
+COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
+MOST_NAMED = 200
+YES = {"y": "once", "yes": "once", "s": "session", "session": "session", "a": "always"}
+Keep = Callable[[Grant, bool], None]
+
+
+class Permission:
+    """Asks a person before a tool runs.
+
+    `read` shows a question and returns the reply; `say` prints a line; `pause` clears the screen of
+    what is drawn only for the moment, which goes on with `resume`; `keep` notes what is granted,
+    for good when the second value is true. No reply (end of input) means no; words that say what
+    to do instead are raised as Declined.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[str], str],
+        say: Callable[[str], None],
+        pause: Callable[[], None],
+        keep: Keep,
+        resume: Callable[[], None] = lambda: None,
+        *,
+        colours: bool = False,
+    ) -> None:
+        self._read, self._say, self._pause, self._keep = read, say, pause, keep
+        self._resume, self._colours = resume, colours
+
+    def __call__(self, question: Question) -> str:
+        self._pause()
+        try:
+            return self._asked(question)
+        finally:
+            self._resume()
+
+    def _asked(self, question: Question) -> str:
+        width, height = screen()
+        call = [row for line in shown(question) for row in self._painted(line, question, width)]
+        lasting_ones = tuple(filter(lasting, question.offers))
+        choices = {"session": question.offers, "always": lasting_ones}
+        lines = [*_why(question), *_granted(choices)]
+        why = [row for line in lines for row in [*rows(line, width)][:WHY_ROWS]]
+        below = len(why) + len([*rows(_choices(choices, more=True), width)])
+        room = max(LEAST_ROWS, height - 1 - below)
+        more = len(call) > room
+        self._show([*(_ends(call, room) if more else call), *why])
+        while True:
+            # Nothing that has not been seen whole is allowed for more than once.
+            said = self._reply(_choices({} if more else choices, more=more))
+            reply = said.lower()
+            how = YES.get(reply, reply)
+            if reply == "v" and more:
+                more = not self._page(call, room) and more
+                self._show(why)
+            elif reply in ("", "n", "no"):
+                return ""
+            elif how == "once":
+                return how
+            elif how in choices:
+                if not more and choices[how] and (grant := self._which(choices[how], how)):
+                    self._keep(grant, how == "always")
+                    return how
+            elif _says_more(reply):
+                raise Declined(said)
+            else:
+                self._say("Type one of the letters, or say in words what to do instead.")
+
+    def _painted(self, line: str, question: Question, width: int) -> Iterator[str]:
+        """A line on rows; those of a change in colours."""
+        colour = COLOURS.get(line[:1], "") if question.change and self._colours else ""
+        return (f"{colour}{row}\x1b[m" if colour else row for row in rows(line, width))
+
+    def _which(self, grants: Sequence[Grant], how: str) -> Grant | None:
+        """The grant that is meant when there are several; None to ask anew."""
+        if len(grants) == 1:
+            return grants[0]
+        for number, grant in enumerate(grants, 1):
+            self._say(f"  {number} = {one_line(folded(_named(grant)), MOST_NAMED)}")
+        numbers = [str(number) for number in range(1, len(grants) + 1)]
+        reply = self._reply(f"Which one {how}? {', '.join(numbers)} [none] ")
+        return grants[int(reply) - 1] if reply in numbers else None
+
+    def _show(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self._say(line)
+
+    def _page(self, lines: Sequence[str], height: int) -> bool:
+        """Show the lines screen by screen; whether all of them were seen."""
+        for end in range(height, len(lines) + height, height):
+            self._show(lines[end - height : end])
+            asked = f"{end:,} of {len(lines):,} rows. Enter = go on, q = back "
+            if end < len(lines) and self._reply(asked).lower() in ("q", "n", "no"):
+                return False
+        return True
+
+    def _reply(self, question: str) -> str:
+        try:
+            return self._read(question).strip()
+        except EOFError:
+            return ""
+
+
+def shown(question: Question) -> list[str]:
+    """What would run, in full: the tool, its arguments, and what they come down to; of a change to
+    a file the lines that change."""
+    action = question.action
+    if question.change and (changed := _difference(question.change)):
+        new = " (a new file)" if question.change.before is None else ""
+        return [f"{one_line(action.tool)} {one_line(question.change.path)}{new}", *changed]
+    lines = folded(whole_call(action.tool, question.arguments)).split("\n")
+    said = "\n".join(str(value) for value in question.arguments.values())
+    text = "" if action.text in question.reason else action.text
+    meant = dict.fromkeys(each for each in (action.target, text) if each not in said)
+    return lines + [f"  = {folded(one_line(each))}" for each in meant]
+
+
+def _difference(change: Change) -> list[str]:
+    """The change as a diff; none where nothing but the end of the last line differs."""
+    before, after = (
+        text.removesuffix("\n").split("\n") if text else []
+        for text in (change.before, change.after)
+    )
+    lines = [*unified_diff(before, after, n=CONTEXT_LINES, lineterm="")][2:]
+    return [folded(visible(line)) for line in lines]
+
+
+def screen() -> tuple[int, int]:
+    """Columns and rows of the terminal that is asked on. What the environment says of them may be
+    out of date. The last column is left free, as some terminals begin a row behind it."""
+    for stream in (sys.stderr, sys.stdout):
+        with suppress(OSError, ValueError, AttributeError):
+            size = os.get_terminal_size(stream.fileno())
+            if all(size):
+                return size.columns - 1, size.lines
+    size = shutil.get_terminal_size()
+    return size.columns - 1, size.lines
+
+
+def _ends(lines: Sequence[str], room: int) -> list[str]:
+    """The first and the last of the lines, and how many are left out between them."""
+    last = room // 2
+    first = room - 1 - last
+    left_out = len(lines) - first - last
+    return [*lines[:first], f"[{left_out:,} rows are not shown here]", *lines[-last:]]
+
+
+def _why(question: Question) -> list[str]:
+    reason = one_line(question.reason)
+    by_mode = reason.startswith("mode ")
+    lines = [f"M{reason[1:]}." if by_mode else f"Asked because {reason}."]
+    if question.sources:
+        lines.append(f"Untrusted text came from {one_line(', '.join(question.sources))}.")
+    return lines
+
+
+def _granted(choices: Mapping[str, tuple[Grant, ...]]) -> list[str]:
+    """What the letters of a lasting yes allow; of several grants one is asked for afterwards."""
+    letters = [f"[{how[0]}]" for how, grants in choices.items() if len(grants) == 1]
+    named = {one_line(_named(grants[0]), 60) for grants in choices.values() if len(grants) == 1}
+    return [f"{' and '.join(letters)} from now on: {name}" for name in named][:1]
+
+
+def _choices(choices: Mapping[str, tuple[Grant, ...]], *, more: bool) -> str:
+    words = [
+        "[y]es",
+        *(f"[{how[0]}]{how[1:]}" for how in ("session", "always") if choices.get(how)),
+    ]
+    words += ["[v]iew all"] if more else []
+    return f"Allow? {'  '.join(words)}  [N]o  (or say what to do instead) "
+
+
+def _says_more(reply: str) -> bool:
+    """Whether a reply is words that say what to do instead: not a key that was hit by mistake, and
+    nothing that begins like a yes."""
+    words = re.findall(r"[^\W\d_]+", reply)
+    return bool(words) and len(reply) > 1 and reply.isprintable() and not is_yes(words[0])
+
+
+def _named(grant: Grant) -> str:
+    rest = " and plain words behind it" if grant.kind == "prefix" else ""
+    return f"{grant.kind} {grant.value}{rest}"
+
+
+def beforehand(otherwise: Ask | None, say: Callable[[str], None]) -> Ask:
+    """The replies of `--yes`. It was said before the text of others was read, and is no yes to what
+    they may be behind: then `otherwise` is asked, or nobody."""
+
+    def reply(question: Question) -> str:
+        if not question.sources:
+            return "--yes"
+        if otherwise is not None:
+            return otherwise(question)
+        say(f"--yes does not count for {question.action.tool}: {question.reason}")
+        return ""
+
+    return reply
+
+
+ROWS_AROUND = 6
+"""Rows of the screen for the name of the home, the question and the reply."""
+
+
+def settle(home: Home, *, reading: bool) -> Home:
+    """The home when it may be used as it is; else the user is asked. Refused for a no, and where
+    nobody can be asked."""
+    home = judged(home)
+    if home.trusted:
+        return home
+    say_yes = f'openclaw --home "{home.root}" trust'
+    if reading:
+        warn([f"this home is not trusted yet: its settings do not count ({say_yes})"])
+        return home
+    if not can_ask() or of_an_agent():
+        raise Refused(
+            f"{home.root} came from elsewhere and is not trusted yet",
+            f"see what it would turn on, and trust it: {say_yes}",
+        )
+    if not _agreed(home, yes=False, keep_private=False):
+        raise Refused(
+            "this home is not trusted yet",
+            "doctor, context, log, memory search and todo list show what is in it",
+        )
+    return judged(home)
+
+
+def of_an_agent() -> bool:
+    """Whether this process was started by a tool or a hook of ours."""
+    from openclaw.hooks.runner import WITHIN
+    from openclaw.tools.shell.process import MARK
+
+    return bool(os.environ.get(MARK) or os.environ.get(WITHIN))
+
+
+def check_by_hand(what: str) -> None:
+    """Refused when this process was started by a tool or a hook of ours."""
+    if of_an_agent():
+        raise Refused(f"a program that the agent or a hook has started cannot allow {what}")
+
+
+def _agreed(home: Home, *, yes: bool, keep_private: bool) -> bool:
+    """Show what a yes turns on, ask for it, and keep it."""
+    for line in _shown(home):
+        typer.echo(line, err=True)
+    if not confirmed("Is this home yours, and may it do that?", yes=yes):
+        return False
+    private = not is_trusted(home) and os.path.lexists(home.root / ".openclaw")
+    if private and not yes and not keep_private:
+        question = "Was its .openclaw/ (secrets, records for undo) made by you as well?"
+        keep_private = confirmed(question, yes=False)
+    aside = allow(home, keep_private=keep_private)
+    if aside:
+        typer.echo(f"its private folder is kept as {aside}", err=True)
+    typer.echo(f"{home.root} is trusted from now on", err=True)
+    return True
+
+
+def _shown(home: Home) -> Iterator[str]:
+    """What a yes turns on. On a terminal nothing of it scrolls away: what is too long for the
+    screen is told in a row each, the end of which is left out."""
+
+    lines = [f"  {folded(one_line(line))}" for line in what_it_turns_on(home)]
+    yield f"The home {one_line(str(home.root))} would turn on:"
+    width, height = screen()
+    room = height - ROWS_AROUND
+    if sys.stderr.isatty() and sum(len([*rows(line, width)]) for line in lines) > room:
+        yield from (one_line(line, width) for line in lines[: room - 1])
+        left_out = f"and {len(lines) - room + 1} more; " if len(lines) >= room else ""
+        lines = [f"  {left_out}this is not all of it: read openclaw.yaml before you say yes"]
+    yield from lines
+    if not lines:
+        yield "  nothing but the agent itself, which reads and changes the files in it"

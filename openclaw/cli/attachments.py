@@ -1,0 +1,388 @@
+"""What the user hands over beside the prompt: standard input and `@path` attachments.
+
+The result is material, which the hall fences as data. A file outside the home may be attached,
+because the user named it; it is somebody else's text all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import select
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING, BinaryIO
+
+from openclaw.cli.formatting import warn
+from openclaw.errors import UsageError
+from openclaw.security.credentials import denied
+from openclaw.storage.readers import BEGINNING, IMAGES, kind_of
+from openclaw.types import MOST_IMAGE_BYTES, Image, Material
+
+if TYPE_CHECKING:
+    from openclaw.storage.home import Home
+
+
+MAX_BYTES = 200_000
+MAX_NAMES = 200
+MAX_DOCUMENT = 50_000_000
+"""Bytes of a PDF; of its text as much goes along as of any file."""
+
+_MENTION = re.compile(
+    r'(?<![\w@.+-])@(?:"(?P<quoted>[^"\n]+)"(?P<after>:\d+(?:-\d+)?)?|(?P<bare>\S+))'
+)
+_RANGE = re.compile(r":(\d+)(?:-(\d+))?$")
+_FILE_LIKE = re.compile(r"(?:\.\w{1,5}|:\d+-\d+)$")
+_CLOSING = ".,;:!?)]}>'\""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A file or folder that the prompt names; `first` and `last` are line numbers, 0 for all."""
+
+    path: Path
+    name: str
+    first: int = 0
+    last: int = 0
+
+
+def read_stdin(stream: BinaryIO) -> str:
+    """All of a stream as text, at most 200 KB of it; what is left out is said where it is missing.
+    Raises UsageError for binary data."""
+    head, tail, size = _ends(stream)
+    return _text(head, tail, size, "standard input")
+
+
+def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ...]:
+    """The material that goes with a prompt: `piped` and every file the prompt names. Raises
+    UsageError for a file that cannot be read or a wrong range."""
+    parts = [Material("standard input", piped)] if piped.strip() else []
+    for mention in dict.fromkeys(mentions(prompt, cwd, home)):
+        inside = path_in(home, mention.path)
+        parts.append(_image(mention, inside) or Material(*_read(mention), inside))
+    return tuple(parts)
+
+
+def path_in(home: Path, path: Path) -> str:
+    """The path of a file or folder of the home, links followed; "" for what is elsewhere, and for
+    the home itself, which holds what others wrote too."""
+    root, real = Path(os.path.realpath(home)), Path(os.path.realpath(path))
+    if real == root or not real.is_relative_to(root):
+        return ""
+    return real.relative_to(root).as_posix()
+
+
+def mentions(prompt: str, cwd: Path, home: Path) -> list[Mention]:
+    """The files and folders that `@path`, `@path:10-20` and `@"a path"` name, in their order.
+
+    A path is looked up from the current folder, then from the home. Words after an @ that are no
+    file, such as names and e-mail addresses, are none; a path that is quoted or that can be nothing
+    but a path must exist (UsageError).
+    """
+    found = []
+    for match in _MENTION.finditer(prompt):
+        quoted = match["quoted"]
+        words = quoted + (match["after"] or "") if quoted else match["bare"]
+        mention = _lookup(words, (cwd, home))
+        if mention:
+            found.append(mention)
+        elif quoted or _is_path(words.rstrip(_CLOSING), (cwd, home)):
+            name = quoted or words.rstrip(_CLOSING)
+            raise UsageError(f"there is no file '{name}'", _advice(name, (cwd, home)))
+    return found
+
+
+def not_found(prompt: str, cwd: Path, home: Path) -> list[str]:
+    """What the prompt names like a file (@log.xyz) but is none and may be something else, as
+    @app.get is: sent as the plain words that they are."""
+    words = [match["bare"].rstrip(_CLOSING) for match in _MENTION.finditer(prompt) if match["bare"]]
+    return [w for w in words if _FILE_LIKE.search(w) and not _lookup(w, (cwd, home))]
+
+
+def _is_path(words: str, folders: tuple[Path, ...]) -> bool:
+    """Whether words can be nothing but a path: by how they begin, by a range of lines, by a folder
+    that is there, or by an ending that files have, in general or beside it."""
+    from mimetypes import types_map
+
+    from openclaw.retrieval.documents import SUFFIXES
+
+    name = _RANGE.sub("", words)
+    if name.startswith(("./", "../", "/", "~/")) or (name and name != words):
+        return True
+    if "/" in name and any(_existing(folder, name.partition("/")[0]) for folder in folders):
+        return True
+    ending = Path(name).suffix.lower()
+    known = frozenset(types_map).union(*SUFFIXES.values())
+    return bool(ending) and (
+        ending in known or any(Path(each).suffix == ending for each in _beside(name, folders))
+    )
+
+
+def _beside(name: str, folders: tuple[Path, ...]) -> Iterator[str]:
+    """The names of the files in the folder that a path names, relative as the path is."""
+    for folder in folders:
+        parent = _existing(folder, os.path.dirname(name))  # noqa: PTH120  (keeps ~)
+        with suppress(OSError):  # it is no folder, or none that may be read
+            found = [*parent.iterdir()] if parent else []
+            yield from (name[: name.rfind("/") + 1] + each.name for each in found)
+
+
+def _advice(name: str, folders: tuple[Path, ...]) -> str:
+    """What to do about a file that is not there."""
+    from difflib import get_close_matches
+
+    below = (each for folder in folders for each in folder.glob("[!.]*/*"))
+    names = [*_beside(name, folders), *(f"{p.parent.name}/{p.name}" for p in islice(below, 5000))]
+    by_last = {each.rpartition("/")[2]: each for each in reversed(names)}
+    near = get_close_matches(_RANGE.sub("", name).rpartition("/")[2], by_last, n=1)
+    if near:
+        found = by_last[near[0]]
+        return f'did you mean @"{found}"?' if " " in found else f"did you mean @{found}?"
+    where = " and ".join(dict.fromkeys(map(str, folders)))
+    return f"looked in {where}; a blank behind the @ makes it plain words"
+
+
+def _lookup(words: str, folders: tuple[Path, ...]) -> Mention | None:
+    """Try the words as they are, then without closing punctuation, each with and without range."""
+    while words:
+        for name, first, last in _spellings(words):
+            for folder in folders:
+                path = _existing(folder, name)
+                if path:
+                    return Mention(path, name, first, last)
+        if words[-1] not in _CLOSING:
+            return None
+        words = words[:-1]
+    return None
+
+
+def _spellings(words: str) -> list[tuple[str, int, int]]:
+    whole = [(words, 0, 0)]
+    match = _RANGE.search(words)
+    if not match or match.start() == 0:
+        return whole
+    first = int(match[1])
+    return [*whole, (words[: match.start()], first or -1, int(match[2] or first))]
+
+
+def _existing(folder: Path, name: str) -> Path | None:
+    try:
+        path = folder / Path(name).expanduser()
+        return path if path.exists() else None
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def _read(mention: Mention) -> tuple[str, str]:
+    """Heading and text of one attachment."""
+    path = mention.path
+    if reason := denied(path):
+        hint = "the agent must not see it; copy what it needs into another file"
+        raise UsageError(f"'{mention.name}' is not attached: {reason}", hint)
+    try:
+        if path.is_dir():
+            return f"folder {mention.name}", _listing(path)
+        if not path.is_file():
+            raise UsageError(f"'{mention.name}' is neither a file nor a folder")
+        with path.open("rb") as file:
+            stream = _readable(mention, file)
+            if mention.first:
+                return _lines(mention, stream)
+            head, tail, size = _ends(stream)
+    except OSError as error:
+        raise UsageError(f"cannot read '{mention.name}': {error.strerror or error}") from error
+    return f"file {mention.name}", _text(head, tail, size, f"'{mention.name}'")
+
+
+def _image(mention: Mention, inside: str) -> Material | None:
+    """The material of an image, None for a file that is none or cannot be read."""
+    path = mention.path
+    try:
+        if not path.is_file() or denied(path):
+            return None
+        with path.open("rb") as file:
+            kind = kind_of(file.read(BEGINNING))
+            file.seek(0)
+            data = file.read(MOST_IMAGE_BYTES + 1) if kind in IMAGES else b""
+    except OSError:
+        return None
+    if not data:
+        return None
+    if len(data) > MOST_IMAGE_BYTES:
+        most = f"larger than {MOST_IMAGE_BYTES // 1_000_000} MB"
+        raise UsageError(f"the image '{mention.name}' is {most}", "attach a smaller copy of it")
+    if mention.first:
+        raise UsageError(f"'{mention.name}' is an image, which has no lines", "attach all of it")
+    where = inside or Path(os.path.realpath(path)).as_posix()
+    image = Image(where, kind, hashlib.sha256(data).hexdigest(), data)
+    return Material(f"image {mention.name}", "", inside, image)
+
+
+def _readable(mention: Mention, file: BinaryIO) -> BinaryIO:
+    """The file, or in its place the text of a PDF."""
+    beginning = file.read(BEGINNING)
+    file.seek(0)
+    if kind_of(beginning) != "pdf":
+        return file
+    from openclaw.storage.child import NoText, paged_text
+
+    data = file.read(MAX_DOCUMENT + 1)
+    if len(data) > MAX_DOCUMENT:
+        most = f"larger than {MAX_DOCUMENT // 1_000_000} MB"
+        raise UsageError(f"'{mention.name}' is {most}", "attach a smaller part of it")
+    try:
+        return io.BytesIO(paged_text(data).encode())
+    except NoText as error:
+        hint = "attach its pages as images, or text that was made of it"
+        raise UsageError(f"'{mention.name}' is {error}", hint) from error
+
+
+def _listing(folder: Path) -> str:
+    names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in folder.iterdir())
+    if len(names) > MAX_NAMES:
+        names = [*names[:MAX_NAMES], f"[{len(names) - MAX_NAMES} more names are not shown]"]
+    return "\n".join(names) or "[the folder is empty]"
+
+
+def _lines(mention: Mention, stream: BinaryIO) -> tuple[str, str]:
+    """Lines `first` to `last` of a file, which is read only as far as needed."""
+    first, last = mention.first, mention.last
+    if first < 1 or last < first:
+        shown = f"{max(first, 0)}-{last}"
+        raise UsageError(f"'{mention.name}:{shown}' is no range of lines", "write @path:10-20")
+    taken: list[bytes] = []
+    size = number = 0
+    for number, line in enumerate(stream, 1):
+        if number >= first:
+            if size <= MAX_BYTES:
+                taken.append(line)
+            size += len(line)
+        if number >= last:
+            break
+    if not taken:
+        raise UsageError(f"'{mention.name}' has {number} lines, so no line {first}")
+    text = _text(b"".join(taken)[:MAX_BYTES], b"", size, f"'{mention.name}'")
+    return f"file {mention.name}, lines {first}-{min(last, number)}", text
+
+
+def _ends(stream: BinaryIO) -> tuple[bytes, bytes, int]:
+    """The first and the last 100 KB of a stream, and its size; all in the first when it fits."""
+    head = _take(stream, MAX_BYTES)
+    size, tail = len(head), b""
+    while block := stream.read(65_536):
+        size += len(block)
+        tail = (tail + block)[-MAX_BYTES // 2 :]
+    if not tail:
+        return head, b"", size
+    joined = head + tail if size <= len(head) + len(tail) else b""
+    tail = joined[-MAX_BYTES // 2 :] or tail[-MAX_BYTES // 2 :]
+    return head[: MAX_BYTES // 2], tail, size
+
+
+def _take(stream: BinaryIO, size: int) -> bytes:
+    taken = b""
+    while len(taken) < size and (block := stream.read(size - len(taken))):
+        taken += block
+    return taken
+
+
+def _text(head: bytes, tail: bytes, size: int, name: str) -> str:
+    """Both ends as text, with a line between them that counts what is missing."""
+    encoding = "utf-8-sig"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif b"\0" in head[:8192]:
+        hint = "give it as text, for example through `strings` or a converter"
+        if (kind := kind_of(head)) in (*IMAGES, "pdf"):
+            hint = f"name the {kind} file in the prompt, as @path"
+        raise UsageError(f"{name} is binary data, not text", hint)
+    if len(head) + len(tail) >= size:
+        return _plain(head + tail, encoding)
+    head = head[: head.rfind(b"\n") + 1] or head
+    tail = tail[tail.find(b"\n") + 1 :] or tail
+    if encoding == "utf-16":
+        head, tail = head[: len(head) // 2 * 2], b""
+    missing = f"[{size - len(head) - len(tail):,} of {size:,} bytes are cut here]"
+    return f"{_plain(head, encoding)}\n{missing}\n{_plain(tail, 'utf-8')}".rstrip()
+
+
+def _plain(data: bytes, encoding: str) -> str:
+    return data.decode(encoding, errors="replace").replace("\r\n", "\n")
+
+
+PATIENCE_SECONDS = 3.0
+FORKED_ONLY = 0x40  # PF_FORKNOEXEC of Linux: a shell's copy of itself, as it makes for a loop
+LEFT = "standard input is left to the loop that reads it (--stdin takes it, --no-stdin hides this)"
+WAITING = "reading standard input to its end (--no-stdin leaves it alone)"
+
+
+def piped_in(wanted: bool | None, *, quiet: bool = False) -> str:
+    """What is piped in, "" for nothing. `wanted` is what the user has said of it, None for nothing.
+    Told on stderr: that something is left alone, and that the end does not come."""
+    if wanted is False or not sys.stdin or (wanted is None and sys.stdin.isatty()):
+        return ""
+    if wanted is None and _is_of_others():
+        if not quiet and _holds_more():
+            warn([LEFT])
+        return ""
+    timer = Timer(PATIENCE_SECONDS, warn, [[WAITING]])
+    timer.daemon = True
+    timer.start()
+    try:
+        return read_stdin(sys.stdin.buffer)
+    finally:
+        timer.cancel()
+
+
+def _is_of_others() -> bool:
+    """Whether somebody else has read the beginning of standard input."""
+    with suppress(OSError):  # not a stream of the system, or nothing is known of its other readers
+        kind = os.fstat(sys.stdin.fileno()).st_mode
+        if stat.S_ISREG(kind):
+            return os.lseek(sys.stdin.fileno(), 0, os.SEEK_CUR) > 0
+        return stat.S_ISFIFO(kind) and sys.platform == "linux" and _is_of_a_loop()
+    return False
+
+
+def _is_of_a_loop() -> bool:
+    """Whether a shell above this process has made a copy of itself, which has read something and
+    has the same pipe. That is a loop; a script, `timeout` or `sudo` was started as a program."""
+    pid, ours = os.getppid(), os.fstat(sys.stdin.fileno())
+    while os.path.samestat(Path(f"/proc/{pid}/fd/0").stat(), ours):
+        stated = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+        parent, flags = (stated.rpartition(")")[2].split()[at] for at in (1, 6))
+        characters = Path(f"/proc/{pid}/task/{pid}/io").read_text("ascii").split()[1]
+        if int(flags) & FORKED_ONLY and int(characters):
+            return True
+        pid = int(parent)
+    return False
+
+
+def _holds_more() -> bool:
+    """Whether standard input is not at its end."""
+    number = sys.stdin.fileno()
+    size, kind = os.fstat(number).st_size, os.fstat(number).st_mode
+    if stat.S_ISREG(kind):
+        return os.lseek(number, 0, os.SEEK_CUR) < size
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    return all(state & select.POLLIN for _, state in poll.poll(0))
+
+
+def material_of(prompt: str, piped: str, home: Home, *, quiet: bool) -> Sequence[Material]:
+    """What goes along with the prompt. A file that is named and not there is told on stderr."""
+    from openclaw.cli.formatting import warn
+
+    folders = (Path.cwd(), home.root)
+    material = attach(prompt, piped, *folders)
+    if not quiet:
+        warn(f"there is no file '{name}'" for name in not_found(prompt, *folders))
+    return material

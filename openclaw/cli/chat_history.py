@@ -1,0 +1,212 @@
+"""What /undo, /redo, /retry, /edit, /log, /diff, /show and /blame do in a talk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from openclaw.cli.common import by_name
+from openclaw.cli.formatting import one_line
+from openclaw.errors import OpenclawError, UsageError
+
+if TYPE_CHECKING:
+    from openclaw.agent.undo import TakenBack
+    from openclaw.history.history import History
+    from openclaw.history.turns import Scope, Turn
+    from openclaw.sessions.session import Session
+    from openclaw.sessions.store import SessionStore
+    from openclaw.storage.home import Home
+    from openclaw.types import Material
+
+
+Say = Callable[[str], None]
+SHOWN_TURNS = 10
+FORKED = "forked_from"
+"""Key of a session's file that is a copy of another conversation."""
+UNDO_OPTIONS = ("--files", "--talk", "--keep")
+
+
+class PastApp(Protocol):
+    """What is asked of an open home here; see openclaw.agent.agent.App."""
+
+    saving: bool
+
+    @property
+    def home(self) -> Home: ...
+    @property
+    def sessions(self) -> SessionStore: ...
+    @property
+    def history(self) -> History: ...
+    def undo(
+        self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
+    ) -> TakenBack: ...
+    def redo(self, count: int = 1, session: str = "", keep: bool = False) -> TakenBack: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prompt, the skill that it was for, and what went along; None: what the prompt names.
+    `typed`: it is surely in the user's own words. `is_said`: the conversation has it."""
+
+    prompt: str
+    skill: str = ""
+    material: Sequence[Material] | None = None
+    typed: bool = False
+    is_said: bool = True
+
+    @property
+    def as_typed(self) -> str:
+        if self.skill and self.prompt == by_name(self.skill):
+            return f"/{self.skill}"
+        return f"/{self.skill} {self.prompt}" if self.skill else self.prompt
+
+
+def last_asked(session: Session) -> Asked:
+    """The last prompt of a conversation. UsageError when there is none."""
+    for entry in reversed(session.messages):
+        if entry.role == "user":
+            return Asked(entry.content, str(entry.record.get("skill") or ""))
+    raise UsageError("nothing was asked yet", "type a question first")
+
+
+def take_back(app: PastApp, session: Session, say: Say) -> Session:
+    """Take back the last turn of this talk, with its files, so that it can be asked in another way;
+    returns the session that it goes on with."""
+    turn = next((turn for turn in _turns_of(app, session) if turn.leaves("all")), None)
+    if turn and turn.number == session.turns:
+        taken = app.undo(1, "all", session.id)
+        if not _is_done(taken, session, "undo", say):
+            raise OpenclawError("so the last turn stays as it is", "ask in other words")
+        if app.saving:
+            return _gone_on_with(app, session, lambda line: None)
+    elif app.saving and FORKED not in session.extra:
+        raise UsageError("the last turn cannot be taken back", "see what was done: /log")
+    _drop_last_turn(session)
+    with app.sessions.writing(session.id, timeout=2.0):
+        app.sessions.save(session)
+    return session
+
+
+def _drop_last_turn(session: Session) -> None:
+    """Of what is not saved, or of a copy: the turn itself belongs to the original."""
+    while session.messages and session.messages.pop().role != "user":
+        pass
+
+
+def undo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
+    """Take back turns of this talk; returns the session that it goes on with."""
+    from openclaw.cli.commands.undo import scope_of
+
+    count, options = _words("undo", rest, UNDO_OPTIONS)
+    scope = scope_of(files="--files" in options, talk="--talk" in options)
+    taken = app.undo(count, scope, session.id, "--keep" in options)
+    return _told(app, session, taken, "undo", say)
+
+
+def redo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
+    """Put back what was taken back of this talk; returns the session that it goes on with."""
+    count, options = _words("redo", rest, ("--keep",))
+    taken = app.redo(count, session.id, "--keep" in options)
+    return _told(app, session, taken, "redo", say)
+
+
+def log(app: PastApp, rest: str, say: Say) -> None:
+    """The newest turns of the home, of all talks."""
+    from openclaw.cli.commands.log import log_lines
+
+    count, _ = _words("log", rest, (), default=SHOWN_TURNS)
+    _say_all(log_lines(app.history, islice(app.history.turns(), count)) or ["no turns yet"], say)
+
+
+def diff(app: PastApp, rest: str, say: Say) -> None:
+    """What a turn changed; without words the newest one that was not taken back."""
+    from openclaw.cli.formatting import fit
+    from openclaw.cli.history_lines import diff_lines, of_turn
+
+    turn = _named(app, rest)
+    found = of_turn(app.history, turn)
+    _say_all(fit(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
+
+
+def show(app: PastApp, rest: str, say: Say) -> None:
+    """All of a turn; without words of the newest one that was not taken back."""
+    from openclaw.cli.formatting import fit
+    from openclaw.cli.history_lines import show_lines
+
+    _say_all(fit(show_lines(app, _named(app, rest))), say)
+
+
+def blame(app: PastApp, rest: str, say: Say) -> None:
+    """Who wrote the lines of a file."""
+    from openclaw.cli.formatting import fit
+    from openclaw.cli.history_lines import blame_lines, blamed
+
+    if not rest:
+        raise UsageError("which file?", "/blame FILE:LINE")
+    _say_all(fit(blame_lines(app, *blamed(app, rest), show="/show")), say)
+
+
+def _turns_of(app: PastApp, session: Session) -> Iterable[Turn]:
+    turns = app.history.turns()
+    return (turn for turn in turns if turn.kind == "turn" and turn.session == session.id)
+
+
+def _named(app: PastApp, ref: str) -> Turn:
+    """The turn that is named; without words the newest one that was not taken back. An undo itself
+    is nothing that somebody wants to look at."""
+    turns = () if ref else app.history.turns()
+    top = next((turn for turn in turns if turn.kind == "turn" and turn.undone != "all"), None)
+    return top or app.history.find(ref)
+
+
+def _words(
+    name: str, rest: str, options: tuple[str, ...], default: int = 1
+) -> tuple[int, list[str]]:
+    """The number and the options behind a /command."""
+    words = rest.split()
+    found = [word for word in words if word in options]
+    numbers = [word for word in words if word not in options]
+    if not numbers:
+        return default, found
+    if len(numbers) > 1 or not numbers[0].isascii() or not numbers[0].isdigit():
+        usage = " ".join((f"/{name} [N]", *(f"[{option}]" for option in options)))
+        raise UsageError(f"what is '{one_line(rest)}'?", usage)
+    if not int(numbers[0]):
+        raise UsageError("that would be none")
+    return int(numbers[0]), found
+
+
+def _told(app: PastApp, session: Session, taken: TakenBack, verb: str, say: Say) -> Session:
+    return _gone_on_with(app, session, say) if _is_done(taken, session, verb, say) else session
+
+
+def _is_done(taken: TakenBack, session: Session, verb: str, say: Say) -> bool:
+    """Say what was taken back or put back, or why nothing was; whether it was done."""
+    from openclaw.cli.commands.undo import conflict_lines, refused, taken_lines
+
+    own = f"sessions/{session.id}.json"  # which a /model of this talk has changed, no other
+    taken = replace(taken, merged=tuple(path for path in taken.merged if path != own))
+    if not refused(taken):
+        _say_all(taken_lines(taken, verb, again=f"/{'redo' if verb == 'undo' else 'undo'}"), say)
+    if taken.conflicts:
+        _say_all(conflict_lines(taken, verb, again=f"/{verb} --keep"), say)
+    return not refused(taken)
+
+
+def _gone_on_with(app: PastApp, session: Session, say: Say) -> Session:
+    """The session as it is now. One whose first turn was taken back is no more: a new one gets its
+    name, and the next redo brings the old one back."""
+    if (app.sessions.folder / f"{session.id}.json").exists():
+        app.sessions.refresh(session)
+        return session
+    if not session.stamp:
+        return session
+    say("nothing is left of this conversation; the next prompt begins it again")
+    return app.sessions.new(session.id, session.model)
+
+
+def _say_all(lines: Iterable[str], say: Say) -> None:
+    for line in lines:
+        say(line)

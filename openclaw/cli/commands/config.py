@@ -1,0 +1,72 @@
+"""`openclaw config`: what is set, where it comes from, and changing it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from openclaw.cli.common import as_turn, current_home, print_json, table
+
+app = typer.Typer(
+    help="Show and change settings (openclaw.yaml in the home).",
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Name = Annotated[str, typer.Argument(metavar="KEY", help="For example model or ollama.host.")]
+
+
+@app.command("show")
+def show(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """Show every key with its value and where that comes from."""
+    from openclaw.config import origins, render
+
+    found = origins(current_home(ctx, reading=True))
+    if as_json:
+        print_json([{"key": k, "value": value, "origin": origin} for k, value, origin in found])
+        return
+    rows = [(key, render(value), origin) for key, value, origin in found]
+    typer.echo(table(rows, ("KEY", "VALUE", "FROM")))
+
+
+@app.command("get")
+def get(ctx: typer.Context, key: Name, as_json: AsJson = False) -> None:
+    """Print the value of one key."""
+    from openclaw.config import find_key, origins, render
+
+    name = find_key(key).name
+    value = next(
+        value for known, value, _ in origins(current_home(ctx, reading=True)) if known == name
+    )
+    if as_json:
+        print_json(value)
+    else:
+        typer.echo(value if isinstance(value, str) else render(value))
+
+
+@app.command("set", context_settings={"ignore_unknown_options": True})
+def change(
+    ctx: typer.Context,
+    key: Name,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Lists as a, b; none as null.")],
+) -> None:
+    """Set one key in openclaw.yaml; comments and other lines stay."""
+    from openclaw.cli.approval import of_an_agent
+    from openclaw.config import origins, render, set_value
+    from openclaw.security.trust import allow_keys
+
+    home = current_home(ctx)
+    with as_turn(home, f"config set {key} {value}") as turn:
+        set_value(home, key, value, turn.keep)
+    if not of_an_agent():
+        allow_keys(home)
+    got, origin = next((v, origin) for known, v, origin in origins(home) if known == key)
+    typer.echo(f"{key}: {render(got)} ({origin})")
+
+
+@app.command("path")
+def path(ctx: typer.Context) -> None:
+    """Print where the settings file is."""
+    typer.echo(str(current_home(ctx, reading=True).settings))

@@ -1,0 +1,471 @@
+"""`openclaw context`: what the next request would be, where its tokens go, what has changed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from string import ascii_letters
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import (
+    Continue,
+    ModelName,
+    ModeName,
+    Modes,
+    NoMemory,
+    SessionName,
+    SkillName,
+    Yes,
+)
+from openclaw.cli.formatting import Canvas, bar, first_line, harmless, one_line, shares
+from openclaw.cli.history_lines import kind_of, minute, place_of
+from openclaw.cli.questions import can_ask
+from openclaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from openclaw.agent.agent import App
+    from openclaw.history.turns import Turn
+    from openclaw.inspection.context import Change, ContextReport, HeadChanges
+    from openclaw.security.policy import Question
+    from openclaw.storage.home import Home
+    from openclaw.types import Entry
+
+
+def context(
+    ctx: typer.Context,
+    words: Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)] = None,
+    continue_: Continue = False,
+    session: SessionName = None,
+    model: ModelName = None,
+    yes: Yes = False,
+    mode: ModeName = None,
+    no_memory: NoMemory = False,
+    skill: SkillName = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Print exactly what would be sent, byte for byte.")
+    ] = False,
+    cache: Annotated[
+        bool,
+        typer.Option("--cache", help="Show what of each request so far was read before."),
+    ] = False,
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="Show what changed in the head since then, and who did it."),
+    ] = False,
+) -> None:
+    """Show what would be sent with this prompt, and what each part costs. Nothing is sent.
+
+    Files that the prompt names with @, and what is piped in, go along as with `openclaw ask`.
+    --cache and --diff are about the latest conversation, or that of --session.
+    """
+    if raw + cache + diff > 1 or (raw and as_json):
+        raise UsageError("--raw, --cache and --diff exclude each other, and --raw is no JSON")
+    from openclaw.cli.common import current_home
+
+    home = current_home(ctx, reading=True)
+    if cache:
+        _print_cache(home, session or "latest", as_json=as_json)
+        return
+    with closing(_open(home, model, mode, yes=yes, no_memory=no_memory)) as app:
+        if diff:
+            given = {"mode": mode, "asked": yes, "memory": no_memory}
+            named = [name for name, value in given.items() if value]
+            _print_diff(app, session or "latest", named, as_json=as_json)
+            return
+        report = _report(app, words or [], (continue_, session), skill)
+    _print(report, as_json=as_json, raw=raw)
+
+
+def _open(home: Home, model: str | None, mode: Modes | None, *, yes: bool, no_memory: bool) -> App:
+    """The app that `openclaw ask` would open. Which tools a model is told of depends on what they
+    may do, and so on whether somebody could be asked."""
+    from openclaw.agent.agent import App
+    from openclaw.config import load_settings
+
+    return App.open(
+        home,
+        load_settings(home),
+        model=model,
+        mode=mode.value if mode else None,
+        ask=_not_asked if yes or can_ask() else None,
+        use_memory=not no_memory,
+    )
+
+
+def _not_asked(question: Question) -> str:
+    raise AssertionError("no tool runs where a request is only shown")
+
+
+def _report(
+    app: App, words: list[str], which: tuple[bool, str | None], skill: str
+) -> ContextReport:
+    """The report on what `openclaw ask` would send for the same words and options."""
+    from openclaw.cli.attachments import material_of, piped_in
+    from openclaw.cli.common import by_name, open_session
+    from openclaw.inspection.context import context_report
+
+    piped = piped_in(None) if words else ""  # a bare look waits for nobody
+    prompt = " ".join(words).strip() or (by_name(skill) if skill else "")
+    material = material_of(prompt, piped, app.home, quiet=False)
+    session = open_session(app.sessions, *which, app.model_name)
+    return context_report(app, session, prompt, material, skill)
+
+
+def _print_cache(home: Home, ref: str, *, as_json: bool) -> None:
+    from openclaw.cli.common import print_json
+    from openclaw.cli.formatting import canvas
+    from openclaw.sessions.store import SessionStore
+
+    store = SessionStore(home.sessions, home.private / "locks")
+    session = store.load(ref)
+    calls = calls_of(store.messages(session))
+    if as_json:
+        print_json(cache_json(session.id, calls))
+    else:
+        sys.stdout.write("\n".join(cache_lines(session.id, calls, canvas())) + "\n")
+
+
+def _print_diff(app: App, ref: str, given: list[str], *, as_json: bool) -> None:
+    from openclaw.cli.common import print_json
+    from openclaw.cli.formatting import put
+    from openclaw.inspection.context import head_changes
+
+    found = head_changes(app, app.sessions.load(ref), given)
+    if as_json:
+        print_json(changes_json(found))
+    else:
+        put(change_lines(found))
+
+
+def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:
+    from openclaw.cli.common import print_json
+    from openclaw.cli.formatting import canvas
+
+    if raw and not sys.stdout.isatty():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(report.raw)
+    elif raw:
+        sys.stdout.write(harmless(report.raw.decode(errors="replace")) + "\n")
+    elif as_json:
+        print_json(report_json(report))
+    else:
+        sys.stdout.write("\n".join(report_lines(report, canvas())) + "\n")
+
+
+CUT_AS = {"earlier": "history", "history": "results"}
+"""What the record of a cut calls these parts: a summary stands for what was cut of the history."""
+MOST_COLUMNS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A part of the window as it is drawn: `mark` is its letter in the bar, `fill` the character
+    behind it."""
+
+    mark: str
+    fill: str
+    name: str
+    tokens: int
+    path: str = ""
+    cut: str = ""
+
+
+def report_json(report: ContextReport) -> dict[str, Any]:
+    """For programs. `used` is the sum of the parts; `reply` is what is kept for the answer."""
+    record = report.record
+    return {
+        "window": report.window,
+        "used": report.used,
+        "parts": [asdict(part) for part in report.parts],
+        "reply": report.reply,
+        "free": report.free,
+        "compacted": report.compacted,
+        "cuts": list(record.get("cut", ())),
+        "offered": list(record.get("offered", ())),
+        "left_out": list(record.get("left_out", ())),
+        "model": record.get("model", ""),
+        "protocol": record.get("protocol", ""),
+        "notices": list(report.notices),
+    }
+
+
+def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
+    """The picture: what it is of, the bar, the table, and what else is to be known."""
+    on = on or Canvas()
+    rows = _rows(report, on)
+    width = max(len(row.name) for row in rows)
+    lines = [*_title_lines(report), picture(rows, report.window, on), ""]
+    lines.append(f"   {'PART'.ljust(width)}   TOKENS   SHARE  FILE")
+    used, rest = rows[: len(report.parts)], rows[len(report.parts) :]
+    for number, row in enumerate(used):
+        lines += _line(row, number, width, report.window, on)
+    lines += _line(Row(" ", " ", "together", report.used), 0, width, report.window, on)
+    for row in rest:
+        lines += _line(row, -1, width, report.window, on)
+    lines += _line(Row(" ", " ", "window", report.window), 0, width, report.window, on)
+    return [*lines, *_notes(report)]
+
+
+def picture(rows: Sequence[Row], window: int, on: Canvas) -> str:
+    """One line: each part as its letter and as many columns as its share of the window."""
+    columns = min(MOST_COLUMNS, on.width)
+    beyond = max(0, window - sum(row.tokens for row in rows))
+    given = shares([*(row.tokens for row in rows), beyond], columns)
+    drawn = ""
+    for number, (row, size) in enumerate(zip(rows, given, strict=False)):
+        text = (row.mark + row.fill * (size - 1))[:size]
+        is_room = row.mark == row.fill
+        drawn += on.dim(text) if is_room else on.hue(text, number)
+    return drawn
+
+
+def _rows(report: ContextReport, on: Canvas) -> list[Row]:
+    """The parts of the request, then the free room and what is kept for the reply."""
+    found = [
+        Row(
+            ascii_letters[number % len(ascii_letters)],
+            on.marks.full,
+            one_line(part.name),
+            part.tokens,
+            one_line(part.path or (_offered(report) if part.name == "passages" else "")),
+            _cut(report, part.name, is_cut=part.cut),
+        )
+        for number, part in enumerate(report.parts)
+    ]
+    free, kept = on.marks.free, on.marks.kept
+    found.append(Row(free, free, "free", report.free))
+    return [*found, Row(kept, kept, "for the reply", report.reply)]
+
+
+def _offered(report: ContextReport) -> str:
+    """The files that the passages are from, in words."""
+    paths = [str(each.get("path", "")) for each in report.record.get("offered", ())]
+    first, *more = list(dict.fromkeys(paths)) or [""]
+    return f"{first} and {len(more)} more" if more else first
+
+
+def _cut(report: ContextReport, name: str, *, is_cut: bool) -> str:
+    """By which rule a part was cut, "" when it was not."""
+    if name == "passages" and (left := len(report.record.get("left_out", ()))):
+        return f"{left} more not included"
+    told = (CUT_AS.get(name, name), name)
+    for cut in report.record.get("cut", ()):
+        if cut.get("part") == told[0]:
+            return one_line(str(cut.get("rule", "")))
+    return "its share of the window" if is_cut else ""
+
+
+def _title_lines(report: ContextReport) -> Iterator[str]:
+    record = report.record
+    named = (record.get("model"), record.get("protocol") and f"protocol {record['protocol']}")
+    told = ", ".join(filter(None, (*named, f"window {report.window:,} tokens")))
+    yield one_line(told)
+
+
+def _line(row: Row, number: int, width: int, window: int, on: Canvas) -> Iterator[str]:
+    """A line of the table; the rule of a cut has a line of its own where there is no room."""
+    share = row.tokens / window if window else 0.0
+    mark = on.dim(row.mark) if number < 0 else on.hue(row.mark.strip(), number) or " "
+    text = f"  {row.name.ljust(width)}  {row.tokens:>7,}  {share:>6.1%}  {row.path}".rstrip()
+    cut = f"cut: {row.cut}" if row.cut else ""
+    if cut and len(text) + len(cut) + 3 <= on.width:
+        text, cut = f"{text}  {cut}", ""
+    yield (mark + text).rstrip()
+    if cut:
+        yield f"   {''.ljust(width)}  {cut}"
+
+
+def _notes(report: ContextReport) -> Iterator[str]:
+    if report.compacted:
+        yield (
+            f"{report.compacted} messages would be compacted first; the summary that then stands"
+            " for them is not counted here"
+        )
+    yield from map(one_line, report.notices)
+
+
+_SUBJECT = 50
+NOT_RECORDED = "an edit that no turn or commit holds yet"
+
+
+def change_lines(found: HeadChanges) -> Iterator[str]:
+    """The changes as a diff of each part, with its writers in front."""
+    yield f"conversation {one_line(found.session)}, turn {found.turn} of {minute(found.at)}"
+    if not found.known:
+        yield "the head that it was sent is no longer kept; the next request begins with a new one"
+        return
+    if not found.changes and not found.tools and not found.described:
+        yield "nothing has changed in the head since it was sent"
+    for change in found.changes:
+        yield ""
+        yield _change_title(change)
+        yield from (f"  by {who(writer)}" for writer in change.writers)
+        yield from change.unified()
+    if found.tools or found.described:
+        yield ""
+        named = ", ".join(map(one_line, found.tools)) or "their descriptions or arguments"
+        yield f"tools: {named}"
+
+
+def _change_title(change: Change) -> str:
+    told = "the model knows it" if change.told else "the model does not know it yet"
+    if change.name == "skills":
+        told = "they can be used now, this list changes with the next conversation"
+    elif not change.path:
+        told = "it counts from the next conversation on"
+    return one_line(f"{change.name}: {change.path or 'made by code'} ({told})")
+
+
+def who(turn: Turn | None) -> str:
+    """Who made a change, on one line."""
+    if turn is None:
+        return NOT_RECORDED
+    subject = first_line(turn.subject, _SUBJECT)
+    if turn.kind == "outside":
+        commit = f", commit {turn.commit[:8]}" if turn.commit else ", before a turn"
+        return f"you, {minute(turn.at)}{commit}: {subject}".rstrip(": ")
+    place = one_line(place_of(turn))
+    named = f"{kind_of(turn)} {turn.id}, {minute(turn.at)}" + (f", {place}" if place else "")
+    return f"{named}: {subject}".rstrip(": ")
+
+
+def changes_json(found: HeadChanges) -> dict[str, Any]:
+    """For programs."""
+    return {
+        "session": found.session,
+        "turn": found.turn,
+        "at": found.at,
+        "known": found.known,
+        "changes": [
+            {
+                "name": change.name,
+                "path": change.path,
+                "told": change.told,
+                "by": [_writer_json(writer) for writer in change.writers],
+                "diff": "\n".join(change.unified()) + "\n",
+            }
+            for change in found.changes
+        ],
+        "tools": list(found.tools),
+        "tools_changed": bool(found.tools) or found.described,
+    }
+
+
+def _writer_json(turn: Turn | None) -> dict[str, Any] | None:
+    if turn is None:
+        return None
+    names = ("id", "kind", "at", "session", "number", "commit", "subject")
+    return {name: getattr(turn, name) for name in names}
+
+
+MEASURED = 64
+"""Tokens; the time of a shorter reading tells little of how long a longer one takes."""
+MINUTES = len("2026-11-21T15:30")
+HEADS = ("MESSAGE", "AT", "TOKENS", "CACHED", "SHARE", "FIRST TOKEN")
+WIDTHS = (7, 16, 7, 7, 6, 11)
+MOST_BAR = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A model call: the number of the message that came of it, the tokens of its request, those of
+    them that had been read before, and seconds."""
+
+    message: int
+    at: str
+    tokens: int
+    reused: int
+    first_token_seconds: float
+    read_seconds: float
+
+    @property
+    def share(self) -> float:
+        return self.reused / self.tokens if self.tokens else 0.0
+
+
+def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[Call]:
+    """The model calls of a conversation, from its numbered messages. A message that sums several
+    calls up is left out, and so is one whose server told no count."""
+    return [
+        Call(
+            number,
+            entry.at,
+            usage.prompt_tokens,
+            min(usage.cached_tokens, usage.prompt_tokens),
+            usage.first_token_seconds,
+            usage.read_seconds,
+        )
+        for number, entry in messages
+        if (usage := entry.usage) and usage.calls == 1 and usage.prompt_tokens
+    ]
+
+
+def reading_rate(calls: Sequence[Call]) -> float:
+    """Tokens that were read in a second, 0.0 when no call tells."""
+    telling = [c for c in calls if c.read_seconds > 0 and c.tokens - c.reused >= MEASURED]
+    seconds = sum(call.read_seconds for call in telling)
+    return sum(call.tokens - call.reused for call in telling) / seconds if seconds else 0.0
+
+
+def cache_json(session: str, calls: Sequence[Call]) -> dict[str, Any]:
+    """For programs; shares from 0 to 1, the rate in tokens a second."""
+    rows = [{**asdict(call), "share": round(call.share, 4)} for call in calls]
+    tokens, reused = sum(c.tokens for c in calls), sum(c.reused for c in calls)
+    rate = reading_rate(calls)
+    together = {
+        "calls": len(calls),
+        "tokens": tokens,
+        "reused": reused,
+        "share": round(reused / tokens, 4) if tokens else 0.0,
+        "reading_rate": round(rate, 1),
+        "saved_seconds": round(reused / rate, 1) if rate else 0.0,
+    }
+    return {"session": session, "calls": rows, "together": together}
+
+
+def cache_lines(session: str, calls: Sequence[Call], on: Canvas | None = None) -> list[str]:
+    """A line for each call, and at the end what the reading before has saved in all."""
+    if not calls:
+        return [f"{session}: no questions asked yet"]
+    on = on or Canvas()
+    most = max(call.tokens for call in calls)
+    legend = f"{on.marks.full} new {on.marks.light} cached"
+    lines = ["  ".join((*map(str.rjust, HEADS, WIDTHS), legend))]
+    columns = min(MOST_BAR, max(0, on.width - sum(WIDTHS) - 2 * len(WIDTHS)))
+    for call in calls:
+        drawn = bar(call.tokens, most, columns, on.marks, call.reused)
+        cells = map(str.rjust, _cells(call), WIDTHS)
+        lines.append("  ".join((*cells, on.hue(drawn, 0))).rstrip())
+    told, saved = _together(session, calls)
+    whole = f"{told}; {saved}" if saved else told
+    return [*lines, *([whole] if len(whole) <= on.width else [told, saved])]
+
+
+def _cells(call: Call) -> tuple[str, ...]:
+    return (
+        f"#{call.message}",
+        one_line(call.at[:MINUTES].replace("T", " ")),
+        f"{call.tokens:,}",
+        f"{call.reused:,}",
+        f"{call.share:.1%}",
+        f"{call.first_token_seconds:.2f} s",
+    )
+
+
+def _together(session: str, calls: Sequence[Call]) -> tuple[str, str]:
+    """The sum of all calls, and what it has saved, "" where that is not known."""
+    sums = cache_json(session, calls)["together"]
+    count = "1 call" if sums["calls"] == 1 else f"{sums['calls']} calls"
+    line = (
+        f"{session}: {count}, {sums['tokens']:,} tokens,"
+        f" {sums['reused']:,} cached ({sums['share']:.1%})"
+    )
+    if not sums["reading_rate"]:
+        return line, ""
+    seconds, rate = sums["saved_seconds"], sums["reading_rate"]
+    return line, f"{seconds:,.1f} s of reading saved at {rate:,.0f} tokens a second"

@@ -1,0 +1,81 @@
+"""`openclaw diff`, `show` and `blame`: what a turn changed, and who wrote a line."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from openclaw.cli.common import open_app, print_json
+from openclaw.cli.formatting import put, warn
+
+Ref = Annotated[
+    str,
+    typer.Argument(
+        metavar="TURN",
+        show_default=False,
+        help="Its id or the beginning of it, a commit, or SESSION:N. Default: the newest.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def diff(
+    ctx: typer.Context,
+    turn: Ref = "",
+    whole: Annotated[
+        bool, typer.Option("--all", help="Show the files of the conversation too, line by line.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a turn changed, as git does."""
+    from openclaw.cli.history_lines import diff_lines, of_turn, turn_json
+
+    with closing(open_app(ctx, reading=True)) as app:
+        found = app.history.find(turn)
+        files = of_turn(app.history, found)
+        if as_json:
+            print_json(turn_json(found, files, diff=True))
+        elif files:
+            put(diff_lines(files, whole=whole))
+        else:
+            warn([f"{found.id or found.commit[:8]} changed no files"])
+
+
+def show(ctx: typer.Context, turn: Ref = "", as_json: AsJson = False) -> None:
+    """Show all of a turn: what was said, what tools did, and the diff."""
+    from dataclasses import asdict
+
+    from openclaw.cli.history_lines import of_turn, said, show_lines, turn_json
+
+    with closing(open_app(ctx, reading=True)) as app:
+        found = app.history.find(turn)
+        if not as_json:
+            put(show_lines(app, found))
+            return
+        spoken = said(found, app.history, app.sessions)
+        print_json(turn_json(found, of_turn(app.history, found), diff=True) | asdict(spoken))
+
+
+def blame(
+    ctx: typer.Context,
+    where: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file; FILE:12 or FILE:5-9 for some lines.")
+    ],
+    whole: Annotated[
+        bool, typer.Option("--open", help="Show the turn that wrote the line, as show does.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show which turn wrote each line, from which prompt, in which conversation."""
+    from openclaw.cli.history_lines import blame_json, blame_lines, blamed, opened
+
+    with closing(open_app(ctx, reading=True)) as app:
+        path, lines = blamed(app, where)
+        if as_json:
+            print_json(blame_json(app, path, lines))
+        elif whole:
+            put(opened(app, lines))
+        else:
+            put(blame_lines(app, path, lines))

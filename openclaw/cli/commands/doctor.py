@@ -1,0 +1,414 @@
+"""`openclaw doctor`: is everything here that an answer needs, and if not, what to do."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from openclaw.cli.formatting import Canvas, canvas, one_line
+from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
+from openclaw.storage.safe_open import read_bytes
+from openclaw.types import ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.config import Settings
+    from openclaw.config.mcp_settings import Server
+    from openclaw.models.base import Model, ModelCard
+    from openclaw.storage.home import Home
+
+
+REQUIRED = ("SOUL.md", "AGENTS.md", "USER.md")
+FREE_BYTES = 2_000_000_000
+SCHEMA_SECONDS = 20.0
+"""For the one reply that is asked for; a model that has to be loaded may need longer."""
+MOST_LINES = 8
+"""Findings of one check that are printed; JSON has all."""
+INDENT, LEAST_ROOM = 22, 20
+"""Columns before what was found, and those that are at least left for it."""
+COLOURS = {"ok": 1, "fixed": 1, "warning": 4, "fault": 5}
+"""Green, yellow, red of `plots.HUES`."""
+MOST_MEMORIES = 400
+MOST_CHARS = 200_000
+
+
+def doctor(
+    ctx: typer.Context,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", metavar="NAME", help="Check this model.")
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Repair what can be; copies go to .openclaw/kept/.")
+    ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Look through all of the index and of git's objects too.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check the home's files, settings, models, index and git; say what to do for each fault.
+
+    Nothing is changed without --fix. Each check has a name, explained in docs/doctor.md. Exits
+    with 0, or with the code of the first fault that remains.
+    """
+    from openclaw.cli.common import current_home
+
+    checks = list(examine(lambda: current_home(ctx, reading=not fix), model, fix=fix, deep=deep))
+    if as_json:
+        shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
+        sys.stdout.write(json.dumps(shape, ensure_ascii=False, indent=2) + "\n")
+    else:
+        on = canvas() if sys.stdout.isatty() else None
+        sys.stdout.write("".join(f"{line}\n" for line in shown(checks, on)))
+    raise typer.Exit(_exit_code(checks))
+
+
+def examine(
+    find: Callable[[], Home], model: str | None = None, *, fix: bool = False, deep: bool = False
+) -> Iterator[Check]:
+    """All checks in order. Without a home only those that need none."""
+    try:
+        home = find()
+    except Refused:
+        raise
+    except OpenclawError as error:
+        yield _fault("home", error)
+        yield from (check_tokenizer(), check_engine(), check_sandbox(), check_space())
+        return
+    yield check_home(home)
+    yield from check_health(home, fix=fix, deep=deep)
+    yield from check_files(home)
+    settings, check = check_settings(home)
+    yield check
+    if settings:
+        yield from check_model(home, settings, model)
+        yield check_embedding(settings)
+        yield from check_reach(home, settings)
+    yield from (check_tokenizer(), check_memory(home))
+    yield from (check_engine(), check_sandbox(), check_space())
+
+
+def check_home(home: Home) -> Check:
+    if not os.access(home.root, os.R_OK | os.X_OK):
+        advice = "give this user access to the folder"
+        return Check("home", "fault", f"{home.root} cannot be read", advice, Damaged.exit_code)
+    if not os.access(home.root, os.W_OK):
+        advice = "give this user the right to write, or choose another home with --home"
+        return Check("home", "fault", f"{home.root} is read-only", advice, Damaged.exit_code)
+    if not home.trusted:
+        advice = f'openclaw --home "{home.root}" trust shows what it would turn on'
+        found = f"{home.root} is not trusted yet, so that its settings do not count"
+        return Check("home", "warning", found, advice)
+    return Check("home", "ok", str(home.root))
+
+
+def check_files(home: Home) -> Iterator[Check]:
+    """The three files that make the agent who it is; it answers without them, but worse."""
+    for name in REQUIRED:
+        path = home.workspace / name
+        where = f"workspace/{name}"
+        if not path.is_file():
+            advice = f'openclaw init "{home.root}"'
+            yield Check(name, "warning", f"{where} is missing", advice)
+            continue
+        try:
+            size = len(read_bytes(path))
+        except OSError as error:
+            found = f"{where} cannot be read: {error.strerror}"
+            yield Check(name, "fault", found, "give this user access to it", Damaged.exit_code)
+            continue
+        yield Check(name, "ok", f"{where}, {size:,} bytes")
+
+
+def check_settings(home: Home) -> tuple[Settings | None, Check]:
+    from openclaw.config import load_settings
+
+    try:
+        settings = load_settings(home)
+    except OpenclawError as error:
+        return None, _fault("settings", error, Damaged.exit_code)
+    there = "openclaw.yaml" if home.settings.is_file() else "defaults (no openclaw.yaml)"
+    return settings, Check("settings", "ok", f"{there}, model: {settings.model}")
+
+
+def check_model(home: Home, settings: Settings, name: str | None) -> Iterator[Check]:
+    """Which model would answer, whether it can be reached, and what it can do."""
+    from openclaw.agent.agent import App
+
+    with closing(App.open(home, settings, model=name)) as app:
+        try:
+            card = app.model.card
+        except OpenclawError as error:
+            yield _fault("model", error)
+            return
+        yield Check("model", "ok", _told(card))
+        if card.thinking and card.name.startswith("ollama/"):
+            yield check_schema(app.model, settings)
+
+
+def check_schema(model: Model, settings: Settings) -> Check:
+    """Whether the replies of a model that can think are held to a schema: with Ollama not always.
+    The one check that asks a model."""
+    from openclaw.evals.model_probes import Listener, holding
+
+    try:
+        found = next(holding(Listener(model, SCHEMA_SECONDS), settings.think), {})
+    except OpenclawError as error:
+        return Check("schema", "warning", one_line(str(error)), error.hint)
+    if not found:
+        return Check("schema", "ok", f"not tried: no reply within {SCHEMA_SECONDS:.0f} s")
+    if found["schema_holds"]:
+        return Check("schema", "ok", "its replies are held to a schema (JSON steps)")
+    advice = "set `think` to null in openclaw.yaml" if settings.think else "take another model"
+    return Check("schema", "warning", "its replies are not held to a schema (JSON steps)", advice)
+
+
+def _told(card: ModelCard) -> str:
+    abilities = [
+        word for word, able in (("tools", card.tools), ("thinking", card.thinking)) if able
+    ]
+    digits = ".1f" if card.parameters >= 0.1 else ".1g"
+    size = f", {card.parameters:{digits}} billion parameters" if card.parameters else ""
+    can = ", ".join(abilities) or "no native tools"
+    return f"{card.name}: window {card.window:,} tokens, {can}{size}"
+
+
+def check_embedding(settings: Settings) -> Check:
+    """What memory search embeds with, tried with one word. It can do without: only a setting that
+    means nothing is a fault."""
+    from openclaw.home.opening import open_embedder
+
+    try:
+        embedder, why_not, advice = open_embedder(settings)
+        if embedder is None:
+            found = why_not or "none, as set: memory search goes by words only"
+            return Check("embedding", "warning" if why_not else "ok", found, advice)
+        with closing(embedder):
+            dimensions = len(embedder.query("openclaw"))
+    except UsageError as error:
+        return _fault("embedding", error)
+    except OpenclawError as error:
+        return Check("embedding", "warning", one_line(str(error)), error.hint)
+    return Check("embedding", "ok", f"{embedder.name}, {dimensions} dimensions")
+
+
+def check_tokenizer() -> Check:
+    from openclaw.models import token_count
+
+    advice = "install llama-index-core again"
+    try:
+        count = token_count.count("one two three four five six seven eight nine ten eleven")
+    except Exception as error:  # noqa: BLE001  (tiktoken raises whatever its download raises)
+        return Check("tokenizer", "fault", f"{type(error).__name__}: {error}", advice, 1)
+    if count != 11:
+        found = "the encoding was not found, tokens are estimated from characters"
+        return Check("tokenizer", "warning", found, advice)
+    return Check("tokenizer", "ok", "cl100k_base, found offline")
+
+
+def check_memory(home: Home) -> Check:
+    """Whether a secret stands in a memory, where every conversation reads it and git keeps it."""
+    from openclaw.security.secrets import find
+    from openclaw.storage.text import read_text
+
+    found = []
+    for path in sorted(home.memory.glob("*.md"))[-MOST_MEMORIES:]:
+        try:
+            text = read_text(path)[:MOST_CHARS]
+        except OSError:
+            continue
+        for secret in find(text):
+            line = text.count("\n", 0, secret.start) + 1
+            found.append(f"memory/{path.name}:{line} ({secret.kind})")
+    if not found:
+        return Check("secrets", "ok", "none in plain text in memory/")
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    advice = "take them out, and have them replaced where they are used: git may have kept them"
+    return Check("secrets", "warning", f"in plain text: {', '.join(found[:3])}{more}", advice)
+
+
+def check_engine() -> Check:
+    if importlib.util.find_spec("xllamacpp"):
+        return Check("engine", "ok", "llama.cpp (xllamacpp) is installed")
+    found = "the embedded engine is not installed; only a model server can answer"
+    return Check("engine", "warning", found, "pip install 'openclaw[embedded]'")
+
+
+def check_sandbox() -> Check:
+    """Whether commands run confined; without that, each is asked about that does not only read."""
+    from openclaw.tools.shell.sandbox import available
+
+    if (why := available()) is None:
+        return Check("sandbox", "ok", "commands run in bubblewrap")
+    advice = "install bubblewrap" if sys.platform == "linux" else ""
+    return Check("sandbox", "ok", f"commands run without a sandbox: {why}", advice)
+
+
+def check_space() -> Check:
+    from openclaw.models.catalog import models_folder
+
+    folder = Path(models_folder())
+    there = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+    free = shutil.disk_usage(there).free
+    found = f"{folder}, {free / 1e9:.1f} GB free"
+    if free < FREE_BYTES:
+        advice = "free some space, or set OPENCLAW_MODELS to another folder"
+        return Check("model folder", "warning", found, advice)
+    return Check("model folder", "ok", found)
+
+
+def _fault(name: str, error: OpenclawError, code: int = 0) -> Check:
+    advice = error.hint or ("openclaw models list" if isinstance(error, ModelMissing) else "")
+    known = error.exit_code if error.exit_code in (1, 4, 5, 6) else 1
+    return Check(name, "fault", one_line(str(error)), advice, code or known)
+
+
+def _exit_code(checks: list[Check]) -> int:
+    return next((check.exit_code for check in checks if check.state == "fault"), 0)
+
+
+def shown(checks: Sequence[Check], on: Canvas | None = None) -> Iterator[str]:
+    """The checks as lines: the sound ones that have nothing to say in one, at the end, and of many
+    findings of one check the first. On a terminal they are broken at its width, and coloured."""
+    silent = [check.name for check in checks if not check.found]
+    told: dict[str, int] = {}
+    for check in checks:
+        told[check.name] = number = told.get(check.name, 0) + 1
+        if check.found and number <= MOST_LINES:
+            yield from _lines(check, on)
+    for name, count in told.items():
+        if count > MOST_LINES:
+            yield f"{'':<{INDENT}}{count - MOST_LINES} more of {name} (--json shows all)"
+    if silent:
+        yield from _row("ok", "other checks", f"{len(silent)} ok (--json lists them)", on)
+
+
+def _lines(check: Check, on: Canvas | None) -> Iterator[str]:
+    yield from _row("fixed" if check.fixed else check.state, check.name, check.found, on)
+    for line in filter(None, [check.fixed, *check.advice.splitlines()]):
+        yield from _broken(f"{'':<{INDENT}}-> ", line, on)
+
+
+def _row(state: str, name: str, text: str, on: Canvas | None) -> Iterator[str]:
+    first, *more = _broken(f"{state:<8} {name:<12} ", text, on)
+    yield (on.hue(state, COLOURS[state]) if on else state) + first[len(state) :]
+    yield from more
+
+
+def _broken(front: str, text: str, on: Canvas | None) -> Iterator[str]:
+    """Text behind `front`, in lines that are as far in as it."""
+    lines = [one_line(text)]
+    if on:
+        import textwrap
+
+        room = max(on.width - len(front), LEAST_ROOM)
+        lines = textwrap.wrap(lines[0], room, break_long_words=False, break_on_hyphens=False)
+    for number, line in enumerate(lines):
+        yield (" " * len(front) if number else front) + line
+
+
+State = Literal["ok", "warning", "fault"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at: its state, what was found, and what to do about it. `exit_code` is what
+    the command leaves with when this is the first fault. `fixed` says what --fix has repaired."""
+
+    name: str
+    state: State
+    found: str
+    advice: str = ""
+    exit_code: int = 0
+    fixed: str = ""
+
+
+def check_health(home: Home, *, fix: bool = False, deep: bool = False) -> Iterator[Check]:
+    """What the named checks of the home's files find (docs/doctor.md), repaired with `fix`."""
+    from openclaw.maintenance.doctor.checkup import checkup
+
+    for said in checkup(home, fix=fix, deep=deep):
+        advice, fixed = said.advice, one_line(said.fixed)
+        found = one_line(said.found)
+        yield Check(said.name, said.state, found, advice, said.exit_code, fixed)
+
+
+def check_reach(home: Home, settings: Settings) -> Iterator[Check]:
+    """What is set there that cannot take effect. An answer needs none of it: all are warnings."""
+    yield check_grants(settings)
+    yield check_hosts(settings)
+    yield check_mcp(home, settings)
+
+
+def check_grants(settings: Settings) -> Check:
+    from openclaw.security.grants import read_grants
+
+    grants, notices = read_grants(settings.grants)
+    if not notices:
+        return Check("grants", "ok", f"{len(grants) or 'none'} in openclaw.yaml")
+    return Check("grants", "warning", _some(notices), "openclaw policy revoke NUMBER|VALUE")
+
+
+def check_hosts(settings: Settings) -> Check:
+    name, hosts = "web.allow_hosts", settings.web.allow_hosts
+    wrong = [host for host in hosts if not _may_match(host)]
+    if not wrong:
+        return Check(name, "ok", f"{len(hosts) or 'no'} hosts")
+    found = f"never the host of a page: {_some(wrong)}"
+    return Check(name, "warning", found, "write host or host:port, for example localhost:8080")
+
+
+def check_mcp(home: Home, settings: Settings) -> Check:
+    from openclaw.config.mcp_settings import read_servers
+    from openclaw.tools.mcp.tools import fault_line
+
+    servers, faults = read_servers(settings.mcp or {})
+    if faults:
+        found = _some([fault_line(home, fault) for fault in faults])
+        return Check("mcp", "warning", found, "fix them in openclaw.yaml (docs/mcp.md)")
+    if any(not server.disabled for server in servers) and importlib.util.find_spec("mcp") is None:
+        found = f"{len(servers)} servers are named, but MCP is not installed"
+        return Check("mcp", "warning", found, "pip install 'openclaw[mcp]'")
+    if servers and (found := _waiting(home, servers)):
+        return Check("mcp", "warning", found, "openclaw mcp trust")
+    return Check("mcp", "ok", f"{len(servers)} servers" if servers else "no servers")
+
+
+def _waiting(home: Home, servers: Sequence[Server]) -> str:
+    """Which servers are not started as nobody has said yes to the files that they run."""
+    from openclaw.security.trust import why_not
+    from openclaw.tools.mcp.start import Starts
+    from openclaw.tools.mcp.tools import started
+
+    starts = Starts(home, started(servers))
+    now = starts.asked()
+    why = why_not(now, starts.state(now)) if now.servers else ""
+    names = ", ".join(server.name for server in now.servers)
+    return f"not started ({names}), as they run files of this home: {why}" if why else ""
+
+
+def _may_match(entry: str) -> bool:
+    """Whether an entry is a host, or a host and a port, that a page may have."""
+    from openclaw.security.network import read_url
+
+    if any(sign in entry for sign in "/?#\\"):
+        return False
+    try:
+        read_url(f"http://{entry}")
+    except ToolProblem:
+        return False
+    return True
+
+
+def _some(texts: Sequence[str]) -> str:
+    """The first three, and how many more there are."""
+    more = f"; and {len(texts) - 3} more" if len(texts) > 3 else ""
+    return one_line("; ".join(texts[:3]) + more)

@@ -1,0 +1,147 @@
+"""`openclaw heartbeat`: what workspace/HEARTBEAT.md says, once, for cron or a timer.
+
+It says nothing when there is nothing to say: what it prints is worth a mail from cron.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclaw.cli.common import current_home, print_json
+from openclaw.cli.render import Listener
+
+if TYPE_CHECKING:
+    from openclaw.agent.agent import App
+    from openclaw.events import Done, Error, Event
+    from openclaw.sessions.session import Session
+    from openclaw.storage.home import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What came of it: `answer` is for the user, "" for nothing to say; `why` says then why not."""
+
+    answer: str = ""
+    why: str = ""
+    session: str = ""
+    model: str = ""
+    refused: tuple[str, ...] = ()
+    unbacked: tuple[str, ...] = ()
+    code: int = 0
+
+
+def heartbeat(
+    ctx: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    quiet_hours: Annotated[
+        str, typer.Option("--quiet-hours", metavar="22-7", help="Do nothing in these hours.")
+    ] = "",
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="NAME", help="The model, e.g. ollama/qwen3:4b."),
+    ] = None,
+) -> None:
+    """Do once what workspace/HEARTBEAT.md says, for cron or a timer.
+
+    Prints what you should know, and nothing when there is nothing: without that file, or with
+    headings alone in it, no model is asked. What needs a yes is refused and named.
+    """
+    beat = _beat(current_home(ctx), quiet_hours, model)
+    if as_json:
+        shape = {key: value for key, value in asdict(beat).items() if key != "code"}
+        print_json({"silent": not beat.answer, **shape})
+    elif beat.answer:
+        from openclaw.cli.formatting import harmless
+
+        typer.echo(harmless(beat.answer) if sys.stdout.isatty() else beat.answer)
+    elif (
+        sys.stdout.isatty() and not beat.code
+    ):  # who has typed it wants to know why it says nothing
+        typer.echo(f"openclaw: {beat.why}", err=True)
+    raise typer.Exit(beat.code)
+
+
+def _beat(home: Home, quiet_hours: str, model: str | None) -> Beat:
+    from datetime import datetime
+
+    from openclaw.agent.heartbeat import alone, hours_of, tasks_of, within
+
+    if quiet_hours and within(datetime.now().time(), hours_of(quiet_hours)):
+        return Beat(why="it is a quiet hour")
+    tasks = tasks_of(home)
+    if not tasks:
+        return Beat(why="nothing to do: workspace/HEARTBEAT.md is not there or names no task")
+    with alone(home) as mine:
+        return _run(home, tasks, model) if mine else Beat(why="another heartbeat runs")
+
+
+def _run(home: Home, tasks: str, model: str | None) -> Beat:
+    from openclaw.agent.agent import App
+    from openclaw.agent.heartbeat import mode_of, quietly
+    from openclaw.config import load_settings
+
+    settings = load_settings(home)
+    app = App.open(home, quietly(settings), model=model, mode=mode_of(settings))
+    try:
+        return _ask(app, tasks)
+    finally:
+        app.close()
+
+
+def _ask(app: App, tasks: str) -> Beat:
+    """One turn, ended when it takes too long (OpenclawError). What deserves no trust is told on
+    stderr, with the answer or without."""
+    from openclaw.agent.heartbeat import prompt_of, session_of, told
+    from openclaw.cli.common import code_of
+    from openclaw.cli.formatting import verdict_lines, warn
+    from openclaw.events import Done
+
+    end = _played(app, prompt_of(tasks), session_of(app))
+    if not isinstance(end, Done):
+        return Beat(why="the turn did not end", code=code_of(end))
+    answer = told(end.answer)
+    nothing = end.stop_reason in ("answer", "empty") and not answer
+    if not (nothing and end.stop_reason == "empty"):
+        warn(verdict_lines(end))
+    code = 0 if nothing and not (end.refused or end.unbacked) else code_of(end)
+    why = "there is nothing to tell" if nothing else ""
+    return Beat(answer, why, end.session_id, end.model, end.refused, end.unbacked, code)
+
+
+def _played(app: App, prompt: str, session: Session) -> Done | Error | None:
+    from openclaw.agent.heartbeat import limited
+    from openclaw.cli.common import play
+    from openclaw.errors import OpenclawError
+
+    seconds = app.settings.heartbeat.timeout
+    late = OpenclawError(
+        f"the heartbeat took longer than {seconds:g} s and was ended; what was done is kept",
+        "allow it more time: openclaw config set heartbeat.timeout SECONDS",
+    )
+    with limited(seconds) as passed:
+        try:
+            end = play(app.ask(prompt, session), _Unheard())
+        except KeyboardInterrupt:
+            if not passed.is_set():
+                raise
+            raise late from None
+    if passed.is_set() and getattr(end, "stop_reason", "interrupted") == "interrupted":
+        raise late
+    return end
+
+
+class _Unheard(Listener):
+    """A listener that shows nothing of a turn but, on stderr, what is wrong around it: that hooks
+    do not run, the memory is not looked through, git keeps nothing. Its end is told when it is
+    there."""
+
+    def __call__(self, event: Event) -> None:
+        from openclaw.cli.formatting import warn
+        from openclaw.events import Trouble
+
+        if isinstance(event, Trouble):
+            warn([event.text])

@@ -1,0 +1,289 @@
+"""`openclaw hooks`: the programs that openclaw.yaml names around turns and tools, and the yes that
+they need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.approval import check_by_hand
+from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.formatting import folded, harmless, one_line, warn
+from openclaw.cli.questions import confirmed
+from openclaw.errors import OpenclawError, Refused, UsageError
+
+if TYPE_CHECKING:
+    from openclaw.agent.agent import App
+    from openclaw.config.hook_settings import Event, Hook
+    from openclaw.hooks.hooks import Hooks
+    from openclaw.hooks.runner import Reply
+    from openclaw.security.trust import Asked
+    from openclaw.storage.home import State
+
+
+MOST_LINES = 20
+STATES = {"trusted": "runs", "new": "to review", "changed": "changed, to review"}
+
+app = typer.Typer(
+    help="List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).",
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("list")
+def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the hooks, and whether they run. Starts nothing."""
+    hooks = _open(ctx, reading=True)
+    now = hooks.asked()
+    described = [_described(hooks, hook, now) for hook in hooks.hooks]
+    warn(fault.text for fault in hooks.faults)
+    if as_json:
+        print_json(described)
+        return
+    if described:
+        rows = [(each["event"], each["label"], _details(each), _state(each)) for each in described]
+        typer.echo(table(rows, ("EVENT", "RUN", "DETAILS", "STATE")))
+    elif not hooks.faults:
+        typer.echo("no hooks yet: name one below `hooks:` in openclaw.yaml", err=True)
+
+
+@app.command()
+def trust(
+    ctx: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Stop allowing them.")] = False,
+) -> None:
+    """Let this home's hooks run, until one of them or a file that they run changes.
+
+    This is kept outside of the home: one that comes from elsewhere does not bring it along.
+    """
+    hooks = _open(ctx)
+    if revoke:
+        taken = hooks.trust.revoke(hooks.home)
+        typer.echo("the hooks of this home run no more" if taken else "they were not allowed")
+        return
+    check_by_hand("hooks")
+    now = hooks.asked()
+    warn(fault.text for fault in hooks.faults)
+    if not hooks.hooks:
+        raise UsageError("there are no hooks to allow", "docs/hooks.md tells how to name one")
+    allow = partial(hooks.trust.allow, hooks.home, now.mark)
+    say_yes("hooks", now, hooks.state(now), allow, yes=yes)
+
+
+def say_yes(what: str, now: Asked, state: State, allow: Callable[[], None], *, yes: bool) -> None:
+    """Show what a yes would be said to, and keep it. Refused when none is possible."""
+    if now.programs.trouble:
+        raise Refused(
+            f"these {what} cannot be allowed: {now.programs.trouble}",
+            f"keep the programs of {what} in hooks/, and other files in workspace/ (docs/hooks.md)",
+        )
+    for line in shown(now):
+        typer.echo(line)
+    if state == "trusted":
+        typer.echo("they run already")
+    elif confirmed("Let them run?", yes=yes):
+        allow()
+        typer.echo("they run from now on, until one of them changes")
+    else:
+        raise typer.Exit(Refused.exit_code)
+
+
+@app.command("test")
+def try_event(
+    ctx: typer.Context,
+    event: Annotated[str, typer.Argument(metavar="EVENT", help="For example before_tool.")],
+    tool: Annotated[
+        str, typer.Option("--tool", metavar="NAME", help="The tool of a sample call.")
+    ] = "run_shell",
+    as_json: AsJson = False,
+) -> None:
+    """Run the hooks of an event with a sample of it, and show what they say.
+
+    Nothing comes of it: no turn begins or is refused. Exits with 1 when one of them fails.
+    """
+    from openclaw.hooks.hooks import TRUST, head
+    from openclaw.security.trust import why_not
+
+    hooks, known = _open(ctx), _event(event)
+    now = hooks.asked()
+    chosen = [hook for hook in hooks.hooks if hook.event == known and _matches(hook, tool)]
+    if not chosen:
+        raise UsageError(f"no hook is named for {known}", "openclaw hooks list")
+    if why := why_not(now, hooks.state(now)):
+        raise Refused(f"the hooks of this home do not run: {why}", TRUST)
+    facts = {**head(known, hooks.home), **_sample(known, tool)}
+    replies = [(hook, hooks.try_one(hook, facts, now)) for hook in chosen]
+    if as_json:
+        print_json([{"run": hook.run, **asdict(reply)} for hook, reply in replies])
+    else:
+        typer.echo("\n".join(line for pair in replies for line in _said(*pair)))
+    raise typer.Exit(int(any(reply.failed for _, reply in replies)))
+
+
+def ask_trust(app: App, read: Callable[[str], str], say: Callable[[str], None]) -> None:
+    """Ask, at the start of a talk, whether hooks that nobody has said yes to may run. No reply
+    means no, and the talk goes on without them."""
+    hooks = app.hooks
+    if hooks is None or not hooks.hooks:
+        return
+    now = hooks.asked()
+    allow = partial(hooks.trust.allow, hooks.home, now.mark)
+    ask_yes("hooks", now, hooks.state(now), allow, read, say)
+
+
+def ask_yes(
+    what: str,
+    now: Asked,
+    state: State,
+    allow: Callable[[], None],
+    read: Callable[[str], str],
+    say: Callable[[str], None],
+) -> None:
+    """Ask for a yes, if one is wanting and possible."""
+    if not now.mark or state == "trusted":
+        return
+    if state == "changed":
+        say(f"The {what} of this home have changed since you allowed them.")
+    for line in shown(now):
+        say(line)
+    try:
+        reply = read("Let them run, until one of them changes? [y]es  [N]o ")
+        if reply.strip().lower() in ("y", "yes"):
+            allow()
+    except (EOFError, KeyboardInterrupt):
+        return
+    except OpenclawError as error:
+        say(f"openclaw: {one_line(str(error))}")
+
+
+def _open(ctx: typer.Context, *, reading: bool = False) -> Hooks:
+    from openclaw.config import load_settings
+    from openclaw.hooks.hooks import open_hooks
+
+    home = current_home(ctx, reading=reading)
+    return open_hooks(home, load_settings(home))
+
+
+def _event(name: str) -> Event:
+    from openclaw.config.hook_settings import EVENTS
+
+    found = next((event for event in EVENTS if event == name.replace("-", "_")), None)
+    if found is None:
+        raise UsageError(f"there is no event {name}", f"there are: {', '.join(EVENTS)}")
+    return found
+
+
+def _matches(hook: Hook, tool: str) -> bool:
+    return not hook.event.endswith("_tool") or hook.matches(tool)
+
+
+def _described(hooks: Hooks, hook: Hook, now: Asked) -> dict[str, Any]:
+    return {
+        **asdict(hook),
+        "label": hook.label,
+        "state": hooks.state(now),
+        "missing": now.missing(hook),
+        "trouble": now.programs.trouble,
+    }
+
+
+def _state(described: dict[str, Any]) -> str:
+    """Whether a hook runs, in words."""
+    if described["trouble"]:
+        return "does not run: it cannot be allowed"
+    state = STATES[described["state"]]
+    return f"{state}; no program" if described["missing"] else state
+
+
+def _details(described: dict[str, Any]) -> str:
+    """For which tools a hook runs, how long, and what else is said of it, in few words."""
+    flags = [name for name in ("required", "trusted") if described[name]]
+    words = [*(" ".join(described["match"]).split()), f"at most {described['timeout']:g} s"]
+    words += [f"words {flag}" if flag == "trusted" else flag for flag in flags]
+    words += [f"gets {' '.join(described['env'])}"] if described["env"] else []
+    return one_line(", ".join(words))
+
+
+def shown(now: Asked) -> Iterator[str]:
+    """What a yes is asked for: each command in full, and the files of the home that it covers."""
+    yield "openclaw.yaml here names programs that run with your rights, unconfined:"
+    for hook in now.hooks:
+        run = hook.run if isinstance(hook.run, str) else " ".join(map(repr, hook.run))
+        where = f" ({' '.join(hook.match)})" if hook.match else ""
+        yield f"  {hook.event}{one_line(where)}: {folded(one_line(run))}"
+        if hook.env:
+            yield f"    gets {one_line(', '.join(hook.env))} of your environment"
+        if hook.cwd:
+            yield f"    in the folder {one_line(hook.cwd)}"
+        if hook.trusted:
+            yield "    its words count as yours"
+    for server in now.servers:
+        run = " ".join(map(repr, (server.command, *server.args)))
+        yield f"  mcp {one_line(server.name)}: {one_line(run)}"
+        if server.cwd:
+            yield f"    in the folder {one_line(server.cwd)}"
+        if server.env:
+            given = (f"{name}={value}" for name, value in server.env.items())
+            yield f"    gets {one_line(', '.join(given))}"
+    named = [name for name in now.programs.files if _is_named(name, now.programs.named)]
+    others = [name for name in now.programs.files if name not in named]
+    yield from _few("with these files of the home", named)
+    yield from _few("nobody names these, but they lie where programs look", others)
+    yield from _few("which are not there", now.programs.missing)
+
+
+def _is_named(name: str, named: Sequence[str]) -> bool:
+    """Whether a file, or a folder that it lies in, is among those that the commands name."""
+    return any(name == each or name.startswith(f"{each}/") for each in named)
+
+
+def _few(title: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"{title}:"
+        yield from (f"  {one_line(name)}" for name in names[:MOST_LINES])
+    if len(names) > MOST_LINES:
+        yield f"  and {len(names) - MOST_LINES} more"
+
+
+def _said(hook: Hook, reply: Reply) -> Iterator[str]:
+    """What came of one hook."""
+    code = "" if reply.code is None else f"exit code {reply.code}, "
+    yield f"{one_line(hook.label)}: {code}{reply.seconds:.2f} s"
+    told = (("failed", reply.failed), ("refuses", reply.refused), ("notice", reply.notice))
+    yield from (f"  {name}: {one_line(text)}" for name, text in told if text)
+    if reply.text:
+        yield "  adds:"
+        yield from (f"    {line}" for line in harmless(reply.text).splitlines())
+    if not any((reply.text, *(text for _, text in told))):
+        yield "  says nothing"
+
+
+def _sample(event: Event, tool: str) -> dict[str, Any]:
+    """The facts of an event as they might be (docs/hooks.md)."""
+    prompt = "What did we decide about the garden?"
+    facts: dict[str, Any] = {"session": "2026-11-21-120000-sample", "turn": 1}
+    if event in ("before_turn", "after_turn"):
+        facts |= {"prompt": prompt}
+    if event == "before_turn":
+        facts |= {"material": []}
+    if event == "after_turn":
+        names = ("files", "todos", "memories", "searches", "sent")
+        receipt: dict[str, list[str]] = {name: [] for name in names}
+        facts |= {"answer": "You decided to plant beans.", "stop": "answer", "receipt": receipt}
+        facts |= {"refused": [], "unbacked": []}
+    if event.endswith("_tool"):
+        call = {"command": "ls memory"} if tool == "run_shell" else {}
+        facts |= {"tool": tool, "effect": "run", "target": "ls memory", "input": call}
+    if event == "after_tool":
+        facts |= {"output": "Exit code 0.\nMEMORY.md\nTODO.md", "ok": True}
+    if event == "before_compact":
+        facts |= {"messages": 12, "focus": "", "dry_run": True}
+    return facts

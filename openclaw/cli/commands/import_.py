@@ -1,0 +1,186 @@
+"""`openclaw import DIR`: show what another agent's folder holds, ask, and take it over."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import as_turn, current_home, options, print_json, table, tell_undo
+from openclaw.cli.questions import can_ask, confirmed
+
+if TYPE_CHECKING:
+    from openclaw.maintenance.importers.steps import Plan, Step
+    from openclaw.storage.home import Home
+
+
+MOST_ALIKE = 8
+"""Steps of one kind that are listed; of more the first ones stand for all. --json lists all."""
+LONGEST_SHOWN = 36
+_WORDS = {
+    "write": "new",
+    "append": "add",
+    "install": "install",
+    "hold": "wait",
+    "known": "is there",
+    "leave": "leave",
+    "failed": "failed",
+}
+
+
+def import_(
+    ctx: typer.Context,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Of an OpenClaw, a nanobot, a Hermes; or notes.")
+    ],
+    format_: Annotated[
+        str,
+        typer.Option("--as", metavar="FORMAT", help="openclaw, nanobot, hermes or notes."),
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be done.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Take over another agent's files, or notes. DIR is only read; nothing here is overwritten."""
+    from openclaw.maintenance.importers.plan import carry_out, plan_import
+
+    folder = Path.cwd() / directory.expanduser()
+    plan = plan_import(_home(ctx), folder, format_)
+    some = plan.count() > 0
+    if not as_json or not (yes or dry_run):
+        _say(_plan_lines(plan), as_json)
+    if not some or dry_run:
+        _finish(plan, as_json, done=False)
+        return
+    if not confirmed("Import this?", yes=yes):
+        typer.echo("nothing was imported", err=True)
+        raise typer.Exit(1)
+    with as_turn(plan.home, f"import {folder.name}") as turn:
+        result = carry_out(plan, recorder=turn)
+    _finish(result, as_json, done=True, turn=turn.turn)
+    if result.count(("failed",)):
+        raise typer.Exit(1)
+
+
+def _home(ctx: typer.Context) -> Home:
+    """The home to import into; one is offered where there is none and somebody can be asked."""
+    import os
+
+    from openclaw.cli.commands.init import chosen_folder, make_home
+    from openclaw.errors import Damaged
+
+    try:
+        return current_home(ctx)
+    except Damaged as error:
+        if not can_ask():
+            raise
+        target = chosen_folder(None, options(ctx).home, Path.cwd(), os.environ)
+        typer.echo(str(error), err=True)
+        if not confirmed(f"Make a home in {target}?", yes=False):
+            raise
+        make_home(target)
+        return current_home(ctx)
+
+
+def _say(lines: Iterable[str], as_json: bool) -> None:
+    """Lines on stdout; beside JSON on stderr, where the question is asked as well."""
+    for line in lines:
+        typer.echo(line, err=as_json)
+
+
+def _plan_lines(plan: Plan) -> Iterator[str]:
+    from openclaw.cli.formatting import one_line
+
+    yield one_line(f"{plan.source.root} is {_article(plan.label)}; the home is {plan.home.root}")
+    yield ""
+    yield from _rows(plan.steps)
+    yield ""
+
+
+def _article(label: str) -> str:
+    return label if label.startswith("a ") else f"the folder of {label}"
+
+
+def _rows(steps: Iterable[Step]) -> Iterator[str]:
+    order = list(_WORDS)
+    listed = sorted(steps, key=lambda step: (order.index(step.deed), step.kind))
+    rows: list[tuple[str, str, str]] = []
+    for _, group in groupby(listed, key=lambda step: (step.deed, step.kind)):
+        rows += _folded(list(group))
+    if rows:
+        yield table(rows, ("", "FROM", "TO, OR WHY NOT"))
+
+
+def _folded(steps: list[Step]) -> list[tuple[str, str, str]]:
+    """The rows of steps of one kind: all of a few; of many the first ones and a number."""
+    shown = steps if len(steps) <= MOST_ALIKE + 1 else steps[:MOST_ALIKE]
+    rows = [(_WORDS[step.deed], _short(step.source), _end(step)) for step in shown]
+    if more := len(steps) - len(shown):
+        rows.append((_WORDS[steps[0].deed], f"... and {more:,} more", ""))
+    return rows
+
+
+def _end(step: Step) -> str:
+    """Where it goes, and what is to be said of it."""
+    target = _short(step.target)
+    return f"{target} ({step.detail})" if target and step.detail else target or step.detail
+
+
+def _short(path: str) -> str:
+    """A path that leaves room for others in a line of a terminal; elsewhere as it is."""
+    if len(path) <= LONGEST_SHOWN or not sys.stdout.isatty():
+        return path
+    half = LONGEST_SHOWN // 2
+    return f"{path[: half - 2]}...{path[-half + 1 :]}"
+
+
+def _finish(plan: Plan, as_json: bool, *, done: bool, turn: str = "") -> None:
+    if as_json:
+        print_json(_as_json(plan, done=done) | ({"turn": turn} if done else {}))
+        return
+    if done:
+        failed = [step for step in plan.steps if step.deed == "failed"]
+        for line in _rows(failed):
+            typer.echo(line)
+    typer.echo(_summary(plan, done=done))
+    if turn:
+        tell_undo()
+    if done and plan.count(("hold",)):
+        typer.echo("look at the skills that wait: openclaw skills review")
+
+
+def _summary(plan: Plan, *, done: bool) -> str:
+    counts = {word: plan.count((deed,)) for deed, word in _WORDS.items()}  # type: ignore[arg-type]
+    taken = plan.count()
+    if not taken and not counts["failed"]:
+        return "there is nothing new to import"
+    did = "imported" if done else "would import"
+    rest = (f"{counts['is there']} there already", f"{counts['leave']} left")
+    failed = [f"{counts['failed']} failed"] if counts["failed"] else []
+    return ", ".join([f"{did} {taken}", *rest, *failed])
+
+
+def _as_json(plan: Plan, *, done: bool) -> dict[str, Any]:
+    steps = [
+        {
+            "kind": step.kind,
+            "source": step.source,
+            "target": step.target,
+            "deed": step.deed,
+            "detail": step.detail,
+        }
+        for step in plan.steps
+    ]
+    return {
+        "format": plan.layout.format,
+        "source": str(plan.source.root),
+        "home": str(plan.home.root),
+        "done": done,
+        "steps": steps,
+    }

@@ -1,0 +1,107 @@
+"""`openclaw init`: make a home, or add what is missing to one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclaw.cli.common import options
+from openclaw.cli.formatting import warn
+from openclaw.cli.questions import can_ask, confirmed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+NO_CONTENT = frozenset({".git", ".gitignore", ".gitattributes", ".DS_Store"})
+"""What an empty folder may hold."""
+
+
+def init(
+    ctx: typer.Context,
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="DIR", help="Where; else --home, OPENCLAW_HOME, or here."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask about a folder that holds other files.")
+    ] = False,
+) -> None:
+    """Make a home, or add what is missing to one. Nothing is ever overwritten."""
+    import os
+
+    target = chosen_folder(directory, options(ctx).home, Path.cwd(), os.environ)
+    _ask_about_others(target, yes=yes)
+    created = make_home(target)
+    for name in created:
+        typer.echo(f"created {name}")
+    typer.echo(f"the home is {target}" if created else f"nothing is missing in {target}")
+    words = f' --home "{target}"' if _must_be_named(target, Path.cwd(), os.environ) else ""
+    typer.echo(f"next: openclaw{words} doctor")
+
+
+def _ask_about_others(target: Path, *, yes: bool) -> None:
+    """Ask before a folder full of something else becomes a home, all of which tools may use. Notes
+    are what a home is for, and what has a part of one is to be completed. A script that names a
+    folder is only told, unless it is the user's own folder."""
+    import os
+
+    from openclaw.storage.home import MARKS, default_folder
+
+    names = {path.name for path in target.iterdir()} if target.is_dir() else set()
+    others = names - NO_CONTENT
+    files = [name for name in others if name[0] != "." and (target / name).is_file()]
+    notes = ".obsidian" in names or (files and all(name.endswith(".md") for name in files))
+    if yes or notes or not others or not names.isdisjoint(MARKS):
+        return
+    warn(
+        [
+            f"{target} holds other files already; tools of the agent may read "
+            "and change all that is in its home",
+            f'to give it a folder of its own: openclaw init "{target / "openclaw"}"',
+        ]
+    )
+    own = default_folder(os.environ).parent.resolve()
+    if not can_ask() and target.resolve() not in (own, *own.parents):
+        return
+    if not confirmed("Make it a home all the same?", yes=False):
+        raise typer.Exit(1)
+
+
+def make_home(target: Path) -> list[str]:
+    """See `create_home`. Refused for a home from elsewhere that nobody says yes to."""
+    from openclaw.cli.approval import settle
+    from openclaw.config import starter_text
+    from openclaw.storage.home import Home, create_home, is_trusted
+
+    home = Home(target.resolve())
+    if home.root.is_dir() and not is_trusted(home):
+        settle(home, reading=False)
+    return create_home(home.root, starter_text())
+
+
+def chosen_folder(
+    directory: Path | None, flag: str | None, cwd: Path, environ: Mapping[str, str]
+) -> Path:
+    """Where a home is made when a command line says this. Without a word: the home that `cwd` lies
+    in, else `cwd` itself, but ~/openclaw in place of the user's own folder."""
+    from openclaw.storage.home import default_folder, nearest_home
+
+    named = directory or flag or environ.get("OPENCLAW_HOME")
+    if named:
+        return cwd / Path(named).expanduser()
+    default = default_folder(environ)
+    return nearest_home(cwd) or (default if cwd == default.parent else cwd)
+
+
+def _must_be_named(target: Path, cwd: Path, environ: Mapping[str, str]) -> bool:
+    """Whether a command run from `cwd` would not find the home by itself."""
+    from openclaw.errors import Damaged
+    from openclaw.storage.home import find_home
+
+    try:
+        return find_home(None, cwd, environ).root != target.resolve()
+    except Damaged:
+        return True

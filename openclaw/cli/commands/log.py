@@ -1,0 +1,150 @@
+"""`openclaw log`: the turns of the home, or what tools did in them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.formatting import warn
+from openclaw.sessions.folder import SHORT_ID
+
+if TYPE_CHECKING:
+    from openclaw.agent.agent import App
+    from openclaw.history.history import History
+    from openclaw.history.turns import Turn
+
+
+SUBJECT = 50
+HEADERS = ("ID", "AT", "KIND", "FILES", "LINES", "SESSION", "SUBJECT", "")
+NARROW = 120
+"""Columns of a terminal below which ids and dates are shortened, to leave room for the prompt."""
+NARROW_HEADERS = ("ID", "AT", "FILES", "SESSION", "SUBJECT")
+LONGEST_NAME = 12
+
+
+def log(
+    ctx: typer.Context,
+    actions: Annotated[
+        bool, typer.Option("--actions", help="What tools did, and who allowed it.")
+    ] = False,
+    number: Annotated[
+        int, typer.Option("-n", min=1, metavar="N", help="The newest N of them.")
+    ] = 20,
+    session: Annotated[
+        str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation only.")
+    ] = "",
+    file: Annotated[
+        str, typer.Option("--file", metavar="PATH", help="Only what changed this file.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the newest turns: when, what was asked, what they changed; the newest first."""
+    if actions:
+        _actions(ctx, number, as_json=as_json)
+        return
+    from openclaw.cli.common import open_app
+
+    with closing(open_app(ctx, reading=True)) as app:
+        found = list(islice(chosen(app, session, file), number))
+        if as_json:
+            print_json(_as_json(app.history, found))
+            return
+        if not found:
+            warn(["no turns yet"])
+            return
+        typer.echo("\n".join(log_lines(app.history, found)))
+        if (waiting := app.history.waiting) and any(not turn.commit for turn in found):
+            warn([waiting])
+
+
+def chosen(app: App, session: str = "", file: str = "") -> Iterator[Turn]:
+    """The turns of a conversation, of a file, or all."""
+    from openclaw.cli.commands.undo import session_of
+
+    wanted = session_of(app, session)
+    path = app.home.relative(app.home.root / file) if file else ""
+    for turn in app.history.turns():
+        if wanted and turn.session != wanted:
+            continue
+        if not path or any(step.path == path for step in turn.steps):
+            yield turn
+
+
+def log_lines(history: History, turns: Iterable[Turn]) -> list[str]:
+    """A line for each turn, below a head."""
+    waiting = history.waiting
+    rows = [_turn_row(history, turn, waiting) for turn in turns]
+    headers: Sequence[str] = HEADERS
+    if sys.stdout.isatty() and shutil.get_terminal_size().columns < NARROW:
+        rows, headers = [narrow_row(row) for row in rows], NARROW_HEADERS
+    return table(rows, headers).splitlines() if rows else []
+
+
+def narrow_row(row: Sequence[object]) -> tuple[str, ...]:
+    """The row of a turn for 80 columns: the day without its year, the end of a made session id, and
+    what is to be known of the turn before its subject, which tells its kind."""
+    from openclaw.cli.common import is_made_id
+    from openclaw.cli.formatting import one_line
+
+    turn_id, at, _, files, lines, place, subject, noted = map(str, row)
+    session, colon, number = place.rpartition(":")
+    if not (colon and number.isdecimal()):
+        session, colon, number = place, "", ""
+    session = session[-SHORT_ID:] if is_made_id(session) else one_line(session, LONGEST_NAME)
+    named = f"({noted}) {subject}" if noted else subject
+    return turn_id, at[len("2026-") :], f"{files} {lines}".strip(), session + colon + number, named
+
+
+def _turn_row(history: History, turn: Turn, waiting: str) -> tuple[object, ...]:
+    from openclaw.cli.formatting import one_line
+    from openclaw.cli.history_lines import TALK, kind_of, marks, minute, of_turn, place_of
+
+    counts = [each.counts() for each in of_turn(history, turn) if not each.path.startswith(TALK)]
+    added, removed = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
+    lines = f"+{added} -{removed}" if counts else ""
+    subject = one_line(turn.subject, SUBJECT)
+    fixed = (turn.id, minute(turn.at), kind_of(turn), len(counts) or "", lines)
+    return (*fixed, place_of(turn), subject, marks(turn, waiting))
+
+
+def _as_json(history: History, turns: Iterable[Turn]) -> list[dict[str, Any]]:
+    from openclaw.cli.history_lines import of_turn, turn_json
+
+    return [turn_json(turn, of_turn(history, turn)) for turn in turns]
+
+
+# -------- what tools did
+
+
+def _actions(ctx: typer.Context, number: int, *, as_json: bool) -> None:
+    """The newest actions: what each would do, who allowed it, and what came of it."""
+    from openclaw.security.audit import ACTIONS, read_actions
+
+    home = current_home(ctx, reading=True)
+    found = read_actions(home.private / "logs" / ACTIONS, number)
+    if as_json:
+        print_json(found)
+    elif not found:
+        typer.echo("no actions yet", err=True)
+    else:
+        headers = ("AT", "TOOL", "EFFECT", "TARGET", "DECISION", "BY", "RESULT", "SECONDS", "BYTES")
+        typer.echo(table([_row(action) for action in found], headers))
+
+
+def _row(action: dict[str, Any]) -> tuple[object, ...]:
+    words = [str(action.get(name) or "") for name in ("tool", "effect", "target", "decision", "by")]
+    at = str(action.get("at") or "")[:19].replace("T", " ")
+    return (at, *words, _result(action), action.get("seconds", ""), action.get("bytes", ""))
+
+
+def _result(action: dict[str, Any]) -> str:
+    if action.get("exit") is not None:
+        return f"exit {action['exit']}"
+    return "ok" if action.get("ok") else "failed"

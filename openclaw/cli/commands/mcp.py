@@ -1,0 +1,193 @@
+"""`openclaw mcp`: the MCP servers that openclaw.yaml names, and their tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.commands.hooks import STATES
+from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.formatting import warn
+
+if TYPE_CHECKING:
+    from openclaw.config.mcp_settings import Server
+    from openclaw.storage.home import Home
+    from openclaw.tools.mcp.schema import Cache
+    from openclaw.tools.mcp.start import Starts
+    from openclaw.tools.tool import Tool
+
+
+app = typer.Typer(
+    help="List and try MCP servers (`mcp:` in openclaw.yaml).",
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("list")
+def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the servers and the tools that they were last known to have. Starts nothing."""
+    home = current_home(ctx, reading=True)
+    servers, faults = _read(home)
+    lines = [line for _, line in faults]
+    cache = _cache(home)
+    starts, _ = _starts(home)
+    now = starts.asked()
+    waits = STATES[starts.state(now)] if starts.state(now) != "trusted" else ""
+    described = [
+        _described(server, home, cache, waits if server in now.servers else "")
+        for server in servers
+    ]
+    warn(lines)
+    if as_json:
+        print_json(described)
+    elif described:
+        rows = [(each["name"], each["state"], each["where"]) for each in described]
+        typer.echo(table(rows, ("NAME", "STATE", "WHERE")))
+    elif not lines:
+        typer.echo("no MCP servers yet: name one below `mcp:` in openclaw.yaml", err=True)
+
+
+@app.command()
+def trust(
+    ctx: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Stop allowing them.")] = False,
+) -> None:
+    """Let the servers run that run files of this home, until one of them or a file changes.
+
+    This is kept outside of the home: one that comes from elsewhere does not bring it along.
+    Servers that are programs of the system do not need it.
+    """
+    from openclaw.cli.approval import check_by_hand
+    from openclaw.cli.commands.hooks import say_yes
+    from openclaw.errors import UsageError
+    from openclaw.tools.mcp.start import KIND
+
+    home = current_home(ctx)
+    starts, faults = _starts(home)
+    if revoke:
+        taken = starts.trust.revoke(home, KIND)
+        typer.echo("these servers run no more" if taken else "they were not allowed")
+        return
+    check_by_hand("MCP servers")
+    now = starts.asked()
+    warn(line for _, line in faults)
+    if not now.servers:
+        raise UsageError("no MCP server runs a file of this home", "the others need no permission")
+    say_yes("MCP servers", now, starts.state(now), partial(starts.allow, now), yes=yes)
+
+
+@app.command("test")
+def try_one(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="SERVER", help="Its name.")],
+    as_json: AsJson = False,
+) -> None:
+    """Start a server, or reach it, and read the list of its tools again."""
+    from openclaw.config.mcp_settings import short
+    from openclaw.errors import AwayError, OpenclawError
+    from openclaw.tools.mcp.tools import McpServers, open_door
+
+    home = current_home(ctx)
+    server = _named(home, name)
+    servers, _ = _read(home)
+    cache = _cache(home)
+    used = McpServers([server], cache, lambda: open_door(home, servers))
+    try:
+        used.refresh()
+        warn(used.news())
+        tools = used.tools()
+    except AwayError as error:
+        cache.fail(server, rests=False)
+        cache.save()
+        log = home.private / "logs" / f"mcp-{short(name)}.log"
+        hint = f"what it wrote: {log}" if log.is_file() and log.stat().st_size else ""
+        raise OpenclawError(f"{name} cannot be used: {error}", hint) from error
+    finally:
+        used.close()
+    if as_json:
+        print_json(_described(server, home, cache))
+    else:
+        rows = [(tool.name, _effect(tool), tool.description) for tool in tools]
+        typer.echo(table(rows, ("TOOL", "EFFECT", "ABOUT")))
+
+
+def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
+    """Ask, at the start of a talk, whether servers may run that run files of this home."""
+    from openclaw.cli.commands.hooks import ask_yes
+
+    starts, _ = _starts(home)
+    now = starts.asked()
+    if now.servers:
+        allow = partial(starts.allow, now)
+        ask_yes("MCP servers", now, starts.state(now), allow, read, say)
+
+
+def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
+    """The servers, and of each that is written wrongly its name and what is wrong with it."""
+    from openclaw.config import load_settings
+    from openclaw.config.mcp_settings import read_servers
+    from openclaw.tools.mcp.tools import fault_line
+
+    servers, faults = read_servers(load_settings(home).mcp or {})
+    return servers, [(fault.server, fault_line(home, fault)) for fault in faults]
+
+
+def _starts(home: Home) -> tuple[Starts, list[tuple[str, str]]]:
+    from openclaw.tools.mcp.start import Starts
+    from openclaw.tools.mcp.tools import started
+
+    servers, faults = _read(home)
+    return Starts(home, started(servers)), faults
+
+
+def _cache(home: Home) -> Cache:
+    from openclaw.tools.mcp.schema import read_cache
+
+    return read_cache(home.private / "cache" / "mcp.json")
+
+
+def _named(home: Home, name: str) -> Server:
+    from openclaw.errors import UsageError
+
+    servers, faults = _read(home)
+    found = next((server for server in servers if server.name == name), None)
+    if found is None:
+        if wrong := [line for server, line in faults if server == name]:
+            raise UsageError(wrong[0], "fix that line; openclaw config path names the file")
+        known = ", ".join(server.name for server in servers) or "none yet"
+        raise UsageError(f"there is no MCP server {name}", f"servers: {known}")
+    if found.disabled:
+        raise UsageError(f"{name} is disabled", "take `disabled: true` out of openclaw.yaml")
+    return found
+
+
+def _described(server: Server, home: Home, cache: Cache, waits: str = "") -> dict[str, Any]:
+    from openclaw.tools.mcp.tools import McpServers, open_door
+
+    tools = McpServers([server], cache, lambda: open_door(home, ())).tools()
+    known = cache.tools(server) is not None
+    state = f"{len(tools)} tools" if known else "not asked yet"
+    if cache.failed(server):
+        tried = "not reachable when last tried"
+        state = f"{state}, {tried}" if known else tried
+    return {
+        "name": server.name,
+        "state": "disabled" if server.disabled else waits or state,
+        "where": server.url or " ".join((server.command, *server.args)),
+        "trusted": server.trusted,
+        "tools": [
+            {"name": tool.name, "effect": _effect(tool), "description": tool.description}
+            for tool in tools
+        ],
+    }
+
+
+def _effect(tool: Tool) -> str:
+    return tool.does.effect if tool.does else ""

@@ -1,0 +1,239 @@
+"""`openclaw memory lint`: what is wrong in the memory, and a diff that mends it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import current_home, print_json
+from openclaw.cli.formatting import one_line, warn
+
+if TYPE_CHECKING:
+    from openclaw.maintenance.memory_lint import Report
+    from openclaw.memory.findings import Finding
+    from openclaw.storage.home import Home
+
+
+FAULTS = 1
+COLOURS = {"error": "\x1b[1;31m", "warning": "\x1b[35m", "advice": "\x1b[36m"}
+
+
+def lint(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH...", show_default=False, help="Only these files or folders."),
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Show a diff that fixes what can be fixed.")
+    ] = False,
+    apply_it: Annotated[
+        bool, typer.Option("--apply", help="With --fix: make these changes, as one turn.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for each file.")] = False,
+    staged: Annotated[
+        bool, typer.Option("--staged", help="Only the lines that are staged in git.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Look the memory over: doubled and contradicting entries, days that nobody knows, secrets,
+    hidden characters, orders to the agent, dead links. Exit code 1 when there are faults, 0 for
+    advice alone. No model is needed, and nothing is written without --apply."""
+    from openclaw.maintenance.memory_lint import chosen_paths
+
+    _check(fix=fix, apply_it=apply_it, staged=staged)
+    home = current_home(ctx, notes=True, reading=not apply_it)
+    chosen = chosen_paths(home, paths or [])
+    report = (_staged(home) if staged else _whole(home)).within(chosen)
+    if not fix:
+        _tell(report, as_json=as_json)
+    elif not apply_it:
+        _show_fixes(report, as_json=as_json)
+    else:
+        report = _apply(ctx, home, report, yes=yes, as_json=as_json).within(chosen)
+    if _faults(report.findings):
+        raise typer.Exit(FAULTS)
+
+
+def _check(*, fix: bool, apply_it: bool, staged: bool) -> None:
+    from openclaw.errors import UsageError
+
+    if apply_it and not fix:
+        raise UsageError("--apply goes with --fix", "openclaw memory lint --fix --apply")
+    if staged and fix:
+        raise UsageError("--staged only looks", "leave --fix out, or --staged")
+
+
+def _whole(home: Home) -> Report:
+    from openclaw.maintenance.memory_lint import look_over
+
+    return look_over(home, date.today())
+
+
+def _staged(home: Home) -> Report:
+    from dataclasses import replace
+
+    from openclaw.maintenance.memory_lint import look_over, of_commit, staged
+
+    documents, lines = staged(home)
+    report = look_over(home, date.today(), documents)
+    return replace(report, findings=of_commit(report.findings, lines))
+
+
+def _faults(found: Sequence[Finding]) -> int:
+    from openclaw.memory.lint import is_fault
+
+    return sum(map(is_fault, found))
+
+
+# ---- what is found
+
+
+def _tell(report: Report, *, as_json: bool) -> None:
+    if as_json:
+        print_json([_shape(finding) for finding in report.findings])
+        return
+    for line in _lines(report.findings):
+        typer.echo(line)
+    _tell_sum(report)
+
+
+def _shape(finding: Finding) -> dict[str, Any]:
+    other = finding.other
+    return {
+        "check": finding.check,
+        "level": finding.level,
+        "path": finding.path,
+        "line": finding.line,
+        "end_line": finding.last,
+        "message": finding.message,
+        "advice": finding.advice,
+        "other": {"path": other[0], "line": other[1]} if other else None,
+        "fixable": bool(finding.edits),
+    }
+
+
+def _lines(found: Sequence[Finding]) -> Iterator[str]:
+    """Two lines for each finding: where and what, and what to do; wrapped on a terminal."""
+    from openclaw.cli.formatting import colours
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    paint = colours(sys.stdout, os.environ)
+    for finding in found:
+        place = one_line(f"{finding.path}:{finding.line}:")
+        first = f"{place} {finding.level}: {one_line(finding.message)} [{finding.check}]"
+        lines = _wrapped(first, width, "    ")
+        if paint:
+            level = f"{COLOURS[finding.level]}{finding.level}:\x1b[0m"
+            lines[0] = lines[0].replace(f"{finding.level}:", level, 1)
+        yield from lines
+        if finding.advice:
+            yield from _wrapped(f"    -> {one_line(finding.advice)}", width, "       ")
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    if not width:
+        return [text]
+    return textwrap.wrap(
+        text, max(width, 40), subsequent_indent=indent, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _tell_sum(report: Report) -> None:
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
+    typer.echo("\n".join(_wrapped(_sum(report), width, "")), err=True)
+
+
+def _sum(report: Report) -> str:
+    counts = dict.fromkeys(COLOURS, 0)
+    for finding in report.findings:
+        counts[finding.level] += 1
+    named = [
+        f"{number} {level}{'s' * (number != 1 and level != 'advice')}"
+        for level, number in counts.items()
+        if number
+    ]
+    files, entries = len(report.documents), report.entries
+    where = f"{entries:,} entr{'y' if entries == 1 else 'ies'} of {files} file{'s' * (files != 1)}"
+    able = sum(bool(finding.edits) for finding in report.findings)
+    more = f"; {able} can be fixed: openclaw memory lint --fix" if able else ""
+    return f"{', '.join(named) or 'nothing found'} in {where}{more}"
+
+
+# ---- fixes
+
+
+def _diff(report: Report, after: dict[str, str]) -> list[str]:
+    from openclaw.memory.lint import diff
+    from openclaw.security.untrusted import visible
+
+    lines = diff({document.path: document.text for document in report.documents}, after)
+    return [visible(line) for line in lines] if sys.stdout.isatty() else [*lines]
+
+
+def _show_fixes(report: Report, *, as_json: bool) -> None:
+    from openclaw.cli.formatting import put, readable
+    from openclaw.maintenance.memory_lint import repaired
+
+    after = repaired(report)
+    if as_json:
+        shapes = [_shape(finding) for finding in report.findings]
+        diffs = [
+            {"path": path, "diff": readable("\n".join([*_diff(report, {path: text}), ""]))}
+            for path, text in sorted(after.items())
+        ]
+        print_json({"findings": shapes, "files": diffs})
+        return
+    put(_diff(report, after))
+    typer.echo(_left(report, after), err=True)
+
+
+def _left(report: Report, after: dict[str, str]) -> str:
+    left = _faults([finding for finding in report.findings if not finding.edits])
+    more = f"; {left} fault{'s' * (left != 1)} only you can fix" if left else ""
+    if not after:
+        return f"nothing here can be fixed by code{more}"
+    return f"nothing was written{more}; to do it: openclaw memory lint --fix --apply"
+
+
+def _apply(ctx: typer.Context, home: Home, report: Report, *, yes: bool, as_json: bool) -> Report:
+    """Ask for each file, write, and look again. The report of what is left."""
+    from openclaw.cli.common import open_app
+    from openclaw.maintenance.memory_lint import apply, repaired
+
+    accepted = _accepted(report, repaired(report), yes=yes, as_json=as_json)
+    with closing(open_app(ctx)) as app:
+        warn(app.recover())
+        changed, notices = apply(app, report, accepted) if accepted else ([], [])
+    warn(notices)
+    left = _whole(home)
+    if as_json:
+        print_json({"changed": changed, "findings": [_shape(each) for each in left.findings]})
+    elif changed:
+        typer.echo(f"changed: {', '.join(map(one_line, changed))} (openclaw undo takes it back)")
+        _tell_sum(left)
+    else:
+        typer.echo("nothing was changed", err=True)
+    return left
+
+
+def _accepted(report: Report, after: dict[str, str], *, yes: bool, as_json: bool) -> list[str]:
+    from openclaw.cli.formatting import put
+    from openclaw.cli.questions import confirmed
+
+    accepted = []
+    for path, text in sorted(after.items()):
+        if not (yes and as_json):
+            put(_diff(report, {path: text}))
+        if confirmed(f"Change {path}?", yes=yes):
+            accepted.append(path)
+    return accepted

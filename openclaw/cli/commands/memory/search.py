@@ -1,0 +1,265 @@
+"""`openclaw memory search` and `index`: find passages in the home's files, without a chat model."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import current_home, print_json
+from openclaw.cli.formatting import one_line, warn
+
+if TYPE_CHECKING:
+    from openclaw.retrieval.passages import Passage
+    from openclaw.retrieval.search import Search
+
+
+SHOWN_CHARACTERS = 400
+QUIET_SECONDS = 1.0
+"""Work that takes longer than this shows a progress bar."""
+
+
+def search(
+    ctx: typer.Context,
+    query: Annotated[
+        list[str] | None, typer.Argument(metavar="QUERY...", help="What to look for.")
+    ] = None,
+    k: Annotated[
+        int, typer.Option("-k", metavar="N", min=1, max=1000, help="At most so many passages.")
+    ] = 5,
+    path: Annotated[
+        str, typer.Option("--path", metavar="PATH", help="Only in this file or folder.")
+    ] = "",
+    since: Annotated[
+        str, typer.Option("--since", metavar="DATE", help="Only from this day on.")
+    ] = "",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show ranks and reasons of each passage.")
+    ] = False,
+    batch: Annotated[
+        str, typer.Option("--batch", metavar="FILE", help="One query a line; - is standard input.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Find passages in memory, the workspace and `index.paths`, by words and by meaning.
+
+    Where a "quoted phrase" stands as it is comes first. With --batch each line of output is the
+    JSON list of one query's passages.
+    """
+    from openclaw.errors import UsageError
+
+    words = " ".join(query or [])
+    if bool(words.strip()) == bool(batch):
+        raise UsageError("say what to look for", "openclaw memory search WORDS, or --batch FILE")
+    day = _day(since) if since else ""
+    with opened(ctx) as found:
+        if batch:
+            queries = _queries(batch)
+            completed(found)  # many questions are worth all vectors
+            for line in queries:
+                _print_line([_json(p, explain) for p in _ask(found, line, k, path, day)])
+        else:
+            passages = _ask(found, words, k, path, day)
+            if as_json:
+                print_json([_json(passage, explain) for passage in passages])
+            elif passages:
+                _show(passages, explain)
+            else:
+                typer.echo("nothing found", err=True)
+                warn(_not_searched(ctx) if not path else ())
+        warn(found.notices)
+
+
+def index(
+    ctx: typer.Context,
+    force: Annotated[bool, typer.Option("--force", help="Read every file again.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Bring the index up to date, vectors too. Every search does so for what has changed."""
+    with opened(ctx) as found:
+        try:
+            report = completed(found, force=force)
+        except KeyboardInterrupt:
+            typer.echo("", err=True)
+            warn([f"interrupted; kept: {_kept(found)}; go on with: openclaw memory index"])
+            raise typer.Exit(130) from None
+        if as_json:
+            problems = [{"path": where, "problem": what} for where, what in report.problems]
+            print_json({**_counts(report), "problems": problems})
+        else:
+            counts = _counts(report)
+            changes = ", ".join(
+                f"{counts[name]} {name}" for name in ("added", "changed", "removed") if counts[name]
+            )
+            typer.echo(
+                f"{counts['chunks']:,} passages of {counts['files']:,} files"
+                f" ({changes or 'nothing has changed'}), {counts['seconds']:.1f} s"
+            )
+            warn(f"{where}: {what}" for where, what in report.problems)
+        warn(found.notices)
+
+
+def reindex(
+    ctx: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Read every file again, whatever the index says."""
+    index(ctx, force=True, as_json=as_json)
+
+
+@contextmanager
+def opened(ctx: typer.Context) -> Iterator[Search]:
+    from openclaw.config import load_settings
+    from openclaw.home.opening import open_search
+
+    home = current_home(ctx, notes=True, reading=True)
+    found = open_search(home, load_settings(home))
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def _not_searched(ctx: typer.Context) -> Iterator[str]:
+    """A line on the notes of the home that no search reads, where there are some."""
+    from openclaw.config import load_settings
+    from openclaw.home.opening import index_options
+    from openclaw.retrieval.scan import notes_elsewhere
+
+    home = current_home(ctx, notes=True, reading=True)
+    if left := notes_elsewhere(home, index_options(load_settings(home))):
+        yield (
+            f"Markdown files outside memory/ and workspace/ are not searched, such as {left[0]}"
+            f" ({len(left):,} in all; search the whole home: openclaw config set index.paths .)"
+        )
+
+
+def _ask(found: Search, query: str, k: int, path: str, since: str) -> list[Passage]:
+    return found.search(query, k, path=path, since=since) if query.strip() else []
+
+
+def completed(found: Search, *, force: bool = False) -> Any:
+    """The index brought up to date with all vectors; a progress bar when that takes its time. The
+    seconds of its report are those of both."""
+    began = time.monotonic()
+    report = found.refresh(force=force)
+    with _Bar() as bar:
+        found.embed(on_progress=bar)
+    return replace(report, seconds=time.monotonic() - began)
+
+
+def _kept(found: Search) -> str:
+    """What the index holds now."""
+    files, passages, vectors = found.held()
+    return f"{passages:,} passages of {files:,} files, {vectors:,} of them with vectors"
+
+
+class _Bar:
+    """A progress bar on stderr that appears only on a terminal, and only after a second."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._progress: Any = None
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def __call__(self, done: int, total: int) -> None:
+        if not sys.stderr.isatty() or time.monotonic() - self._began < QUIET_SECONDS:
+            return
+        if self._progress is None:
+            from rich.console import Console
+            from rich.progress import Progress, TimeElapsedColumn
+
+            shown = (*Progress.get_default_columns(), TimeElapsedColumn())
+            self._progress = Progress(*shown, console=Console(stderr=True), transient=True)
+            self._progress.add_task("embedding passages", total=total)
+            self._progress.start()
+        self._progress.update(self._progress.task_ids[0], completed=done, total=total)
+
+
+def _queries(batch: str) -> list[str]:
+    from openclaw.errors import UsageError
+
+    try:
+        data = sys.stdin.buffer.read() if batch == "-" else Path(batch).read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {batch}: {error.strerror}", "give a text file, or -"
+        ) from None
+    # Not splitlines(): a form feed in a question would put the answers out of step.
+    text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _counts(report: Any) -> dict[str, Any]:
+    files = report.added + report.changed + report.unchanged
+    return {
+        "files": files,
+        "added": report.added,
+        "changed": report.changed,
+        "removed": report.removed,
+        "chunks": report.chunks,
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def _json(passage: Passage, explain: bool) -> dict[str, Any]:
+    shape: dict[str, Any] = {
+        "path": passage.path,
+        "start_line": passage.start_line,
+        "end_line": passage.end_line,
+        "score": round(passage.score, 4),
+        "text": passage.text,
+    }
+    if explain:
+        ranks = {
+            name: {"rank": rank, "score": round(score, 4)}
+            for name, (rank, score) in passage.ranks.items()
+        }
+        shape |= {"date": passage.date, "ranks": ranks, "reason": passage.reason}
+    return shape
+
+
+def _print_line(value: Any) -> None:
+    import json
+
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def _show(passages: list[Passage], explain: bool) -> None:
+    from openclaw.tools.memory_tools import flat
+
+    for passage in passages:
+        lines = f"{passage.start_line}"
+        if passage.end_line > passage.start_line:
+            lines += f"-{passage.end_line}"
+        typer.echo(one_line(f"{passage.path}:{lines}  {passage.score:.2f}"))
+        text = flat(passage.text)
+        if len(text) > SHOWN_CHARACTERS:
+            text = text[: SHOWN_CHARACTERS - 1] + "\u2026"
+        for line in text.splitlines():
+            typer.echo(f"    {one_line(line)}")
+        if explain:
+            ranks = ", ".join(
+                f"{name} rank {rank} ({score:.3f})" for name, (rank, score) in passage.ranks.items()
+            )
+            typer.echo(one_line(f"    {'; '.join(filter(None, (ranks, passage.reason)))}"))
+
+
+def _day(text: str) -> str:
+    from openclaw.cli.common import past_day
+
+    return past_day(text)

@@ -1,0 +1,251 @@
+"""`openclaw memory test`: whether memory finds what it is expected to. No model is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import current_home, print_json, table
+from openclaw.cli.formatting import one_line, warn
+
+if TYPE_CHECKING:
+    from openclaw.evals.memory_test import Case, Measure, Outcome
+    from openclaw.retrieval.passages import Passage
+    from openclaw.storage.home import Home
+
+
+PATH = "memory/TESTS.md"
+NAMES = {"words": "BM25", "meaning": "vectors", "hybrid": "hybrid"}
+SHOWN_WORDS = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A case, and what became of it."""
+
+    case: Case
+    outcome: Outcome
+
+
+def test(
+    ctx: typer.Context,
+    add: Annotated[
+        str, typer.Option("--add", metavar="QUESTION", help="Add a case instead of testing.")
+    ] = "",
+    expect: Annotated[
+        str,
+        typer.Option(
+            "--expect",
+            metavar="WHAT",
+            help="With --add: FILE, FILE:LINE, or words of the passage; several by ;",
+        ),
+    ] = "",
+    k: Annotated[
+        int,
+        typer.Option(
+            "-k", "--k", metavar="N", min=1, max=100, help="Found means: among the first N."
+        ),
+    ] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Ask the questions of memory/TESTS.md and tell how well their answers are found: by words
+    (BM25), by meaning (vectors) and by both, as a search and a prompt do.
+
+    Exit code 1 when an answer is not among the first N, 2 when there are no cases.
+    """
+    home = current_home(ctx, notes=True, reading=True)
+    if add or expect:
+        line = add_case(home, add, expect)
+        if as_json:
+            print_json({"path": PATH, "line": line, "question": add, "expected": expect})
+        else:
+            typer.echo(f"added {PATH}:{line}")
+        return
+    cases = _cases(home)
+    tried, notices = _tried(ctx, cases, k)
+    missed = [each for each in tried if not 0 < each.outcome.ranks["hybrid"] <= k]
+    if as_json:
+        print_json(_json(tried, k))
+    else:
+        for line_of_text in _report(home, tried, missed, k):
+            typer.echo(line_of_text)
+    warn(notices)
+    if missed:
+        raise typer.Exit(1)
+
+
+def add_case(home: Home, question: str, expected: str) -> int:
+    """Append a case to memory/TESTS.md, which is made when there is none; the line that it has.
+    UsageError when the question is there already, or one of both is missing."""
+    from openclaw.errors import UsageError
+    from openclaw.evals.memory_test import cases_of, with_case
+    from openclaw.memory.markdown import rewrite, text_of
+
+    question, expected = " ".join(question.split()), " ".join(expected.split())
+    if not (question and expected):
+        raise UsageError(
+            "a case needs a question and what is expected",
+            'openclaw memory test --add "QUESTION" --expect FILE:LINE',
+        )
+    path = home.root / PATH
+    for case in cases_of(text_of(path)):
+        if case.question.casefold() == question.casefold():
+            raise UsageError(f"{PATH}:{case.line} has this question", "change it there")
+    text = rewrite(path, lambda text: with_case(text, question, expected))
+    return next((case.line for case in reversed(cases_of(text)) if case.question == question), 0)
+
+
+def _cases(home: Home) -> list[Case]:
+    """The cases that can be tried; rows that are not filled in are told. UsageError for none."""
+    from openclaw.errors import UsageError
+    from openclaw.evals.memory_test import cases_of, has_table
+    from openclaw.memory.markdown import text_of
+
+    text = text_of(home.root / PATH)
+    found = cases_of(text)
+    whole = [case for case in found if case.question and case.expected]
+    for case in found:
+        if case not in whole:
+            lacks = "expectation" if case.question else "question"
+            warn([f"{PATH}:{case.line} has no {lacks} and is skipped"])
+    if not whole:
+        what = "has no case yet" if has_table(text) else "has no table with question and expected"
+        raise UsageError(
+            f"{PATH} {what if text.strip() else 'is not there yet'}",
+            'add a case: openclaw memory test --add "QUESTION" --expect FILE:LINE',
+        )
+    return whole
+
+
+def _tried(ctx: typer.Context, cases: Sequence[Case], k: int) -> tuple[list[Tried], list[str]]:
+    """Each case with its outcome, and what the user should know of the search."""
+    from openclaw.cli.commands.memory.search import completed, opened
+    from openclaw.evals.memory_test import expectation, outcome
+
+    tried = []
+    with opened(ctx) as search:
+        report = completed(search)  # all vectors: the figures are to be the same next time
+        for case in cases:
+            wanted = [expectation(text) for text in case.expected]
+            tried.append(Tried(case, outcome(search.ranked(case.question, k), wanted)))
+        notices = list(search.notices)
+    if not report.chunks:
+        notices.append("nothing is indexed: memory and workspace hold no text")
+    return tried, notices
+
+
+def _measures(tried: Sequence[Tried], k: int) -> dict[str, Measure]:
+    """The figures by ranking; that of the vectors only where there are some."""
+    from openclaw.evals.memory_test import measure
+
+    by_meaning = any(each.outcome.has_meaning for each in tried)
+    return {
+        name: measure((each.outcome.ranks[name] for each in tried), k)
+        for name in NAMES
+        if name != "meaning" or by_meaning
+    }
+
+
+# -------- on a terminal
+
+
+def _report(home: Home, tried: Sequence[Tried], missed: Sequence[Tried], k: int) -> Iterator[str]:
+    count = len(tried)
+    yield f"{count} case{'' if count == 1 else 's'} of {PATH}"
+    yield ""
+    measures = _measures(tried, k)
+    tops = dict.fromkeys((1, 3, k))
+    rows = [
+        (
+            NAMES[name],
+            *(f"{hits}/{count}" for top, hits in _hits(figures, k).items() if top in tops),
+            f"{figures.mrr:.2f}",
+        )
+        for name, figures in measures.items()
+    ]
+    yield table(rows, ("", *(f"HIT@{top}" for top in tops), "MRR"))
+    if "meaning" not in measures:
+        yield "no vectors: searched by words only"
+    for each in missed:
+        yield ""
+        yield from _miss_lines(home, each, tuple(measures))
+    yield ""
+    yield f"{len(missed)} not among the first {k}" if missed else f"all among the first {k}"
+
+
+def _hits(figures: Measure, k: int) -> dict[int, int]:
+    return {1: figures.first, 3: figures.three, k: figures.within}
+
+
+def _miss_lines(home: Home, tried: Tried, names: Sequence[str]) -> Iterator[str]:
+    case, outcome = tried.case, tried.outcome
+    yield one_line(f"missed: {case.question}  ({PATH}:{case.line})")
+    yield one_line(f"  expected  {'; '.join(case.expected)}")
+    ranks = ", ".join(f"{NAMES[name]} {outcome.ranks[name] or 'none'}" for name in names)
+    place = f"  ({_place(outcome.answer)})" if outcome.answer else ""
+    yield one_line(f"  its rank  {ranks}{place}")
+    winner = outcome.winner
+    yield one_line(
+        f"  first     {_place(winner)}  {_words(winner)}" if winner else "  nothing found"
+    )
+    yield from (f"  {line}" for line in _gone(home, case))
+
+
+def _gone(home: Home, case: Case) -> Iterator[str]:
+    """Files that are expected and are not there."""
+    from openclaw.evals.memory_test import expectation
+
+    for wanted in map(expectation, case.expected):
+        if "/" in wanted.path and not (home.root / wanted.path).exists():
+            yield one_line(f"there is no file {wanted.path}")
+
+
+def _place(passage: Passage) -> str:
+    more = f"-{passage.end_line}" if passage.end_line > passage.start_line else ""
+    return f"{passage.path}:{passage.start_line}{more}"
+
+
+def _words(passage: Passage) -> str:
+    from openclaw.tools.memory_tools import flat
+
+    return one_line(" ".join(flat(passage.text).split()), SHOWN_WORDS)
+
+
+# -------- for programs
+
+
+def _json(tried: Sequence[Tried], k: int) -> dict[str, Any]:
+    measures = {name: _figures(each, k) for name, each in _measures(tried, k).items()}
+    results = [_result(each, k) for each in tried]
+    failed = sum(not each["found"] for each in results)
+    return {
+        "path": PATH, "k": k, "cases": len(tried), "failed": failed,
+        "measures": measures, "results": results,
+    }  # fmt: skip
+
+
+def _figures(figures: Measure, k: int) -> Mapping[str, float]:
+    count = max(figures.cases, 1)
+    hits = {f"hit@{top}": round(hit / count, 4) for top, hit in _hits(figures, k).items()}
+    return {**hits, "mrr": round(figures.mrr, 4)}
+
+
+def _result(tried: Tried, k: int) -> dict[str, Any]:
+    case, outcome = tried.case, tried.outcome
+    return {
+        **asdict(case),
+        "found": 0 < outcome.ranks["hybrid"] <= k,
+        "ranks": {name: rank or None for name, rank in outcome.ranks.items()},
+        "first": _shape(outcome.winner),
+        "answer": _shape(outcome.answer),
+    }
+
+
+def _shape(passage: Passage | None) -> dict[str, Any] | None:
+    if passage is None:
+        return None
+    place = {name: getattr(passage, name) for name in ("path", "start_line", "end_line")}
+    return {**place, "score": round(passage.score, 4)}

@@ -1,0 +1,201 @@
+"""`openclaw models`: which models there are, fetching one, choosing one."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.commands.models.test import test
+from openclaw.cli.common import as_turn, current_home, print_json, settings_of, table
+from openclaw.cli.model_names import _is_ollama, all_models, at_hand, named_model
+from openclaw.errors import ServerAway, UsageError
+
+if TYPE_CHECKING:
+    from openclaw.config import Settings
+    from openclaw.models.catalog import Progress
+
+
+app = typer.Typer(
+    help="List, fetch and choose models.",
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+_NO_NETWORK = re.compile(r"dial tcp|no such host|i/o timeout|connection refused|unreachable")
+"""What Ollama says, in Go's words, when it cannot reach the place that it fetches models from."""
+
+SECONDS_PER_LINE = 10.0
+"""Between two lines of progress where there is no terminal."""
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+app.command("test")(test)
+
+
+@app.command("list")
+def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the models of the catalogue, of the models folder and of Ollama."""
+    rows, away = all_models(settings_of(ctx).ollama.host)
+    if as_json:
+        print_json(rows)
+        return
+    typer.echo(table(map(_line, rows), ("MODEL", "KIND", "SIZE", "HERE", "")))
+    if away:
+        typer.echo(away, err=True)
+
+
+@app.command("pull")
+def pull(
+    ctx: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A name of the list, or ollama/NAME.")
+    ] = "",
+    if_needed: Annotated[
+        bool,
+        typer.Option(
+            "--if-needed",
+            help="Only what is missing of a model to talk to and the one that searches memory by "
+            "meaning; takes no NAME.",
+        ),
+    ] = False,
+) -> None:
+    """Fetch a model; without a name, the default embedded one."""
+    if if_needed:
+        if name:
+            raise UsageError("--if-needed takes no NAME", f"openclaw models pull {name}")
+        _pull_what_is_missing(settings_of(ctx))
+        return
+    if _is_ollama(name):
+        bare = name.removeprefix("ollama/").strip()
+        if not bare:
+            raise UsageError("no model is named", "openclaw models pull ollama/NAME")
+        with _progress(PlainProgress()) as on_progress:
+            _pull_by_ollama(bare, settings_of(ctx).ollama.host, on_progress)
+        typer.echo(f"ollama/{bare} is ready")
+        return
+    _fetch(name, PlainProgress())
+
+
+@app.command("use")
+def use(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="PROVIDER/NAME, auto, or a path.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Take it even if Ollama does not have it yet.")
+    ] = False,
+) -> None:
+    """Make a model the one that answers (`model` in openclaw.yaml)."""
+    from openclaw.cli.model_names import checked_model
+    from openclaw.config import set_value
+
+    home = current_home(ctx)
+    setting = named_model(name) if force else checked_model(name, settings_of(ctx).ollama.host)
+    with as_turn(home, f"models use {name}") as turn:
+        set_value(home, "model", setting, turn.keep)
+    typer.echo(f"model: {setting}")
+
+
+def _pull_what_is_missing(settings: Settings) -> None:
+    """Without the embedding model search goes by words: not getting it is only a notice."""
+    from openclaw.errors import OpenclawError
+    from openclaw.models import catalog
+
+    lines = PlainProgress()
+    entry = catalog.embedding_entry()
+    wanted = settings.embedding in ("auto", "embedded", f"embedded/{entry.name}")
+    if wanted and catalog.embedding_files():
+        typer.echo(f"nothing to fetch: embedded/{entry.name} is here", err=True)
+    elif wanted:
+        try:
+            _fetch(entry.name, lines)
+        except OpenclawError as error:
+            typer.echo(f"memory search goes by words only: {error}", err=True)
+    if found := at_hand(settings.ollama.host):
+        typer.echo(f"nothing to fetch: {found} is here", err=True)
+    else:
+        _fetch("", lines)
+
+
+def _fetch(name: str, lines: PlainProgress) -> None:
+    """A model of the catalogue, the default one without a name, with its progress."""
+    from openclaw.models import catalog
+
+    with _progress(lines) as on_progress:
+        path = catalog.pull(name, on_progress)
+    typer.echo(f"{(catalog.find_entry(name) or catalog.default_entry()).name} is ready: {path}")
+
+
+def _line(row: dict[str, Any]) -> tuple[str, ...]:
+    here = "yes" if row["installed"] else "no"
+    return row["name"], row["kind"], _gigabytes(row["size"]), here, row["about"]
+
+
+def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
+    from openclaw.errors import ModelMissing
+    from openclaw.models.http_client import client_options
+    from openclaw.models.ollama_server import base_url
+
+    url = base_url(host)
+    import httpx
+    import ollama  # asks the variable for a host, too
+
+    try:
+        with ollama.Client(host=url, **client_options(url)) as client:
+            for state in client.pull(name, stream=True):
+                if state.total:
+                    part = f"{name} {(state.digest or '')[7:19]}"
+                    on_progress(part, state.completed or 0, state.total)
+    except (httpx.TransportError, ConnectionError) as error:
+        raise ServerAway(f"Ollama does not answer at {url}", "ollama serve") from error
+    except ollama.ResponseError as error:
+        if _NO_NETWORK.search(error.error):
+            raise ServerAway(
+                f"Ollama cannot reach the network to fetch {name}", "look at its connection"
+            ) from error
+        raise ModelMissing(
+            f"Ollama cannot fetch {name}: {error.error}", "https://ollama.com/library has the names"
+        ) from error
+
+
+class PlainProgress:
+    """Progress as plain lines, one in ten seconds at most."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._due = clock()
+
+    def tell(self, name: str, done: int, total: int) -> None:
+        if self._clock() >= self._due:
+            self._due = self._clock() + SECONDS_PER_LINE
+            sys.stderr.write(f"{name}: {done * 100 // max(total, 1)} % of {_gigabytes(total)}\n")
+            sys.stderr.flush()
+
+
+@contextmanager
+def _progress(lines: PlainProgress) -> Iterator[Progress]:
+    """Shows progress on stderr: one line that renews itself on a terminal, else plain `lines`."""
+    if not sys.stderr.isatty():
+        yield lines.tell
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Bar(*columns, TransferSpeedColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(name: str, done: int, total: int) -> None:
+            bar.update(task, completed=done, description=name, total=total)
+
+        yield tell
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.2f} GB" if size >= 100_000_000 else f"{size / 1e6:.1f} MB"

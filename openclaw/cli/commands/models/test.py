@@ -1,0 +1,337 @@
+"""`openclaw models test`: tests models, and shows what was found side by side."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import print_json
+from openclaw.cli.formatting import one_line, warn
+from openclaw.errors import ModelMissing, OpenclawError, UsageError
+from openclaw.models.catalog import profiles_folder
+from openclaw.models.machine import is_elsewhere
+
+if TYPE_CHECKING:
+    from openclaw.config import Settings
+    from openclaw.models.base import Profile, Score
+
+
+INTERRUPTED = 130
+BESIDE = 4
+"""Models that are shown side by side when earlier ones are added."""
+
+
+def test(
+    ctx: typer.Context,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODEL", help="PROVIDER/NAME or a path; the configured one without."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One run of the speeds, and no tasks.")
+    ] = False,
+    only_list: Annotated[
+        bool, typer.Option("--list", help="Show what earlier tests found, test nothing.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Test how a model fits this machine: speed, memory, tool calls, JSON, thinking, small tasks.
+
+    One to two minutes a model. What is found is kept, and read by the choice of protocol, window
+    and limits from then on (docs/model-tests.md). Ctrl-C keeps what was measured.
+    """
+    from openclaw.cli.common import settings_of
+
+    settings = settings_of(ctx)
+    if only_list:
+        show_known(names or [], as_json=as_json)
+        return
+    wanted = [_test_one(name, settings) for name in names or [settings.model]]
+    raise typer.Exit(test_models(wanted, settings, quick=quick, as_json=as_json))
+
+
+def test_models(names: Sequence[str], settings: Settings, *, quick: bool, as_json: bool) -> int:
+    """Test them one after the other, print what was found, and return the exit code: 0, that of the
+    first one that could not be tested, or 130."""
+    from openclaw.evals.model_test import Fit
+
+    tests = [Fit(name, settings, quick) for name in dict.fromkeys(names)]
+    code, failures = 0, list[dict[str, Any]]()
+    for number, test in enumerate(tests, 1):
+        try:
+            with _progress(f"{number}/{len(tests)} " if len(tests) > 1 else "") as tell:
+                for what in test.run():
+                    tell(f"{test.name}: {what}")
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        except OpenclawError as error:
+            code = code or error.exit_code
+            failures.append({"model": test.name, "error": str(error), "hint": error.hint})
+        _keep(test.profile, test.faults)
+        if code == INTERRUPTED:
+            break
+    fresh = [test.profile for test in tests if test.profile]
+    _print(fresh, failures, as_json=as_json)
+    if code == INTERRUPTED:
+        warn(["stopped; what was measured until then is kept"])
+    return code
+
+
+def show_known(names: Sequence[str], *, as_json: bool) -> None:
+    """What earlier tests on this machine found, of all models or those whose names hold a word."""
+    from openclaw.models.profile import known_profiles
+
+    found = known_profiles(profiles_folder())
+    if names:
+        words = [name.lower() for name in names]
+        found = [p for p in found if any(word in p.model.lower() for word in words)]
+        if not found:
+            raise UsageError(
+                f"no model named like {' or '.join(names)} was tested", "openclaw models test NAME"
+            )
+    if as_json:
+        print_json([profile.to_json() for profile in found])
+    elif found:
+        typer.echo(blocks(found))
+    else:
+        typer.echo("No model was tested here yet: openclaw models test NAME")
+
+
+def _test_one(name: str, settings: Settings) -> str:
+    """The name under which a model is opened; what `auto` would take for that. ModelMissing when
+    there is none, UsageError for a name that is none."""
+    from openclaw.cli.model_names import at_hand, named_model
+    from openclaw.models.profile import key_of
+    from openclaw.models.registry import split_name
+
+    if name == "auto":
+        if found := at_hand(settings.ollama.host):
+            return key_of(found)
+        raise ModelMissing("there is no model to test", "openclaw models pull")
+    found = named_model(name)
+    split_name(found)
+    return key_of(found)
+
+
+def _keep(profile: Profile | None, faults: Sequence[str]) -> None:
+    """Save what was found; that it cannot be is no reason not to show it."""
+    from openclaw.models.profile import write_profile
+
+    warn(faults)
+    if profile is None:
+        return
+    try:
+        write_profile(profiles_folder(), profile)
+    except (OSError, ValueError) as error:  # a name of bytes that are no text, for one
+        warn([f"the profile cannot be kept: {error}"])
+
+
+def _print(fresh: Sequence[Profile], failures: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        print_json([*(profile.to_json() for profile in fresh), *failures])
+        return
+    if fresh:
+        typer.echo(blocks([*fresh, *_earlier(fresh)]))
+    for failure in failures:
+        hint = f" ({failure['hint']})" if failure["hint"] else ""
+        warn([f"{failure['model']}: {failure['error']}{hint}"])
+
+
+def _earlier(fresh: Sequence[Profile]) -> list[Profile]:
+    """The newest of those tested before, as many as fill the view."""
+    from openclaw.models.profile import known_profiles
+
+    shown = {(profile.model, profile.digest) for profile in fresh}
+    others = [p for p in known_profiles(profiles_folder()) if (p.model, p.digest) not in shown]
+    return others[: max(0, BESIDE - len(fresh))]
+
+
+@contextmanager
+def _progress(front: str) -> Iterator[Any]:
+    """Shows what is being done on one line of stderr, when that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from shutil import get_terminal_size
+
+    from openclaw.cli.formatting import one_line
+
+    began = time.monotonic()
+
+    def tell(what: str) -> None:
+        width = get_terminal_size().columns - 1
+        line = one_line(f"{front}{what} ({time.monotonic() - began:.0f} s)", width)
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
+
+    try:
+        yield tell
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+LABEL = 22
+"""Columns of the terminal for what a row is about."""
+NARROWEST, WIDEST, GAP = 23, 34, 2
+PLAIN_WIDTH = 140
+"""Of the table when it goes to a file or a pipe."""
+UNKNOWN = "-"
+
+Row = tuple[str, Callable[["Profile"], str]]
+
+
+def blocks(profiles: Sequence[Profile], width: int = 0) -> str:
+    """The table; when there are more models than the terminal has room for, several below each
+    other. `width` in columns, 0 for that of the terminal."""
+    width = width or _width()
+    room = max(1, (width - LABEL) // (NARROWEST + GAP))
+    groups = [profiles[at : at + room] for at in range(0, len(profiles), room)]
+    return "\n\n".join(_block(group, width) for group in groups)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
+
+
+def _block(profiles: Sequence[Profile], width: int) -> str:
+    each = min(WIDEST, max(NARROWEST, (width - LABEL) // len(profiles) - GAP))
+    lines = [_line("", names, each) for names in _names(profiles, each)]
+    lines.append("-" * min(width, LABEL + len(profiles) * (each + GAP) - GAP))
+    tasks = dict.fromkeys(name for profile in profiles for name in profile.tasks)
+    for label, tell in (*_ROWS, *(_task_row(name) for name in tasks), *_END):
+        cells = [_wrapped(tell(profile) or UNKNOWN, each, " ") for profile in profiles]
+        height = max(map(len, cells))
+        for at in range(height):
+            row = [cell[at] if at < len(cell) else "" for cell in cells]
+            lines.append(_line("" if at else label, row, each))
+    return "\n".join(lines)
+
+
+def _line(label: str, cells: Sequence[str], each: int) -> str:
+    gap = " " * GAP
+    return (f"{label:<{LABEL}}" + gap.join(f"{cell:<{each}}" for cell in cells)).rstrip()
+
+
+def _names(profiles: Sequence[Profile], each: int) -> list[list[str]]:
+    """The names, on as many lines as the longest needs, the last ones at the bottom."""
+    parts = [_wrapped(profile.model, each, "/-_:") for profile in profiles]
+    height = max(map(len, parts))
+    padded = [[""] * (height - len(part)) + part for part in parts]
+    return [[part[at] for part in padded] for at in range(height)]
+
+
+def _wrapped(text: str, width: int, ends: str) -> list[str]:
+    """The text in lines of that width, broken after one of the characters `ends` if possible."""
+    text, lines = one_line(text), []
+    while len(text) > width:
+        at = max(text.rfind(end, 0, width + (end == " ")) for end in ends) + 1
+        at = at if at > 1 else width
+        lines.append(text[:at].rstrip())
+        text = text[at:]
+    return [*lines, text]
+
+
+# -------- the rows
+
+
+def _task_row(name: str) -> Row:
+    return name, lambda profile: _yes(profile.tasks.get(name), "done", "failed")
+
+
+def _date_line(p: Profile) -> str:
+    try:
+        day = datetime.fromisoformat(p.at).strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        day = ""
+    took = f", {p.seconds:.0f} s" if p.seconds is not None else ""
+    return f"{day}{took}" + (", on another machine" if is_elsewhere(p.place) else "")
+
+
+def _rate(rate: float | None) -> str:
+    return "" if rate is None else f"{rate:,.0f} tokens/s" if rate >= 10 else f"{rate} tokens/s"
+
+
+def _fits(p: Profile) -> str:
+    if p.window_fits is None:
+        return ""
+    if p.window_fits == 0:
+        return "none (computed)"
+    least = "at least " if p.window_by == "at least" else ""
+    by = f" ({p.window_by})" if p.window_by and not least else ""
+    return f"{least}{p.window_fits:,} tokens{by}"
+
+
+def _memory(p: Profile) -> str:
+    if p.model_bytes is None or p.token_bytes is None:
+        return ""
+    return f"{p.model_bytes / 1e9:.2f} GB + {p.token_bytes * 1000 / 1e6:.1f} MB/1,000 tokens"
+
+
+def _calls(p: Profile) -> str:
+    if not p.native.of:
+        return ""
+    told = f"{p.native} native"
+    if p.calls == "none":
+        return f"{told}; no call at all"
+    return f"{told}; as text: {p.call_shape}" if p.call_shape else told
+
+
+def _score(score: Score) -> str:
+    return str(score) if score.of else ""
+
+
+def _forced(p: Profile) -> str:
+    holds = _yes(p.schema_holds, "", "the schema does not hold")
+    return ", ".join(filter(None, (_score(p.json_forced), holds)))
+
+
+def _thinking(p: Profile) -> str:
+    if not p.thinking:
+        return ""
+    if p.thinking == "none":
+        return "none"
+    where = "in tags" if p.thinking == "tags" else "in a field of its own"
+    off = _yes(p.think_off, ", can be switched off", ", cannot be switched off")
+    only = "; no room left for the answer" if p.only_thinks else ""
+    return f"{where}{off}{only}"
+
+
+def _yes(value: bool | None, yes: str = "yes", no: str = "no") -> str:
+    return "" if value is None else yes if value else no
+
+
+def _done(p: Profile) -> str:
+    return f"{sum(p.tasks.values())} of {len(p.tasks)}" if p.tasks else ""
+
+
+def _protocol(p: Profile) -> str:
+    names = {"native": "native tool calls", "json": "JSON steps"}
+    return names.get(p.protocol, "") if p.tasks else ""
+
+
+_ROWS: tuple[Row, ...] = (
+    ("tested", _date_line),
+    ("loading", lambda p: "" if p.load_seconds is None else f"{p.load_seconds:.1f} s"),
+    ("reading", lambda p: _rate(p.read_rate)),
+    ("writing", lambda p: _rate(p.write_rate)),
+    ("window tested with", lambda p: "" if p.window is None else f"{p.window:,} tokens"),
+    ("largest in memory", _fits),
+    ("memory (computed)", _memory),
+    ("tool calls", _calls),
+    ("tool for small talk", lambda p: _yes(p.needless)),
+    ("JSON under a schema", _forced),
+    ("JSON by words alone", lambda p: _score(p.json_free) + (", fenced" if p.json_fenced else "")),
+    ("thinking", _thinking),
+    ("stops by itself", lambda p: _yes(p.stops)),
+)
+_END: tuple[Row, ...] = (("tasks", _done), ("tasks asked by", _protocol))

@@ -1,0 +1,135 @@
+"""`openclaw policy`: what tools may do here, and what the user has granted."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import as_turn, current_home, print_json, table
+
+if TYPE_CHECKING:
+    from openclaw.security.grants import Grant
+
+
+app = typer.Typer(
+    help="Show what tools may do, and grant it.", add_completion=False, rich_markup_mode=None
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+BY_SITUATION = "ask in a chat, edit for a single prompt"
+
+
+@app.command("show")
+def show(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """Show the mode, the table of modes, the sandbox and the grants."""
+    from openclaw.config import load_settings
+    from openclaw.security.policy import EFFECTS, RULES, TABLE
+    from openclaw.tools.shell.sandbox import available
+
+    settings = load_settings(current_home(ctx, reading=True))
+    grants = [_row(number, line) for number, line in enumerate(settings.grants, 1)]
+    missing = available()
+    if as_json:
+        rules = [{"name": r.name, "decision": r.decision, "about": r.about} for r in RULES]
+        sandbox = {"available": missing is None, "reason": missing or ""}
+        shown = {"mode": settings.mode, "modes": TABLE, "rules": rules, "sandbox": sandbox}
+        print_json({**shown, "grants": grants})
+        return
+    rows = [[effect, *(TABLE[mode][effect] for mode in TABLE)] for effect in EFFECTS]
+    typer.echo(f"Mode: {settings.mode or BY_SITUATION}\n")
+    typer.echo(table(rows, ("EFFECT", *TABLE)))
+    typer.echo("\nOver this table:")
+    for rule in RULES:
+        typer.echo(f"  {rule.decision}: {rule.about}")
+    typer.echo(f"\nCommands run {f'without a sandbox: {missing}' if missing else 'in a sandbox'}.")
+    typer.echo("\nGrants:" if grants else "\nNo grants.")
+    if grants:
+        cells = [(g["number"], g["since"], g["kind"], g["value"], g["problem"]) for g in grants]
+        typer.echo(table(cells, ("#", "SINCE", "KIND", "VALUE", "")))
+
+
+@app.command("allow", context_settings={"ignore_unknown_options": True})
+def allow(
+    ctx: typer.Context,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="command, prefix, host or tool.")],
+    value: Annotated[
+        list[str], typer.Argument(metavar="VALUE", help="For example git log, or docs.python.org.")
+    ],
+) -> None:
+    """Let tools do this without a question, from now on."""
+    from openclaw.config import add_line, load_settings
+    from openclaw.errors import UsageError
+    from openclaw.security.grants import make_grant, read_grants
+
+    home = current_home(ctx)
+    try:
+        grant = make_grant(kind, " ".join(value), date.today().isoformat())
+    except ValueError as error:
+        raise UsageError(f"this cannot be granted: {error}", EXAMPLES) from error
+    known = read_grants(load_settings(home).grants)[0]
+    same = next((g for g in known if (g.kind, g.value) == (grant.kind, grant.value)), None)
+    if same is None:
+        with as_turn(home, f"policy allow {grant.kind} {grant.value}") as turn:
+            add_line(home, "grants", str(grant), turn.keep)
+    typer.echo(f"{'granted' if same is None else 'granted already'}: {same or grant}")
+
+
+@app.command("revoke", context_settings={"ignore_unknown_options": True})
+def revoke(
+    ctx: typer.Context,
+    which: Annotated[
+        list[str], typer.Argument(metavar="NUMBER|VALUE", help="As `openclaw policy show` has it.")
+    ],
+) -> None:
+    """Take a grant back."""
+    from openclaw.config import drop_line, load_settings
+    from openclaw.errors import UsageError
+
+    home = current_home(ctx)
+    lines = load_settings(home).grants
+    wanted = " ".join(which).strip()
+    found = [number for number, line in enumerate(lines) if wanted in _names(number, line)]
+    if not found:
+        raise UsageError(f"no grant '{wanted}'", "openclaw policy show lists them with numbers")
+    if len(found) > 1:
+        numbers = ", ".join(str(number + 1) for number in found)
+        raise UsageError(f"'{wanted}' is several grants", f"say which by its number: {numbers}")
+    from openclaw.cli.formatting import one_line
+
+    with as_turn(home, f"policy revoke {wanted}") as turn:
+        drop_line(home, "grants", lines[found[0]], turn.keep)
+    typer.echo(f"revoked: {one_line(lines[found[0]])}")
+
+
+EXAMPLES = """\
+openclaw policy allow command make test
+openclaw policy allow prefix git log
+openclaw policy allow host docs.python.org
+openclaw policy allow tool notes__search"""
+
+
+def _row(number: int, line: str) -> dict[str, Any]:
+    """A line of the settings as it is listed; one that is no grant says why."""
+    grant, problem = _read(line)
+    row = {"number": number, "line": line, "problem": problem}
+    if grant is None:
+        return {**row, "since": "", "kind": "", "value": line}
+    return {**row, "since": grant.since, "kind": grant.kind, "value": grant.value}
+
+
+def _names(number: int, line: str) -> set[str]:
+    """What a grant may be called by."""
+    grant, _ = _read(line)
+    named = {grant.value, f"{grant.kind} {grant.value}"} if grant else set()
+    return {str(number + 1), line, *named}
+
+
+def _read(line: str) -> tuple[Grant | None, str]:
+    from openclaw.security.grants import read_grant
+
+    try:
+        return read_grant(line), ""
+    except ValueError as error:
+        return None, f"no grant: {error}"

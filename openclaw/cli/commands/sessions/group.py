@@ -1,0 +1,257 @@
+"""`openclaw sessions`: list, read, search and manage conversations. No model is needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclaw.cli.commands.sessions.replay import replay, test
+from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
+from openclaw.cli.formatting import harmless, one_line, warn
+from openclaw.cli.questions import confirmed
+
+if TYPE_CHECKING:
+    from openclaw.sessions.store import SessionStore
+    from openclaw.storage.home import Home
+
+
+app = typer.Typer(
+    help="List, search and manage conversations.",
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+Ref = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="Its id, the start or end of it, its title, or latest."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MINUTES = len("2026-11-21T15:30")
+
+
+@app.command("list")
+def show_all(
+    ctx: typer.Context,
+    number: Annotated[
+        int | None, typer.Option("-n", min=1, metavar="N", help="The last used N of them.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List all conversations, the last used first."""
+    store = _store(ctx)
+    found = store.list()[:number]
+    if as_json:
+        print_json([asdict(summary) for summary in found])
+    elif found:
+        rows = [(s.id, _minute(s.updated_at), s.messages, s.title) for s in found]
+        typer.echo(table(rows, ("ID", "UPDATED", "MESSAGES", "TITLE")))
+    else:
+        typer.echo("no conversations yet", err=True)
+    warn(store.problems)
+
+
+@app.command("show")
+def show(
+    ctx: typer.Context,
+    ref: Ref,
+    raw: Annotated[
+        bool, typer.Option("--raw", "--json", help="Show the session file as it is.")
+    ] = False,
+) -> None:
+    """Show one conversation as Markdown."""
+    from openclaw.sessions.export import export_markdown
+    from openclaw.storage.text import read_text
+
+    store = _store(ctx)
+    session = store.load(ref)
+    if raw:
+        typer.echo(read_text(store.folder / f"{session.id}.json"), nl=False)
+    else:
+        typer.echo(harmless(export_markdown(session, store.archived(session))), nl=False)
+        warn(store.problems)
+
+
+@app.command("search")
+def search(
+    ctx: typer.Context,
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help='Words; "..." for words that stand together.')
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Find messages, archived ones and results of tools too.
+
+    Those that hold all words are shown, the newest first; when there are none, those that hold most
+    of them, the best first.
+    """
+    store = _store(ctx)
+    hits = store.search(query)
+    if as_json:
+        print_json([asdict(hit) for hit in hits])
+    elif hits:
+        rows = [(f"{h.id} #{h.number}", _minute(h.at), h.tool or h.role, h.snippet) for h in hits]
+        typer.echo(table(rows, ("MESSAGE", "AT", "ROLE", "TEXT")))
+        if hits[0].missing:
+            typer.echo("no message holds all of the words", err=True)
+    else:
+        typer.echo("nothing found", err=True)
+    warn(store.problems)
+
+
+@app.command("restore")
+def restore(ctx: typer.Context, ref: Ref) -> None:
+    """Undo the last compaction of a conversation."""
+    home = current_home(ctx)
+    store = _store_of(home)
+    session_id = store.load(ref).id
+    with as_turn(home, f"sessions restore {session_id}") as turn, store.writing(session_id, 1.0):
+        store.keep = turn.keep
+        session = store.load(session_id)
+        count = store.restore(session)
+    left = f", {session.archived} are still in the archive" if session.archived else ""
+    typer.echo(f"{session_id}: {count} messages are back{left}")
+
+
+@app.command("rename")
+def rename(
+    ctx: typer.Context,
+    ref: Ref,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
+) -> None:
+    """Give a conversation another title."""
+    home = current_home(ctx)
+    store = _store_of(home)
+    with as_turn(home, f"sessions rename {ref} {title}") as turn:
+        store.keep = turn.keep
+        session = store.rename(ref, title)
+    typer.echo(one_line(f"{session.id}: {session.title}"))
+
+
+@app.command("delete")
+def delete(
+    ctx: typer.Context,
+    ref: Ref,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove a conversation. `openclaw undo` puts it back: the history still has it."""
+    home = current_home(ctx)
+    store = _store_of(home)
+    session_id = store.find(ref)
+    if not confirmed(f"Delete conversation {session_id}?", yes=yes):
+        typer.echo(f"kept {session_id}", err=True)
+        raise typer.Exit(1)
+    with as_turn(home, f"sessions delete {session_id}") as turn:
+        store.keep = turn.keep
+        store.delete(session_id)
+    typer.echo(f"deleted {session_id}")
+    tell_undo()
+    warn(store.problems)
+
+
+@app.command("export")
+def export(
+    ctx: typer.Context,
+    ref: Ref,
+    output: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write it.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
+) -> None:
+    """Write a conversation as Markdown, to stdout or a file."""
+    from openclaw.errors import UsageError
+    from openclaw.sessions.export import export_markdown
+    from openclaw.storage.text import write_text
+
+    store = _store(ctx)
+    if output and os.path.lexists(output) and not (force and output.is_file()):
+        hint = "choose another name, or add --force" if output.is_file() else "name a file"
+        raise UsageError(f"{output} is there already", hint)
+    session = store.load(ref)
+    text = export_markdown(session, store.archived(session))
+    warn(store.problems)
+    if output:
+        write_text(output, text)
+        typer.echo(f"wrote {output}", err=True)
+    else:
+        typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
+
+
+@app.command("fork")
+def fork(
+    ctx: typer.Context,
+    ref: Ref,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="N", help="The last message to take along; from 1."),
+    ] = None,
+) -> None:
+    """Begin a new conversation with the first messages of another."""
+    home = current_home(ctx)
+    store = _store_of(home)
+    with as_turn(home, f"sessions fork {ref}") as turn:
+        store.keep = turn.keep
+        session = store.fork(ref, at)
+    typer.echo(one_line(f"{session.id}: {session.title}"))
+    typer.echo(f"  go on with it: openclaw --session {session.id}", err=True)
+    warn(store.problems)
+
+
+@app.command("compact")
+def compact(
+    ctx: typer.Context,
+    ref: Ref,
+    focus: Annotated[
+        str, typer.Option("--focus", metavar="WORDS", help="What matters most in the summary.")
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the summary and change nothing.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", metavar="NAME", help="The model that sums up.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put all but the last two exchanges into the archive, a summary in their place."""
+    from openclaw.agent.agent import App
+    from openclaw.cli.formatting import compaction_line
+    from openclaw.config import load_settings
+    from openclaw.events import Compaction, Notice, to_wire
+
+    home = current_home(ctx)
+    with closing(App.open(home, load_settings(home), model=model)) as open_home:
+        session = open_home.sessions.load(ref)
+        for event in open_home.compact(session, focus, dry_run=dry_run):
+            if isinstance(event, Notice):
+                warn([event.text])
+            elif isinstance(event, Compaction) and as_json:
+                print_json({"id": session.id, **to_wire(event)})
+            elif isinstance(event, Compaction):
+                typer.echo(harmless(event.summary))
+                warn([compaction_line(event.before_tokens, event.after_tokens)])
+    if not dry_run:
+        warn([f"take it back: openclaw sessions restore {session.id}"])
+
+
+app.command("replay")(replay)
+app.command("test")(test)
+
+
+def _store(ctx: typer.Context) -> SessionStore:
+    """The conversations, to be read."""
+    return _store_of(current_home(ctx, reading=True))
+
+
+def _store_of(home: Home) -> SessionStore:
+    from openclaw.sessions.store import SessionStore
+
+    return SessionStore(home.sessions, home.private / "locks")
+
+
+def _minute(at: str) -> str:
+    return at[:MINUTES].replace("T", " ")

@@ -1,0 +1,401 @@
+"""`openclaw sessions replay` and `sessions test`: whether a recorded conversation comes out the
+same."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import current_home, print_json
+from openclaw.cli.formatting import harmless, one_line, warn
+
+if TYPE_CHECKING:
+    from openclaw.evals.recorded import Recorded
+    from openclaw.evals.replay_compare import Difference, Piece, Replayed
+    from openclaw.evals.replay_home import Stage
+    from openclaw.evals.replay_suite import Case, Judged
+    from openclaw.sessions.session import Session
+    from openclaw.sessions.store import SessionStore
+    from openclaw.types import Usage
+
+
+Model = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="NAME", help="Not the model that it was recorded with."),
+]
+Tested = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="NAME", help="Not the model of the home's settings."),
+]
+Live = Annotated[
+    bool,
+    typer.Option("--live-tools", help="Run calls that were not recorded, on a copy of the home."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def replay(
+    ctx: typer.Context,
+    ref: Annotated[
+        str,
+        typer.Argument(metavar="ID[:TURN]", help="A conversation, or one turn of it; or latest."),
+    ],
+    model: Model = None,
+    live: Live = False,
+    chained: Annotated[
+        bool, typer.Option("--chained", help="Run each turn on the new answers before it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a conversation again with its recorded results and show what comes out otherwise.
+
+    Each turn is run on the recorded conversation before it. Nothing of the home is changed.
+    Exits with 1 when something differs.
+    """
+    from openclaw.config import load_settings
+    from openclaw.evals.recorded import recorded_turns
+    from openclaw.evals.replay import Replay
+    from openclaw.evals.replay_home import staged
+    from openclaw.sessions.store import SessionStore
+
+    home = current_home(ctx)
+    store = SessionStore(home.sessions, home.private / "locks")
+    session, number = _named(store, ref)
+    turns = _wanted(recorded_turns(store, session), session, number)
+    warn(store.problems)
+    if not as_json:
+        typer.echo(heading(session, turns))
+    with _ended(), staged(home, load_settings(home), model or "", live=live) as stage:
+        run = Replay(stage, session, live=live, chained=chained).run(turns)
+        done = _shown(run, as_json)
+    if as_json:
+        print_json(replay_json(session, done))
+    else:
+        typer.echo(closing(done))
+    if any(turn.verdict == "differs" for turn in done) or all(turn.lost for turn in done):
+        raise typer.Exit(1)
+
+
+def _shown(run: Iterable[Replayed], as_json: bool) -> list[Replayed]:
+    """All turns; each is shown as it comes, for a model takes its time."""
+
+    done: list[Replayed] = []
+    told: set[tuple[str, ...]] = set()
+    for turn in run:
+        done.append(turn)
+        if not as_json:
+            typer.echo("\n".join(turn_lines(turn, told)))
+    return done
+
+
+def test(
+    ctx: typer.Context,
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder of sessions and their expectations.")
+    ],
+    model: Tested = None,
+    live: Live = False,
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="ID", help="Put a copy of this conversation there first."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the sessions of a folder again and check them against ID.expect.md beside each.
+
+    Without such a file every turn is expected to call the same tools. Exits with 1 when a turn is
+    not as expected.
+    """
+    from openclaw.config import load_settings
+    from openclaw.evals.replay_home import staged
+    from openclaw.evals.replay_suite import files_of, put, read_case
+    from openclaw.sessions.store import SessionStore
+
+    home = current_home(ctx)
+    if source is not None:
+        store = SessionStore(home.sessions, home.private / "locks")
+        target, notes = put(store, source, folder)
+        warn([f"wrote {each}" for each in (target, notes) if each])
+        return
+    cases = [read_case(path) for path in files_of(folder)]
+    done: list[tuple[Case, list[Judged]]] = []
+    settings = load_settings(home)
+    # Not the recorded model: somebody else's file is not to choose where texts of this home go.
+    with _ended(), staged(home, settings, model or settings.model, live=live) as stage:
+        for case in cases:
+            done.append((case, _judged(stage, case, live, as_json)))
+    if as_json:
+        print_json(suite_json(done))
+    else:
+        typer.echo(suite_closing(done))
+    if any(case.problems or not all(j.passed for j in found) for case, found in done):
+        raise typer.Exit(1)
+
+
+def _judged(stage: Stage, case: Case, live: bool, as_json: bool) -> list[Judged]:
+    """All turns of a case; each is shown as it comes, for a model takes its time."""
+    from openclaw.evals.replay_suite import judged
+
+    found: list[Judged] = []
+    if not as_json:
+        typer.echo("\n".join(case_lines(case)))
+    for each in judged(stage, case, live=live):
+        found.append(each)
+        if not as_json:
+            typer.echo("\n".join(judged_lines(each)))
+    return found
+
+
+@contextmanager
+def _ended() -> Iterator[None]:
+    """Let a signal that would kill the program end it cleanly: the copy of the home goes then."""
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    found = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    usual = [one for one in found if one and signal.getsignal(one) is signal.SIG_DFL]
+    here = threading.current_thread() is threading.main_thread()
+    taken = usual if here else []
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _named(store: SessionStore, ref: str) -> tuple[Session, int]:
+    """The session that ID[:TURN] names, and the turn, 0 for all."""
+    name, colon, number = ref.rpartition(":")
+    if colon and name and number.isdecimal():
+        return store.load(name), int(number)
+    return store.load(ref), 0
+
+
+def _wanted(turns: list[Recorded], session: Session, number: int) -> list[Recorded]:
+    from openclaw.errors import UsageError
+
+    found = [turn for turn in turns if number in (0, turn.number)]
+    if not found:
+        what = f"there is no turn {number} in {session.id}" if number else "nothing was said in it"
+        raise UsageError(what, f"see it: openclaw sessions show {session.id}")
+    return found
+
+
+INDENT = " " * 9
+MOST_LINES = 24
+"""Lines of a head's diff that are shown."""
+LONGEST_SAME, KEPT = 160, 60
+"""Characters of an unchanged piece of a text, and what of a longer one is shown at each end."""
+RED, GREEN, BOLD, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[1m", "\x1b[0m"
+
+
+def heading(session: Session, turns: Sequence[Recorded]) -> str:
+    """The conversation, how many turns of it, and what it was recorded with."""
+    models = dict.fromkeys(t.model or session.model for t in turns)
+    many = f"{len(turns)} turn{'s' if len(turns) != 1 else ''}"
+    return one_line(f"{session.id}  {many}, recorded with {', '.join(filter(None, models))}")
+
+
+def turn_lines(turn: Replayed, told: set[tuple[str, ...]]) -> Iterator[str]:
+    """A turn and what of it differs. `told` are the diffs that were shown already; they grow."""
+    verdict = turn.verdict
+    name = f"turn {turn.recorded.number}"
+    shown = _coloured(f"{verdict:<8}", RED if verdict == "differs" else "")
+    room = _columns() - len(name) - 14
+    yield f"\n{name}  {shown}  {one_line(turn.recorded.user.content, max(room, 20))}"
+    if turn.lost:
+        yield _field("why", one_line(turn.lost))
+    for each in turn.differences:
+        yield from _difference(each, again=each.lines in told)
+        told.update({each.lines} if each.lines else ())
+    yield from (_field("note", one_line(note)) for note in turn.notes)
+    if turn.played is not None and turn.played.missing is None and verdict == "differs":
+        yield _field("tokens", _tokens(turn))
+
+
+def closing(done: Sequence[Replayed]) -> str:
+    """How many turns came out the same."""
+    counts = {name: sum(t.verdict == name for t in done) for name in ("same", "differs", "not run")}
+    words = [f"{counts['same']} same", f"{counts['differs']} differ{_s(counts['differs'])}"]
+    words += [f"{counts['not run']} not run"] if counts["not run"] else []
+    return f"\n{len(done)} turn{'' if len(done) == 1 else 's'}: {', '.join(words)}"
+
+
+def _s(count: int) -> str:
+    return "s" if count == 1 else ""
+
+
+def _difference(each: Difference, *, again: bool) -> Iterator[str]:
+    kind = each.kind if each.counts else f"({each.kind})"
+    if each.kind == "answer" and each.pieces:
+        prefix = "" if each.text == "answer" else f"{each.text}: "
+        yield _field(kind, prefix + marked(each.pieces))
+        return
+    text = one_line(each.text) + (", as above" if again else "")
+    yield _field(kind, text + (f" {marked(each.pieces)}" if each.pieces else ""))
+    several = sum(line.startswith("@@") for line in each.lines) > 1
+    lines = [line for line in each.lines if line[1:].strip() and (several or line[:2] != "@@")]
+    for line in () if again else lines[:MOST_LINES]:
+        colour = {"+": GREEN, "-": RED}.get(line[:1], "")
+        yield f"  {INDENT}{_coloured(one_line(line), colour)}"
+    if len(lines) > MOST_LINES and not again:
+        yield f"  {INDENT}... and {len(lines) - MOST_LINES} more lines (--json shows all)"
+
+
+def marked(pieces: Sequence[Piece]) -> str:
+    """A text with what it was as [-words-] and what it is now as {+words+}, as git marks words."""
+    shown = []
+    for kind, text in pieces:
+        text = harmless(text)
+        if kind == "same":
+            cut = len(text) > LONGEST_SAME
+            shown.append(f"{text[:KEPT]} ... {text[-KEPT:]}" if cut else text)
+        elif kind == "then":
+            shown.append(_coloured(f"[-{text}-]", RED))
+        else:
+            shown.append(_coloured(f"{{+{text}+}}", GREEN))
+    return "".join(shown)
+
+
+def _tokens(turn: Replayed) -> str:
+    then, now = turn.tokens
+    return (
+        f"{now.prompt_tokens:,} read, {now.generated_tokens:,} written"
+        f" (then {then.prompt_tokens:,} and {then.generated_tokens:,})"
+    )
+
+
+def _field(name: str, text: str) -> str:
+    """A line of its own for a text that is harmless already; the further ones below its first."""
+    first, *rest = text.splitlines() or [""]
+    return "\n".join((f"  {name:<{len(INDENT)}}{first}", *(f"  {INDENT}{line}" for line in rest)))
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
+
+
+def _coloured(text: str, code: str) -> str:
+    """The text in a colour where there are any; the words and signs say the same without."""
+    if not code or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return f"{code}{text}{PLAIN}"
+
+
+# -------- suites
+
+
+def case_lines(case: Case) -> Iterator[str]:
+    """A conversation of a suite, and what of it cannot be read."""
+    title = "" if case.session.title in ("", case.session.id) else f"  {case.session.title}"
+    yield one_line(f"{case.session.id}{title}", _columns())
+    yield from (one_line(f"  FAIL  {problem}") for problem in case.problems)
+
+
+def judged_lines(each: Judged) -> Iterator[str]:
+    """A turn of a suite, and what of it was not as expected."""
+    turn = each.replayed.recorded
+    verdict = "ok  " if each.passed else _coloured("FAIL", RED)
+    words = one_line(turn.user.content, max(_columns() - 20, 20))
+    yield f"  {verdict}  turn {turn.number}  {words}"
+    yield from (f"        {one_line(failure)}" for failure in each.failures)
+
+
+def suite_closing(done: Sequence[tuple[Case, Sequence[Judged]]]) -> str:
+    turns = [each for _, found in done for each in found]
+    failed = sum(not each.passed for each in turns)
+    faults = sum(len(case.problems) for case, _ in done)
+    many = f"{len(done)} session{'' if len(done) == 1 else 's'}"
+    words = f"{many}, {len(turns)} turns, {sum(each.checks for each in turns)} expectations: "
+    passed = "all turns passed" if turns else "no turn was run"
+    words += f"{failed} turn{'' if failed == 1 else 's'} failed" if failed else passed
+    return f"\n{words}" + (f", {faults} fault{'' if faults == 1 else 's'}" if faults else "")
+
+
+# -------- JSON
+
+
+def replay_json(session: Session, done: Sequence[Replayed]) -> dict[str, Any]:
+    """What a replay found, for programs."""
+    return {
+        "id": session.id,
+        "same": sum(turn.verdict == "same" for turn in done),
+        "differs": sum(turn.verdict == "differs" for turn in done),
+        "not_run": sum(turn.verdict == "not run" for turn in done),
+        "turns": [_turn_json(turn) for turn in done],
+    }
+
+
+def suite_json(done: Sequence[tuple[Case, Sequence[Judged]]]) -> dict[str, Any]:
+    """What a suite found, for programs."""
+    sessions = [
+        {
+            "id": case.session.id,
+            "title": case.session.title,
+            "problems": list(case.problems),
+            "turns": [
+                {
+                    **_turn_json(each.replayed),
+                    "passed": each.passed,
+                    "checks": each.checks,
+                    "failures": list(each.failures),
+                }
+                for each in found
+            ],
+        }
+        for case, found in done
+    ]
+    passed = all(not case.problems and all(j.passed for j in found) for case, found in done)
+    return {"passed": passed, "sessions": sessions}
+
+
+def _turn_json(turn: Replayed) -> dict[str, Any]:
+    then, now = turn.tokens
+    recorded, played = turn.recorded, turn.played
+    made = [(use.tool, use.input) for use in recorded.uses]
+    return {
+        "turn": recorded.number,
+        "prompt": recorded.user.content,
+        "verdict": turn.verdict,
+        "why": turn.lost,
+        "differences": [_difference_json(each) for each in turn.differences],
+        "notes": list(turn.notes),
+        "recorded": _said_json(recorded.answer, made, recorded.stop, then),
+        "replayed": _said_json(played.answer, played.calls, played.stop, now) if played else None,
+        "seconds": round(turn.seconds, 3),
+    }
+
+
+def _difference_json(each: Difference) -> dict[str, Any]:
+    return {
+        "kind": each.kind,
+        "text": each.text,
+        "counts": each.counts,
+        "lines": list(each.lines),
+        "pieces": [list(piece) for piece in each.pieces],
+    }
+
+
+def _said_json(
+    answer: str, calls: Sequence[tuple[str, Mapping[str, Any]]], stop: str, cost: Usage
+) -> dict[str, Any]:
+    return {
+        "answer": answer,
+        "calls": [[tool, dict(given)] for tool, given in calls],
+        "stop": stop,
+        "prompt_tokens": cost.prompt_tokens,
+        "generated_tokens": cost.generated_tokens,
+    }

@@ -1,0 +1,296 @@
+"""`openclaw skills install`, `remove`, `update` and `new`. Nothing of a skill runs here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import as_turn, current_home, print_json, tell_undo
+from openclaw.cli.formatting import harmless, one_line
+from openclaw.cli.questions import can_ask, confirmed, read_reply
+from openclaw.storage.text import read_text
+
+if TYPE_CHECKING:
+    from openclaw.skills.inspect import Look
+    from openclaw.skills.install import Staged
+    from openclaw.skills.unpack import Changes
+    from openclaw.storage.home import Home
+
+
+MAX_LINES = 40
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give `openclaw skills` the commands of this file."""
+    app.command("install")(install)
+    app.command("update")(update)
+    app.command("remove")(remove)
+    app.command("new")(new)
+
+
+def install(
+    ctx: typer.Context,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A folder, a .zip, .skill or .tar.gz archive, or a git URL (URL#branch:folder).",
+        ),
+    ],
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Which one, if it holds several skills.")
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace one of the same name.")] = False,
+    pin: Annotated[bool, typer.Option("--pin", help="Keep it as it is at updates.")] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Install a skill after showing what it contains. Nothing of it is run."""
+    from openclaw.skills.install import accept, check_free, stage
+    from openclaw.skills.sources import read_origin
+
+    home = current_home(ctx)
+    with stage(home, read_origin(source, Path.cwd()), choice=name) as staged:
+        check_free(home, staged.name, force=force)
+        _show(staged, as_json)
+        _say(_needs(home, staged), as_json)
+        if not _agreed(staged, "Install it?", yes=yes):
+            typer.echo("nothing was installed", err=True)
+            raise typer.Exit(1)
+        with as_turn(home, f"skills install {staged.name}") as turn:
+            folder = accept(home, staged, turn, force=force, pinned=pin)
+    if as_json:
+        print_json({**_as_json(home, staged, folder), "turn": turn.turn})
+    else:
+        typer.echo(f"installed in {home.relative(folder)}")
+
+
+def update(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Only this one.")] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite what was changed here, too.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch installed skills again, show what has changed, and replace them."""
+    from openclaw.errors import OpenclawError
+    from openclaw.skills.install import tracked
+
+    home = current_home(ctx)
+    done = []
+    entries = tracked(home, name)
+    for one, fields in entries.items():
+        try:
+            result = _updated(home, one, fields, yes=yes, force=force, as_json=as_json)
+        except OpenclawError as error:
+            if name:
+                raise
+            result = {"name": one, "state": "failed", "message": str(error)}
+        done.append(result)
+        if not as_json:
+            typer.echo(one_line(": ".join(filter(None, _told(result)))))
+    if as_json:
+        print_json(done)
+    elif not entries:
+        typer.echo("no skill was installed by openclaw skills install", err=True)
+    states = {result["state"] for result in done}
+    if states & {"failed", "edited", "waiting"}:
+        raise typer.Exit(2 if "waiting" in states else 1)
+
+
+def remove(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or its folder's.")],
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a skill's folder from the home's skills folder."""
+    from openclaw.skills import install
+
+    home = current_home(ctx)
+    folder = install.installed(home, name)
+    path = home.relative(folder)
+    if not confirmed(one_line(f"Delete {path} with all that is in it?"), yes=yes):
+        typer.echo("nothing was removed", err=True)
+        raise typer.Exit(1)
+    with as_turn(home, f"skills remove {name}") as turn:
+        install.remove(home, folder, turn)
+    if as_json:
+        print_json({"name": name, "path": path, "removed": True, "turn": turn.turn})
+    else:
+        typer.echo(one_line(f"removed {path}"))
+        tell_undo()
+
+
+def new(
+    ctx: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Lowercase letters, digits, single hyphens.")
+    ],
+    description: Annotated[
+        str,
+        typer.Option(
+            "--description", metavar="TEXT", help="What it does and when to use it, in a line."
+        ),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Write the SKILL.md of a new skill, to be filled in."""
+    from openclaw.skills.proposals import create
+
+    home = current_home(ctx)
+    with as_turn(home, f"skills new {name}") as turn:
+        path = create(home.skills, name, description, turn.keep)
+    if as_json:
+        print_json({"name": name, "path": home.relative(path)})
+    else:
+        typer.echo(f"{home.relative(path)} is written; fill it in, it counts at once")
+
+
+def _updated(
+    home: Home, name: str, fields: Mapping[str, str], *, yes: bool, force: bool, as_json: bool
+) -> dict[str, Any]:
+    """One installed skill brought up to date: what happened to it."""
+    from openclaw.skills.install import accept, is_here, is_pinned, news, origin_of, stage
+
+    if is_pinned(fields):
+        return {"name": name, "state": "pinned", "message": "install it again to change that"}
+    if not is_here(home, name):
+        return {"name": name, "state": "gone", "message": "its folder is not there any more"}
+    origin = origin_of(home, fields)
+    with stage(home, origin, choice=fields.get("chosen", ""), name=name) as staged:
+        found = news(home, staged, fields)
+        if found.state == "unchanged":
+            return {"name": name, "state": "unchanged"}
+        result = {"name": name, "state": "updated", **_lists(found.changes)}
+        _show(staged, as_json)
+        _say(_change_lines(found.changes), as_json)
+        if found.state == "edited" and not force:
+            text = "it was changed here since; --force overwrites that"
+            return {**result, "state": "edited", "message": text}
+        if not (yes or can_ask()):
+            return {**result, "state": "waiting", "message": "this asks first; add --yes"}
+        if not _agreed(staged, one_line(f"Replace skills/{name}?"), yes=yes):
+            return {**result, "state": "declined"}
+        with as_turn(home, f"skills update {name}") as turn:
+            accept(home, staged, turn, force=True)
+        return result
+
+
+def _agreed(staged: Staged, question: str, *, yes: bool) -> bool:
+    """`--yes`, or what the user answers, who may read the SKILL.md first."""
+    if yes or not can_ask():
+        return confirmed(question, yes=yes)
+    asked, word = f"{question} [y]es  [v]iew its SKILL.md  [N]o ", "v"
+    with suppress(EOFError):
+        while (word := read_reply(asked, sys.stderr).strip().lower()) == "v":
+            typer.echo(harmless(read_text(staged.skill.path)), err=True)
+    return word in ("y", "yes")
+
+
+def _needs(home: Home, staged: Staged) -> list[str]:
+    """What it needs of this machine that is not there."""
+    from openclaw.config import load_settings
+    from openclaw.skills.skill import gatekeeper
+
+    return [
+        f"for now: {reason.message}" for reason in gatekeeper(load_settings(home))(staged.skill)
+    ]
+
+
+def _lists(changes: Changes) -> dict[str, list[str]]:
+    return {
+        "added": list(changes.added),
+        "changed": list(changes.changed),
+        "removed": list(changes.removed),
+    }
+
+
+def _change_lines(changes: Changes) -> list[str]:
+    kinds = _lists(changes)
+    return [f"  {kind}: {name}" for kind, names in kinds.items() for name in names]
+
+
+def _told(result: Mapping[str, Any]) -> list[str]:
+    return [result["name"], result["state"], result.get("message", "")]
+
+
+def _show(staged: Staged, as_json: bool) -> None:
+    """What came, for the one who is to decide; on stderr when stdout is for a program."""
+    about = staged.provenance
+    mark = about.get("commit") or about.get("sha256") or ""
+    files = f"{len(staged.files)} file{'s' if len(staged.files) != 1 else ''}"
+    _say(
+        [
+            f"{staged.name}: {files}, {staged.size:,} bytes",
+            f"from {about['source']}" + (f" ({mark[:12]})" if mark else ""),
+            f"  {staged.skill.description}",
+        ],
+        as_json,
+    )
+    _say(_some([f"  {one}" for one in _file_lines(staged)]), as_json)
+    if looks := [look for look in staged.looks if not look.note]:
+        _say(["deserves a look:", *_some([f"  {look}" for look in looks])], as_json)
+    _say(_notes(staged), as_json)
+    if staged.problems:
+        lines = [f"  {problem.code}: {problem.message}" for problem in staged.problems]
+        _say(["warnings:", *lines], as_json)
+
+
+def _file_lines(staged: Staged) -> list[str]:
+    scripts = frozenset(staged.scripts)
+    return [
+        f"{size:>10,}  {name}{'  (a script)' if name in scripts else ''}"
+        for name, size in sorted(staged.files, key=lambda file: (file[0] not in scripts, file[0]))
+    ]
+
+
+def _notes(staged: Staged) -> list[str]:
+    """What is worth knowing and nothing unusual, each kind on a line with its files."""
+    kinds: dict[str, dict[str, None]] = {}
+    for look in staged.looks:
+        if look.note:
+            kinds.setdefault(look.kind, {})[look.path] = None
+    return [f"also: {kind}: {', '.join(files)}" for kind, files in kinds.items()]
+
+
+def _some(lines: list[str]) -> list[str]:
+    left = len(lines) - MAX_LINES
+    return lines if left <= 0 else [*lines[:MAX_LINES], f"  and {left} more"]
+
+
+def _say(lines: list[str], as_json: bool) -> None:
+    for line in lines:
+        typer.echo(one_line(line), err=as_json)
+
+
+def _as_json(home: Home, staged: Staged, folder: Path) -> dict[str, Any]:
+    return {
+        "name": staged.name,
+        "path": home.relative(folder),
+        **staged.provenance,
+        "replaced": staged.replaces,
+        "size": staged.size,
+        "files": [name for name, _ in staged.files],
+        "scripts": list(staged.scripts),
+        "looks": [_plain(look) for look in staged.looks if not look.note],
+        "notes": [_plain(look) for look in staged.looks if look.note],
+        "problems": [
+            {"level": problem.level, "code": problem.code, "message": problem.message}
+            for problem in staged.problems
+        ],
+    }
+
+
+def _plain(look: Look) -> dict[str, Any]:
+    return {"path": look.path, "line": look.line, "kind": look.kind, "text": look.text}

@@ -1,0 +1,251 @@
+"""`openclaw todo`: the to-do lists of memory/TODO.md. No model is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
+from openclaw.cli.formatting import one_line
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from openclaw.memory.todos import Todo, TodoFile
+    from openclaw.storage.home import Home
+
+
+app = typer.Typer(
+    help="Show and change the to-do lists.", add_completion=False, rich_markup_mode=None
+)
+
+DATES = "2026-12-01, tomorrow, next friday"
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Everything = Annotated[bool, typer.Option("--all", "-a", help="Show done ones too.")]
+Words = Annotated[list[str], typer.Argument(metavar="ID|TEXT", help="Its id or its text.")]
+Due = Annotated[
+    str,
+    typer.Option(
+        "--due",
+        metavar="WHEN",
+        help="Only what is due: today, week (the next 7 days), overdue, or a date.",
+    ),
+]
+Overdue = Annotated[bool, typer.Option("--overdue", help="Only what should have been done.")]
+
+
+@app.command("list")
+def show_all(
+    ctx: typer.Context,
+    as_json: AsJson = False,
+    everything: Everything = False,
+    due: Due = "",
+    overdue: Overdue = False,
+) -> None:
+    """List what is open. JSON holds done ones too, unless --due or --overdue is given."""
+    home = current_home(ctx, reading=True)
+    chosen = bool(due or overdue)
+    todos = _due(_file(home).items(), due, overdue)
+    shown = [todo for todo in todos if everything or (as_json and not chosen) or not todo.done]
+    if as_json:
+        print_json(_json(home, shown))
+    elif shown:
+        typer.echo(table(_rows(shown), ("ID", "DONE", "LIST", "DUE", "TEXT")))
+    elif chosen:
+        typer.echo("nothing is due then", err=True)
+    else:
+        typer.echo("nothing to do" if not everything else "no to-dos yet", err=True)
+
+
+@app.command("add")
+def add(
+    ctx: typer.Context,
+    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="What is to be done.")],
+    list_name: Annotated[
+        str, typer.Option("--list", "-l", metavar="NAME", help="The list; made when missing.")
+    ] = "",
+    due: Annotated[str, typer.Option("--due", metavar="DATE", help=f"A date: {DATES}.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Add a to-do; several words are one to-do. `due:friday` in it is written as a date."""
+    words = " ".join(text)
+    if due:
+        words = f"{words} due:{_day(due)}"
+    home = current_home(ctx)
+    with _problems_as_usage(), as_turn(home, f"todo add {words}") as turn:
+        file = _file(home)
+        file.keep = turn.keep
+        added = file.add(list_name, [words])
+    if as_json:
+        print_json(_json(home, added))
+        return
+    for todo in added:
+        typer.echo(one_line(f"added to {todo.list}: {todo.text} ({todo.id})"))
+
+
+@app.command("done")
+def done(ctx: typer.Context, words: Words, as_json: AsJson = False) -> None:
+    """Mark a to-do as done."""
+    _mark(ctx, words, True, as_json)
+
+
+@app.command("undone")
+def undone(ctx: typer.Context, words: Words, as_json: AsJson = False) -> None:
+    """Mark a to-do as open again."""
+    _mark(ctx, words, False, as_json)
+
+
+@app.command("rm")
+def remove(
+    ctx: typer.Context,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="ID|TEXT", help="Its id or its text.")
+    ] = None,
+    list_name: Annotated[
+        str, typer.Option("--list", "-l", metavar="NAME", help="Remove this whole list.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Remove a to-do, or a whole list with --list."""
+    from openclaw.errors import UsageError
+
+    if bool(words) == bool(list_name):
+        raise UsageError("say what to remove", "openclaw todo rm ID, or rm --list NAME")
+    home = current_home(ctx)
+    file = _file(home)
+    said = f"--list {list_name}" if list_name else " ".join(words or ())
+    with _problems_as_usage(), as_turn(home, f"todo rm {said}") as turn:
+        file.keep = turn.keep
+        if words:
+            todo = _meant(file, words)
+            file.remove(todo.id)
+            gone, told = [todo], f"removed: {todo.text}"
+        else:
+            gone = file.remove_list(list_name)
+            told = f"removed {list_name} with {len(gone)} to-do{'' if len(gone) == 1 else 's'}"
+    if as_json:
+        print_json(_json(home, gone))
+    else:
+        typer.echo(one_line(told))
+        tell_undo()
+
+
+def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> None:
+    from dataclasses import replace
+
+    home = current_home(ctx)
+    file = _file(home)
+    verb = "done" if state else "undone"
+    with _problems_as_usage(), as_turn(home, f"todo {verb} {' '.join(words)}") as turn:
+        file.keep = turn.keep
+        todo = _meant(file, words, state)
+        file.set_done(todo.id, state)
+    if as_json:
+        print_json(_json(home, [replace(todo, done=state)]))
+    else:
+        typer.echo(one_line(f"{'done' if state else 'open'}: {todo.text}"))
+
+
+def _meant(file: TodoFile, words: list[str], state: bool | None = None) -> Todo:
+    """The one to-do that id or text mean; of several the one that is not in the wanted state."""
+    from openclaw.errors import UsageError
+
+    text = " ".join(words)
+    found = file.find(text)
+    if len(found) > 1:
+        found = [todo for todo in found if todo.done != state] or found
+    if not found:
+        raise UsageError(f"there is no to-do {text}", "see them all: openclaw todo list --all")
+    if len(found) > 1:
+        ids = "\n".join(f"{todo.id}  {todo.text} ({todo.list})" for todo in found)
+        raise UsageError(f"{text} fits {len(found)} to-dos", f"give the id:\n{ids}")
+    return found[0]
+
+
+def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
+    """The to-dos of these days; with `overdue` those whose day is over as well."""
+    from datetime import timedelta
+
+    from openclaw.memory.todos import is_overdue
+
+    if not when and not overdue:
+        return todos
+    today = _today()
+    late = overdue or when == "overdue"
+    first = last = ""
+    if when in ("today", "week"):
+        first, last = str(today), str(today + timedelta(days=6 if when == "week" else 0))
+    elif when not in ("", "overdue"):
+        first = last = _day(when)
+    return [
+        todo
+        for todo in todos
+        if (late and is_overdue(todo, today)) or (todo.due and first <= todo.due <= last)
+    ]
+
+
+def _rows(todos: Sequence[Todo]) -> Iterator[tuple[str, ...]]:
+    from openclaw.memory.markdown import without_due
+    from openclaw.memory.todos import is_overdue
+
+    today = _today()
+    for todo in todos:
+        due = (todo.due or "") + (" overdue" if is_overdue(todo, today) else "")
+        yield todo.id, "x" if todo.done else "", todo.list, due, without_due(todo.text)
+
+
+def _file(home: Home) -> TodoFile:
+    from openclaw.memory.todos import TodoFile
+
+    return TodoFile(home.memory / "TODO.md")
+
+
+def _json(home: Home, todos: Sequence[Todo]) -> list[dict[str, object]]:
+    from openclaw.memory.todos import is_overdue
+
+    today = _today()
+    return [
+        {
+            "id": todo.id,
+            "list": todo.list,
+            "text": todo.text,
+            "done": todo.done,
+            "due": todo.due,
+            "overdue": is_overdue(todo, today),
+            "path": home.relative(home.memory / "TODO.md"),
+            "line": todo.line,
+        }
+        for todo in todos
+    ]
+
+
+def _today() -> date:
+    from datetime import date
+
+    return date.today()
+
+
+def _day(text: str) -> str:
+    """A day as ISO date. Raises UsageError for what is none."""
+    from openclaw.errors import UsageError
+    from openclaw.nlp.dates import day_of
+
+    day = day_of(text, _today())
+    if day is None:
+        raise UsageError(f"{text} is not a date", f"write it like one of these: {DATES}")
+    return day.isoformat()
+
+
+@contextmanager
+def _problems_as_usage() -> Iterator[None]:
+    from openclaw.errors import UsageError
+    from openclaw.types import ToolProblem
+
+    try:
+        yield
+    except ToolProblem as problem:
+        raise UsageError(str(problem)) from None

@@ -1,0 +1,38 @@
+"""`openclaw trust`: the yes that a home from elsewhere needs before it may do anything."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from openclaw.cli.approval import _agreed, check_by_hand
+from openclaw.cli.common import found_home
+from openclaw.errors import Refused
+from openclaw.security.trust import revoke
+
+
+def trust(
+    ctx: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    keep_private: Annotated[
+        bool,
+        typer.Option(
+            "--keep-private", help="Keep its .openclaw/: the home is mine, I moved or copied it."
+        ),
+    ] = False,
+    take_back: Annotated[bool, typer.Option("--revoke", help="Stop trusting it.")] = False,
+) -> None:
+    """Say that this home is yours: its settings count, and the agent may work in it.
+
+    A home that was cloned, unpacked or copied is only read until then. Your trust is kept
+    outside of it and holds for this folder; a new address for a key of the environment needs
+    another yes.
+    """
+    home = found_home(ctx)
+    if take_back:
+        typer.echo("the home is not trusted any more" if revoke(home) else "it was not trusted")
+        return
+    check_by_hand("a home")
+    if not _agreed(home, yes=yes, keep_private=keep_private):
+        raise typer.Exit(Refused.exit_code)

@@ -1,0 +1,201 @@
+"""`openclaw undo` and `openclaw redo`: take back what turns did, and put it back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import print_json
+from openclaw.cli.formatting import harmless, one_line, warn
+from openclaw.cli.questions import can_ask, confirmed
+from openclaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from openclaw.agent.agent import App
+    from openclaw.agent.undo import TakenBack
+    from openclaw.events import FileChange
+    from openclaw.history.turns import Scope, Turn
+
+
+Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many.")]
+Session = Annotated[
+    str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation only.")
+]
+Keep = Annotated[
+    bool, typer.Option("--keep", help="Leave lines as they are that were changed since.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+CONFLICT = 1
+MOST_FILES = 20
+"""Files that are named; an import may have made thousands."""
+
+
+def undo(
+    ctx: typer.Context,
+    count: Count = 1,
+    files: Annotated[
+        bool, typer.Option("--files", help="Only files; the conversation stays.")
+    ] = False,
+    talk: Annotated[
+        bool, typer.Option("--talk", help="Only the conversation; files stay.")
+    ] = False,
+    session: Session = "",
+    keep: Keep = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask when there are fewer than N.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take back the newest turns: their files and what was said in them. A command that changes
+    files, such as `openclaw todo rm`, is a turn as well.
+
+    What others have changed since stays. Where they have changed the same lines nothing is taken
+    back, and the lines are shown.
+    """
+    from openclaw.cli.common import open_app
+
+    with closing(open_app(ctx)) as app:
+        warn(app.recover())
+        scope, of = scope_of(files=files, talk=talk), session_of(app, session)
+        able = [*islice(app.undoable(scope, of), count)]
+        if able and len(able) < count and not (yes or _all_of(able, count)):
+            typer.echo("nothing was changed", err=True)
+            raise typer.Exit(1)
+        taken = app.undo(count, scope, of, keep)
+    _tell(taken, "undo", as_json=as_json)
+
+
+def redo(
+    ctx: typer.Context,
+    count: Count = 1,
+    session: Session = "",
+    keep: Keep = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put back what the newest undo took back."""
+    from openclaw.cli.common import open_app
+
+    with closing(open_app(ctx)) as app:
+        warn(app.recover())
+        taken = app.redo(count, session_of(app, session), keep)
+    _tell(taken, "redo", as_json=as_json)
+
+
+def _all_of(turns: Sequence[Turn], count: int) -> bool:
+    """Whether the user wants all turns back, which are fewer than he said. UsageError where nobody
+    can be asked."""
+    there = (
+        f"there {'is only 1 turn' if len(turns) == 1 else f'are only {len(turns)} turns'} to undo"
+    )
+    if not can_ask():
+        raise UsageError(f"{there}, not {count}", f"openclaw undo {len(turns)}, or add --yes")
+    many = len(_conversations(turns))
+    of = f", of {many} conversations" if many > 1 else ""
+    return confirmed(f"{there.capitalize()}{of}. Take all of them back?", yes=False)
+
+
+def _conversations(turns: Iterable[Turn]) -> set[str]:
+    return {turn.session for turn in turns} - {""}
+
+
+def scope_of(*, files: bool, talk: bool) -> Scope:
+    """What of a turn is taken back. UsageError for both, which would be all of it."""
+    if files and talk:
+        raise UsageError("--files and --talk exclude each other", "leave both out for all of it")
+    return "files" if files else "talk" if talk else "all"
+
+
+def taken_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str]:
+    """What an undo or redo did, for people; of conflicts see `conflict_lines`. `again` is how it is
+    taken back in its turn."""
+    several = len({turn.session for turn in taken.of}) > 1
+    for turn in taken.of:
+        at = turn.at[:16].replace("T", " ")
+        place = f"  ({turn.session or 'a command'})" if several and verb == "undo" else ""
+        subject = turn.subject.removeprefix("Undo: ")  # a redo is of undos
+        yield f"{turn.id}  {at}  {one_line(subject, 60)}{place}"
+    yield from (f"  {_change(each)}" for each in taken.files[:MOST_FILES])
+    if taken.files[MOST_FILES:]:
+        yield f"  and {len(taken.files) - MOST_FILES:,} more files"
+    if taken.messages:
+        many = len(_conversations(taken.of))
+        of = f"{many} conversations" if many > 1 else "the conversation"
+        yield f"  {taken.messages} message{'' if taken.messages == 1 else 's'} of {of}"
+    yield from (f"  {one_line(path)}: later changes of others are kept" for path in taken.merged)
+    for path in taken.missing:
+        yield f"  {one_line(path)}: left as it is, its earlier content was not kept"
+    if taken.turn is None:
+        yield "nothing was changed"
+    elif verb == "undo":
+        yield f"taken back; {again or 'openclaw redo'} puts it back"
+    else:
+        yield f"put back; {again or 'openclaw undo'} takes it back"
+    if taken.notice:
+        yield one_line(taken.notice)
+
+
+def conflict_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str]:
+    """The lines that others changed since, and what became of the rest."""
+    for conflict in taken.conflicts:
+        yield f"{one_line(conflict.path)}: the same lines were changed since"
+        yield from (f"  {line}" for line in harmless(conflict.text).splitlines())
+    again = again or f"openclaw {verb} --keep"
+    done, rest = ("taken back", "takes back") if verb == "undo" else ("put back", "puts back")
+    if taken.turn is None:
+        yield f"nothing was {done}; {again} {rest} the rest and leaves these lines"
+    else:
+        yield "these lines stay as they are"
+
+
+def taken_json(taken: TakenBack) -> dict[str, Any]:
+    """An undo or redo as JSON."""
+    from openclaw.cli.history_lines import turn_json
+
+    entries = {"turn": taken.turn and taken.turn.id, "of": [turn_json(t, ()) for t in taken.of]}
+    rest = asdict(taken)
+    return entries | {name: rest[name] for name in rest if name not in entries}
+
+
+def refused(taken: TakenBack) -> bool:
+    """Whether nothing was done because of conflicts."""
+    return bool(taken.conflicts) and taken.turn is None
+
+
+def _tell(taken: TakenBack, verb: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(taken_json(taken))
+    elif not refused(taken):
+        _print(taken_lines(taken, verb))
+    if taken.conflicts and not as_json:
+        first, *rest = conflict_lines(taken, verb)
+        warn([first])
+        sys.stderr.writelines(f"{line}\n" for line in rest)
+    if refused(taken):
+        raise typer.Exit(CONFLICT)
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+
+
+def _change(change: FileChange) -> str:
+    return f"{one_line(change.path)} {change.action} (+{change.added} -{change.removed})"
+
+
+def session_of(app: App, ref: str) -> str:
+    """The id of a conversation that was named; one that is gone is named by its whole id."""
+    if not ref:
+        return ""
+    try:
+        return app.sessions.find(ref)
+    except UsageError:
+        if any(turn.session == ref for turn in app.history.turns()):
+            return ref
+        raise

@@ -1,0 +1,322 @@
+"""`openclaw why` and /why: what an answer is made of, step by step. No model is needed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from openclaw.cli.common import print_json
+from openclaw.cli.formatting import harmless, one_line
+from openclaw.cli.history_lines import minute
+
+if TYPE_CHECKING:
+    from openclaw.history.history import History
+    from openclaw.inspection.why import Step, Why
+    from openclaw.sessions.session import Session
+    from openclaw.sessions.store import SessionStore
+    from openclaw.types import ToolUse
+
+
+FULL = "--full"
+_NUMBER = re.compile(r"[1-9]\d{0,6}")
+
+
+class Asked(Protocol):
+    """What is asked of an open home here; see openclaw.agent.agent.App."""
+
+    @property
+    def history(self) -> History: ...
+    @property
+    def sessions(self) -> SessionStore: ...
+
+
+def why(
+    ctx: typer.Context,
+    turn: Annotated[
+        str,
+        typer.Argument(
+            metavar="TURN",
+            show_default=False,
+            help="Its number, SESSION:N, or its id as `log` shows it. Default: the last.",
+        ),
+    ] = "",
+    session: Annotated[
+        str, typer.Option("--session", "-s", metavar="ID", help="Of this conversation.")
+    ] = "",
+    full: Annotated[bool, typer.Option(FULL, help="Shorten nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show why an answer is what it is: passages offered and not used, what was cut, each step of
+    the model, and what the answer rests on."""
+    from openclaw.cli.common import open_app
+
+    with closing(open_app(ctx, reading=True)) as app:
+        found = found_turn(app, turn, session)
+        if as_json:
+            print_json(found.as_json())
+            return
+        for line in styled(_lines(found, full=full)):
+            typer.echo(line)
+
+
+def in_talk(app: Asked, session: Session, rest: str, say: Callable[[str], None]) -> None:
+    """/why in a talk: of its last answer, or of the turn that is named."""
+    words = rest.split()
+    ref = " ".join(word for word in words if word != FULL)
+    found = found_turn(app, ref, session.id, session)
+    for line in styled(_lines(found, full=FULL in words)):
+        say(line)
+
+
+def found_turn(app: Asked, ref: str, session_id: str = "", here: Session | None = None) -> Why:
+    """What is known of the turn that `ref` means: a number of the session (the latest, or that of
+    a talk), SESSION:N, or an id of the history. UsageError when there is none."""
+    from openclaw.cli.history_lines import talk_of
+    from openclaw.errors import UsageError
+
+    store = app.sessions
+    name, colon, number = ref.rpartition(":")
+    if not ref or _NUMBER.fullmatch(ref):
+        session = here or store.load(session_id or "latest")
+        return _why(store, session, int(ref or 0) or session.turns)
+    if colon and _NUMBER.fullmatch(number):
+        return _why(store, store.load(name), int(number))
+    turn = app.history.find(ref)
+    if not (turn.session and turn.number):
+        raise UsageError(
+            f"{ref} is no answer: it is of the kind '{turn.kind}'", "see the turns: openclaw log"
+        )
+    kept = talk_of(turn, app.history)
+    return _why(store, kept or store.load(store.find(turn.session)), turn.number)
+
+
+def _why(store: SessionStore, session: Session, number: int) -> Why:
+    """Of a turn of this session; the archive is read only when it lies there."""
+    from openclaw.inspection.why import why as told
+
+    live = sum(entry.role == "user" for entry in session.messages)
+    archived = session.turns - live
+    if number > archived:
+        return told(session.id, session.messages, number - archived, number)
+    return told(session.id, [entry for _, entry in store.messages(session)], number)
+
+
+def _lines(found: Why, *, full: bool) -> Iterator[str]:
+
+    columns = shutil.get_terminal_size().columns
+    return why_lines(found, min(columns, 140), full=full)
+
+
+def styled(lines: Iterable[str], environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """The lines, their headings bold where the terminal shows it."""
+    from openclaw.cli.formatting import colours
+
+    if not colours(sys.stdout, environ):
+        yield from lines
+        return
+    for line in lines:
+        yield f"\x1b[1m{line}\x1b[m" if line and line[0] != " " else line
+
+
+THOUGHT_LINES, RESULT_LINES, ANSWER_LINES, PROMPT_LINES = 4, 4, 4, 3
+LABEL = 9
+NOT_KNOWN = "-"
+WIDE = 120
+"""Columns from which on a reason stands beside its passage."""
+
+
+def why_lines(found: Why, width: int, *, full: bool = False) -> Iterator[str]:
+    """What is known of a turn, on lines of at most `width` columns where they can be broken."""
+    where = f"turn {found.turn} of {found.session}"
+    yield one_line("  ".join(filter(None, (where, minute(found.at)))))
+    yield from (f"  {name}" for name in (one_line(found.model),) if name)
+    yield from _block(found.prompt, "  ", width, 0 if full else PROMPT_LINES)
+    if not found.recorded:
+        from openclaw.inspection.why import NO_RECORD
+
+        yield f"  ({NO_RECORD})"
+    yield from _offered(found, width)
+    yield from _left_out(found)
+    yield from _cut(found)
+    yield ""
+    yield "steps" if found.steps else "no reply was kept"
+    for number, step in enumerate(found.steps, 1):
+        yield from _step(number, step, width, full=full)
+    yield from _rests_on(found)
+    yield from _ended(found)
+
+
+# -------- what the model was given
+
+
+def _offered(found: Why, width: int) -> Iterator[str]:
+    """The passages; what spoke for each beside it, or below it where there is no room."""
+    yield ""
+    if not found.offered:
+        yield "offered: nothing from memory"
+        return
+    yield "offered from memory"
+    if not found.recorded:
+        yield from (f"  {_place(each)}" for each in found.offered)
+        return
+    headers = ["", "SCORE", "WORDS", "MEANING", "DATE"]
+    rows = [
+        [_place(each), _score(each), *_ranks(each), str(each.get("date") or "")]
+        for each in found.offered
+    ]
+    reasons = [one_line(str(each.get("reason") or "")) for each in found.offered]
+    if width >= WIDE:
+        wide = [[*row, reason] for row, reason in zip(rows, reasons, strict=True)]
+        yield from _table([*headers, "REASON"], wide)
+    else:
+        yield from _table(headers, rows, reasons)
+
+
+def _left_out(found: Why) -> Iterator[str]:
+    if not found.left_out:
+        return
+    yield ""
+    yield "not included"
+    rows = [(_place(each), _score(each), str(each.get("rule") or "")) for each in found.left_out]
+    yield from _table(("", "SCORE", "RULE"), rows)
+
+
+def _cut(found: Why) -> Iterator[str]:
+    if not found.cut:
+        return
+    yield ""
+    yield "cut"
+    rows = [tuple(str(each.get(name) or "") for name in ("part", "path", "rule"))
+            for each in found.cut]  # fmt: skip
+    yield from _table(("PART", "FILE", "RULE"), rows)
+
+
+def _place(each: Mapping[str, Any]) -> str:
+    start, end = each.get("start_line", "?"), each.get("end_line")
+    more = f"-{end}" if isinstance(end, int) and isinstance(start, int) and end > start else ""
+    return one_line(f"{each.get('path', '?')}:{start}{more}")
+
+
+def _score(each: Mapping[str, Any]) -> str:
+    score = each.get("score")
+    return f"{score:.2f}" if isinstance(score, int | float) else NOT_KNOWN
+
+
+def _ranks(each: Mapping[str, Any]) -> tuple[str, str]:
+    """Rank and raw score by words and by meaning."""
+    ranks = each.get("ranks")
+    found = ranks if isinstance(ranks, Mapping) else {}
+    words, meaning = (_rank(found.get(name)) for name in ("words", "meaning"))
+    return words, meaning
+
+
+def _rank(value: Any) -> str:
+    """Rank and raw score; an editor may have been at the file."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return NOT_KNOWN
+    rank, raw = value
+    if not isinstance(rank, int | float):
+        return NOT_KNOWN
+    return f"{rank} ({raw:.2f})" if isinstance(raw, int | float) else str(rank)
+
+
+# -------- what the model did
+
+
+def _step(number: int, step: Step, width: int, *, full: bool) -> Iterator[str]:
+    first = f"{number:>3}  "
+    for label, text, lines in (
+        ("thought", step.thought, THOUGHT_LINES),
+        ("said" if step.calls or step.hint else "answer", step.said, ANSWER_LINES),
+    ):
+        if text.strip():
+            yield from _labelled(first, label, text, width, 0 if full else lines)
+            first = " " * len(first)
+    for use in step.calls:
+        yield from _labelled(first, "action", _call(use, full=full), width, 0)
+        first = " " * len(first)
+        label = "result" if use.ok else "failed"
+        yield from _labelled(first, label, use.output, width, 0 if full else RESULT_LINES)
+    if step.hint.strip():
+        yield from _labelled(first, "told", step.hint, width, 0 if full else THOUGHT_LINES)
+
+
+def _call(use: ToolUse, *, full: bool) -> str:
+    values = (f"{name}: {_value(value, full=full)}" for name, value in use.input.items())
+    return "\n".join((use.tool, *values))
+
+
+def _value(value: Any, *, full: bool) -> str:
+    import json
+
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if full else one_line(text, 200)
+
+
+def _labelled(first: str, label: str, text: str, width: int, most: int) -> Iterator[str]:
+    """A text beside its label, the next lines below its beginning."""
+    indent = " " * (len(first) + LABEL)
+    lines = list(_block(text, indent, width, most))
+    head = f"{first}{label:<{LABEL}}"
+    yield head + lines[0][len(indent) :] if lines else head.rstrip()
+    yield from lines[1:]
+
+
+def _block(text: str, indent: str, width: int, most: int) -> Iterator[str]:
+    """The text's lines, broken to the width; at most so many (0: all), and how many are missing."""
+    lines = [
+        part
+        for line in harmless(text.strip("\n")).expandtabs(4).split("\n")
+        for part in textwrap.wrap(line, max(width - len(indent), 20), drop_whitespace=True) or [""]
+    ]
+    cut = len(lines) - most if most and len(lines) > most + 1 else 0
+    yield from (f"{indent}{line}".rstrip() for line in (lines[:most] if cut else lines))
+    if cut:
+        yield f"{indent}[{cut} more lines: --full]"
+
+
+# -------- what came of it
+
+
+def _rests_on(found: Why) -> Iterator[str]:
+    if not (found.sources or found.citations):
+        return
+    yield ""
+    yield "rests on"
+    yield from (f"  {one_line(place)}" for place in found.sources)
+    for each in found.citations:
+        seen = "cited, and shown to the model"
+        yield f"  {_place(each)}  {seen if each.get('verified') else 'cited, but not shown to it'}"
+
+
+def _ended(found: Why) -> Iterator[str]:
+    facts = [
+        ("ended", "" if found.stop in ("", "answer") else found.stop),
+        ("changed", ", ".join(found.changed)),
+        ("not true", "; ".join(found.unbacked)),
+    ]
+    told = [(name, text) for name, text in facts if text]
+    if told:
+        yield ""
+    yield from (one_line(f"{name}: {text}") for name, text in told)
+
+
+def _table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()
+) -> Iterator[str]:
+    """Aligned columns, indented; each row's note on a line below it."""
+    lines = [headers, *rows]
+    widths = [max(len(one_line(cell)) for cell in column) for column in zip(*lines, strict=True)]
+    for at, row in enumerate(lines):
+        cells = (one_line(cell).ljust(wide) for cell, wide in zip(row, widths, strict=True))
+        yield f"  {'  '.join(cells)}".rstrip()
+        if at and at <= len(notes) and notes[at - 1]:
+            yield f"      {notes[at - 1]}"

@@ -1,0 +1,296 @@
+"""Which command the words of a command line mean. A command's module loads when it is used.
+
+Everything that is not a command is a prompt: `openclaw "..."` is `openclaw ask "..."`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+from openclaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter
+    from typer._click.shell_completion import CompletionItem
+
+
+# name: (module, attribute, help); the attribute is a function or a Typer app.
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "ask": ("openclaw.cli.ask", "ask", "Ask once; the word ask is optional."),
+    "chat": ("openclaw.cli.ask", "chat", "Chat in the terminal."),
+    "init": ("openclaw.cli.commands.init", "init", "Make a home, or add what is missing to one."),
+    "import": (
+        "openclaw.cli.commands.import_",
+        "import_",
+        "Take over another agent's files, or notes.",
+    ),
+    "trust": ("openclaw.cli.commands.trust", "trust", "Say that a home from elsewhere is yours."),
+    "doctor": (
+        "openclaw.cli.commands.doctor",
+        "doctor",
+        "Check home, files, model and git; repair.",
+    ),
+    "heartbeat": (
+        "openclaw.cli.commands.heartbeat",
+        "heartbeat",
+        "Do what HEARTBEAT.md says, for cron.",
+    ),
+    "backup": ("openclaw.cli.commands.backup", "backup", "Put the whole home into one archive."),
+    "restore": ("openclaw.cli.commands.backup", "restore", "Make a home of such an archive."),
+    "config": ("openclaw.cli.commands.config", "app", "Show and change settings."),
+    "policy": ("openclaw.cli.commands.policy", "app", "Show what tools may do, and grant it."),
+    "models": ("openclaw.cli.commands.models.group", "app", "List, fetch and choose models."),
+    "context": (
+        "openclaw.cli.commands.context",
+        "context",
+        "Show what would be sent, and what it costs.",
+    ),
+    "usage": ("openclaw.cli.commands.usage", "usage", "Show tokens, speeds, and what was cached."),
+    "why": ("openclaw.cli.commands.why", "why", "Show why an answer is what it is."),
+    "sessions": (
+        "openclaw.cli.commands.sessions.group",
+        "app",
+        "List, search and manage conversations.",
+    ),
+    "undo": ("openclaw.cli.commands.undo", "undo", "Take back the newest turns: files and words."),
+    "redo": ("openclaw.cli.commands.undo", "redo", "Put back what was taken back."),
+    "log": ("openclaw.cli.commands.log", "log", "List the turns, or what tools did."),
+    "diff": ("openclaw.cli.commands.diff", "diff", "Show what a turn changed."),
+    "show": ("openclaw.cli.commands.diff", "show", "Show all of a turn."),
+    "blame": ("openclaw.cli.commands.diff", "blame", "Show which turn wrote a line."),
+    "todo": ("openclaw.cli.commands.todo", "app", "List and change to-dos."),
+    "memory": (
+        "openclaw.cli.commands.memory.group",
+        "app",
+        "List, add and forget what is remembered.",
+    ),
+    "mcp": ("openclaw.cli.commands.mcp", "app", "List and try MCP servers."),
+    "hooks": ("openclaw.cli.commands.hooks", "app", "List, allow and try your own programs."),
+    "skills": (
+        "openclaw.cli.commands.skills.group",
+        "app",
+        "List, check, install and switch skills.",
+    ),
+}
+# What a group does when no command of it is named.
+ALONE = {
+    **dict.fromkeys(("models", "sessions", "todo", "memory", "mcp", "hooks", "skills"), "list"),
+    **dict.fromkeys(("config", "policy"), "show"),
+}
+HELP = ["-h", "--help"]
+IMPLICIT = "openclaw.implicit"
+ALIKE = 0.75
+"""How alike a word and a name are when the name was meant: `tood` and `todo` are, just so."""
+_GLOBAL = "--home"
+_OWN = ("--help", "-h", "--version", "--install-completion", "--show-completion")
+
+
+class Door(TyperGroup):
+    """The group of all commands, with the prompt as the command that needs no name."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        front, rest = hoist(args)
+        completing = ctx.resilient_parsing and (not rest or rest[0] in (*COMMANDS, "help"))
+        if not completing:
+            rest, implicit = route(rest, piped=not (sys.stdin and sys.stdin.isatty()))
+            ctx.meta[IMPLICIT] = implicit
+            if implicit and not ctx.resilient_parsing:
+                check_prompt(rest[1:])
+        return super().parse_args(ctx, [*front, *rest])
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        return load(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        records = (param.get_help_record(ctx) for param in self.get_params(ctx))
+        with formatter.section("Options of every command"):
+            formatter.write_dl([record for record in records if record])
+        ask = load("ask")
+        records = (param.get_help_record(ctx) for param in ask.params)
+        options = [record for record in records if record and record[0].startswith("-")]
+        with formatter.section("Options of a prompt"):
+            formatter.write_dl(options)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][2]) for name in COMMANDS])
+
+    def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete) + load("ask").shell_complete(
+                ctx, incomplete
+            )
+        from typer._click.shell_completion import CompletionItem
+
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [CompletionItem(name, help=COMMANDS[name][2]) for name in names]
+
+
+def load(name: str) -> Command:
+    """The command of this name, its module imported. KeyError for an unknown name."""
+    module, attribute, _ = COMMANDS[name]
+    found: Any = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(name, context_settings={"help_option_names": HELP})(found)
+        return lighten(typer.main.get_command(single))
+    found.rich_markup_mode = None
+    group = typer.main.get_group(found)
+    group.name = name
+    group.subcommand_metavar = "[COMMAND] [ARGS]..."
+    group.epilog = f"Without a command: openclaw {name} {ALONE[name]}."
+    return lighten(group)
+
+
+def lighten(command: Command) -> Command:
+    """Make the command's parameters take plain words as they are. Typer builds a pydantic adapter
+    for each parameter, given or not, which costs a command without any more than its work."""
+    context = typer.Context(command, help_option_names=HELP)  # which makes the option --help
+    for param in command.get_params(context):
+        if hasattr(param, "_runtime_param"):
+            param._runtime_param = _Words(param)
+        if param.param_type_name == "argument":
+            _name_plainly(param)
+        if not param._custom_shell_complete and param.metavar:
+            param._custom_shell_complete = _complete
+    for inner in getattr(command, "commands", {}).values():
+        inner.short_help = (inner.help or "").partition("\n\n")[0].partition(". ")[0].rstrip(
+            "."
+        ) + "."
+        lighten(inner)
+    return command
+
+
+def _complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
+    from openclaw.cli.shell_completion import complete
+
+    return complete(ctx, param, incomplete)
+
+
+def _name_plainly(param: Any) -> None:
+    """Have an argument named as DIR, [DIR], TEXT... or [TEXT...] in help, without its type."""
+    name = str(param.metavar or param.name.upper()).removesuffix("...")
+    many = name if param.nargs == 1 else f"{name}..."
+    shown = many if param.required else f"[{many}]"
+    param.metavar = name
+    param._usage_display_name = param._rich_display_name = lambda: shown
+    param.display_type_rich = lambda ctx: None
+
+
+class _Words:
+    """Coercion that leaves all but texts, and values of the right type already, to Typer."""
+
+    def __init__(self, param: Any) -> None:
+        self._descriptor = param.type_descriptor
+
+    def coerce(self, value: Any, param: Any, ctx: Context) -> Any:
+        kind = self._descriptor.annotation
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if kind == list[str] and isinstance(value, tuple):
+            return list(value)
+        if isinstance(kind, type) and kind is not bool and isinstance(value, kind):
+            return value
+        from typer._coercion import build_runtime_param
+
+        return build_runtime_param(self._descriptor).coerce(value, param=param, ctx=ctx)
+
+
+def hoist(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The options that every command takes (--home DIR, --debug), and the other words."""
+    front: list[str] = []
+    rest: list[str] = []
+    left = iter(words)
+    for word in left:
+        if word == "--":
+            return front, [*rest, word, *left]
+        if word == _GLOBAL:
+            front += [word, *([value] if (value := next(left, None)) is not None else [])]
+        elif word == "--debug" or word.startswith(f"{_GLOBAL}="):
+            front.append(word)
+        else:
+            rest.append(word)
+    return front, rest
+
+
+def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
+    """The words with the command's name before them, and whether the name had to be added."""
+    if not words:
+        return (["ask"], True) if piped else (["chat"], True)
+    first, *rest = words
+    if first == "help":
+        if rest and rest[0] not in COMMANDS:
+            raise UsageError(*_unknown(rest[0], _near(rest[0], []), words))
+        return [*rest, "--help"], False
+    if first in ALONE and (not rest or (rest[0].startswith("-") and rest[0] not in HELP)):
+        return [first, ALONE[first], *rest], False
+    if first in COMMANDS or first.startswith(_OWN):
+        return list(words), False
+    return ["ask", *words], "--" not in words
+
+
+def check_prompt(words: Sequence[str]) -> None:
+    """Raise UsageError when words without a command look like a command that was meant."""
+    if not words or not re.fullmatch(r"[^\s-]\S*[^\s?]", words[0]):
+        return
+    word = words[0]
+    if word in COMMANDS:
+        raise UsageError(
+            f"options of '{word}' come after the command",
+            f"openclaw {word} --help\n{to_ask(words)}",
+        )
+    if near := _near(word, words[1:]):
+        raise UsageError(*_unknown(word, near, words))
+
+
+def to_ask(words: Sequence[str]) -> str:
+    """The hint of how words that look like a command are asked."""
+    return f"to ask the model: openclaw ask {shlex.quote(' '.join(words))}"
+
+
+def ask_instead(words: Sequence[str]) -> str:
+    """That hint for a command line that the command it begins with cannot be given; "" when it can
+    only be meant for that command."""
+    _, words = hoist(words)
+    if len(words) < 2 or words[0] not in COMMANDS or any(word.startswith("-") for word in words):
+        return ""
+    return "" if _closest(words[1], _inner(words[0])) else to_ask(words)
+
+
+def _near(word: str, rest: Sequence[str]) -> str:
+    """The command that a misspelt word and those behind it can be meant for, "" for none: a group
+    wants one of its commands next, any other nothing that is a plain word, as "how are you" is."""
+    for name in difflib.get_close_matches(word.lower(), COMMANDS, n=3, cutoff=ALIKE):
+        if not any(each.isalpha() or " " in each for each in rest):
+            return name
+        if name in ALONE and _closest(rest[0], _inner(name)):
+            return name
+    return ""
+
+
+def _closest(word: str, names: Iterable[str]) -> str:
+    found = difflib.get_close_matches(word, names, n=1, cutoff=ALIKE)
+    return found[0] if found else ""
+
+
+def _inner(name: str) -> Iterable[str]:
+    """The commands of a group."""
+    return getattr(load(name), "commands", {}) if name in ALONE else ()
+
+
+def _unknown(word: str, near: str, words: Sequence[str]) -> tuple[str, str]:
+    """Message and hint for a word that is no command."""
+    if not near:
+        return f"no command '{word}'", to_ask(words)
+    meant = shlex.join(near if each == word else each for each in words)
+    return f"no command '{word}'; did you mean '{near}'?", f"openclaw {meant}\n{to_ask(words)}"

@@ -1,0 +1,331 @@
+"""Text of a model, a tool or a file made fit for a terminal: readable, but it gives no orders."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+from unicodedata import combining, east_asian_width
+
+from openclaw.events import Done, Receipt, ToolEnd, ToolStart
+from openclaw.security.untrusted import visible, visible_piece
+
+MOST_BLANKS = 40
+_LINES = str.maketrans(
+    {"\n": "\u240a", "\r": "\u240d", "\t": "\u2409", "\u2028": "<U+2028>", "\u2029": "<U+2029>"}
+)
+_BLANK = r"[^\S\n]|\u2800"  # a braille pattern without a dot is a blank too
+_EMPTY = re.compile(rf"^(?:{_BLANK})+$", re.MULTILINE)
+_BLANKS = re.compile(rf"(?:{_BLANK}){{{MOST_BLANKS + 1},}}")
+_EMPTY_LINES = re.compile(r"\n{4,}")
+
+
+def harmless(text: str) -> str:
+    """The text, which may be a piece of a longer one, with signs for what is hidden in it. Newlines
+    and tabs stay; carriage returns, which could write over a line, are dropped."""
+    return visible_piece(text)
+
+
+def one_line(text: str, width: int = 0) -> str:
+    """The text on one line, every control character visible, cut to `width` characters if given."""
+    flat = visible_piece(text.translate(_LINES))
+    return flat if not width or len(flat) <= width else flat[: width - 1] + "\u2026"
+
+
+def first_line(text: str, width: int) -> str:
+    """The first line that is not blank, cut to `width` characters."""
+    return one_line(next((line for line in text.splitlines() if line.strip()), ""), width)
+
+
+def main_argument(arguments: Mapping[str, Any], width: int = 60) -> str:
+    """The values of a call in a few words: what a person needs to recognise it."""
+    values = (value for value in arguments.values() if value not in (None, "", []))
+    words = [
+        ", ".join(map(_value, each)) if isinstance(each, list) else _value(each) for each in values
+    ]
+    return one_line(" ".join(words), width)
+
+
+def whole_call(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The call with every argument in full, one below the other, nothing hidden."""
+    lines = [one_line(tool)]
+    for name, value in arguments.items():
+        shown = visible(_value(value)).split("\n")
+        lines += [f"  {one_line(name)}: {shown[0]}", *(f"    {line}" for line in shown[1:])]
+    return "\n".join(lines)
+
+
+def folded(text: str) -> str:
+    """The text with a count in the place of many blanks or empty lines, behind which the rest of it
+    would be out of sight."""
+    text = _BLANKS.sub(_count("blanks", " "), _EMPTY.sub("", text))
+    return _EMPTY_LINES.sub(_count("line ends", "\n"), text)
+
+
+def rows(text: str, width: int) -> Iterator[str]:
+    """The lines of a visible text as a terminal of so many columns would break them."""
+    for line in text.expandtabs(4).split("\n"):
+        row, used = "", 0
+        for character in line:
+            needed = columns(character)
+            # What is set over a letter takes no column, but not without end.
+            if used + needed > width or len(row) >= 4 * width:
+                yield row
+                row, used = "", 0
+            row += character
+            used += needed
+        yield row
+
+
+def columns(text: str) -> int:
+    """Columns that a terminal gives to the text; East Asian characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum((2 if east_asian_width(c) in "WF" else 1) for c in text if not combining(c))
+
+
+def _count(what: str, around: str) -> Callable[[re.Match[str]], str]:
+    return lambda found: f"{around}\u27e8{len(found[0]):,} {what}\u27e9{around}"
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+PIPED_WIDTH = 100
+LEAST_WIDTH = 40
+HUES = (36, 32, 34, 35, 33, 31)
+"""SGR codes: cyan, green, blue, magenta, yellow, red. They read on light and dark backgrounds;
+white and black do not."""
+DIM, PLAIN = "\x1b[2m", "\x1b[m"
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The characters that plots are drawn with: one for what counts, one for what counts half, one
+    for what is free, one for what is kept free. `parts` are eighths of a column."""
+
+    full: str
+    light: str
+    free: str
+    kept: str
+    parts: str
+
+
+BLOCKS = Marks("\u2588", "\u2591", "\u00b7", "\u254c", "\u258f\u258e\u258d\u258c\u258b\u258a\u2589")
+ASCII = Marks("#", ":", ".", "-", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """What is drawn on: its width in columns, its characters, whether it shows colours."""
+
+    width: int = PIPED_WIDTH
+    marks: Marks = BLOCKS
+    coloured: bool = False
+
+    def hue(self, text: str, number: int) -> str:
+        """The text in one of the colours, which come round again."""
+        return f"\x1b[{HUES[number % len(HUES)]}m{text}{PLAIN}" if self.coloured and text else text
+
+    def dim(self, text: str) -> str:
+        return f"{DIM}{text}{PLAIN}" if self.coloured and text else text
+
+
+def canvas(out: TextIO | None = None, environ: Mapping[str, str] = os.environ) -> Canvas:
+    """What standard output, or another stream, can show. What is not a terminal is given no
+    colours, and a width that COLUMNS names."""
+    out = out or sys.stdout
+    fallback = (PIPED_WIDTH, 24)
+    width = shutil.get_terminal_size(fallback).columns if out.isatty() else _named_width(environ)
+    marks = BLOCKS if _draws_blocks(out, environ) else ASCII
+    return Canvas(max(LEAST_WIDTH, width), marks, colours(out, environ))
+
+
+def _named_width(environ: Mapping[str, str]) -> int:
+    named = environ.get("COLUMNS", "")
+    return int(named) if named.isascii() and named.isdigit() else PIPED_WIDTH
+
+
+def _draws_blocks(out: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether block characters come out: the encoding has them, and the user's locale, which on
+    POSIX says what the terminal shows, is not the plain one."""
+    try:
+        (BLOCKS.full + BLOCKS.parts).encode(out.encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return False
+    locale = next(filter(None, map(environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
+    return locale not in ("C", "POSIX") and environ.get("TERM") != "dumb"
+
+
+def shares(amounts: Sequence[float], columns: int) -> list[int]:
+    """So many columns given out by largest remainder, at least one to whatever is not nothing (as
+    long as there are enough columns)."""
+    total = sum(amounts)
+    if total <= 0 or columns <= 0:
+        return [0] * len(amounts)
+    exact = [amount * columns / total for amount in amounts]
+    given = [max(int(value), int(value > 0)) for value in exact]
+
+    def lacks(at: int) -> float:
+        return exact[at] - given[at]
+
+    while sum(given) < columns:
+        given[max(range(len(given)), key=lacks)] += 1
+    while sum(given) > columns:
+        wide = [at for at in range(len(given)) if given[at] > 1]
+        given[min(wide or [at for at in range(len(given)) if given[at]], key=lacks)] -= 1
+    return given
+
+
+def bar(value: float, most: float, columns: int, marks: Marks, light: float = 0.0) -> str:
+    """A bar of `value`, where `most` fills all columns; `light` of it, which comes last, is drawn
+    lightly. Whatever is not nothing is seen."""
+    if value <= 0 or most <= 0 or columns <= 0:
+        return ""
+    whole = max(value / most * columns, 1 / 8 if marks.parts else 1.0)
+    dark = whole * (1 - min(1.0, light / value))
+    if light > 0:
+        cells = max(1, round(whole))
+        solid = min(cells, round(dark))
+        return marks.full * solid + marks.light * (cells - solid)
+    eighths = round(whole * 8) if marks.parts else round(whole) * 8
+    rest = marks.parts[eighths % 8 - 1] if eighths % 8 else ""
+    return marks.full * (eighths // 8) + rest
+
+
+# Ends that the answer's own words do not tell.
+_REASONS = {
+    "failed": "the turn failed",
+    "length": "the answer was cut at the limit of its length (setting max_tokens)",
+    "interrupted": "interrupted; what was done so far is kept",
+}
+
+# What others have written is between these lines (openclaw.security.untrusted).
+_FENCE = re.compile(r"^<</?data [0-9a-f]{8}(?: from .*)?>>$\n?", re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+_ENDED = re.compile(
+    r"(Exit code \d+|Ended by signal \d+|Stopped after \d+ s: .*)\.(?: It printed nothing\.)?"
+)
+
+
+def compaction_line(before: int, after: int) -> str:
+    """`before` and `after` in tokens."""
+    return f"conversation compacted: {before:,} to {after:,} tokens"
+
+
+def receipt_line(receipt: Receipt) -> str:
+    """What a turn changed, on one line; "" when it changed nothing."""
+    files = [f"{f.path} {f.action} +{f.added} -{f.removed}" for f in receipt.files]
+    todos = [f"to-do {what}: {text}" for what, text in receipt.todos]
+    notes = [f"remembered: {text}" for text in receipt.memories]
+    notes += [f"done elsewhere by {tool}" for tool in receipt.sent]
+    return one_line("; ".join([*files, *todos, *notes]))
+
+
+def source_line(done: Done) -> str:
+    """Where an answer is from, "" when code cannot tell."""
+    return one_line(f"from {', '.join(done.sources)}") if done.sources else ""
+
+
+def verdict_lines(done: Done) -> list[str]:
+    """What the user must know about an answer before trusting it."""
+    lines = [_REASONS[done.stop_reason]] if done.stop_reason in _REASONS else []
+    lines += [f"not true, nothing of the kind happened: {one_line(c)}" for c in done.unbacked]
+    unseen = [f"{c['path']}:{c['start_line']}" for c in done.citations if not c["verified"]]
+    lines += [f"cited, but the model was not shown it: {one_line(where)}" for where in unseen]
+    return lines + [f"refused: {one_line(what)}" for what in done.refused]
+
+
+def tool_line(start: ToolStart | None, end: ToolEnd) -> str:
+    """A call and its result on one line."""
+    tool = one_line(end.tool)
+    seconds = f", {end.seconds:.1f} s" if end.seconds >= 0.05 else ""
+    if end.said:
+        return f"{tool}: {one_line(end.said, 100)}{seconds}"
+    call = f"{tool} {main_argument(start.input, 48) if start else ''}".rstrip()
+    return f"{call}: {_result(end) or 'nothing'}{seconds}"
+
+
+def _result(end: ToolEnd) -> str:
+    """A result in a few words. What stands behind the first sentence of a problem is for the
+    model."""
+    output = unfenced(end.output)
+    if not end.ok:
+        return one_line(_SENTENCE.split(first_line(output, 0), maxsplit=1)[0].rstrip(".:"), 100)
+    lines = output.splitlines()
+    if not lines or not (ended := _ENDED.fullmatch(lines[0])):
+        return first_line(output, 60) if len(lines) <= 1 else f"{len(lines)} lines"
+    printed = lines[1:] or ["nothing printed"]
+    size = first_line(printed[0], 60) if len(printed) == 1 else f"{len(printed)} lines"
+    return size if ended[1] == "Exit code 0" else f"{one_line(ended[1].lower(), 100)}, {size}"
+
+
+def unfenced(output: str) -> str:
+    """A result without the lines that tell the model where a part of it is from."""
+    return _FENCE.sub("", output)
+
+
+def missing_part(printed: str, answer: str) -> str:
+    """What has still to be printed when `printed` was streamed and `answer` is the answer: the rest
+    of it when `printed` is its beginning, else all of it."""
+    answer = answer.lstrip("\n")
+    if answer.strip() == printed.strip():
+        return ""
+    return answer[len(printed) :] if answer.startswith(printed) else answer
+
+
+_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m", "d": "\x1b[1m"}
+_HEADS = ("+++ ", "--- ", "new file", "deleted file", "Binary files")
+
+
+def readable(line: str) -> str:
+    """A line of a diff with U+FFFD for bytes that are no UTF-8."""
+    return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def colours(out: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether a stream shows colours, and the user wants them (https://no-color.org)."""
+    return out.isatty() and environ.get("TERM") != "dumb" and not environ.get("NO_COLOR")
+
+
+def coloured(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of a diff in git's colours; what is before the first one stays as it is."""
+    inside = False
+    for line in lines:
+        inside = inside or line.startswith("diff --git ")
+        head = line.startswith(_HEADS)
+        colour = _COLOURS["d"] if head else _COLOURS.get(line[:1], "")
+        yield f"{colour}{line}\x1b[m" if inside and colour else line
+
+
+def fit(lines: Iterable[str]) -> Iterator[str]:
+    """Lines made harmless for a terminal, and coloured where that is wanted; as they are for
+    anything else, so that a diff can be applied."""
+    if sys.stdout.isatty():
+        lines = (harmless(readable(line)) for line in lines)
+    return coloured(lines) if colours(sys.stdout, os.environ) else iter(lines)
+
+
+def put(lines: Iterable[str]) -> None:
+    """Lines on stdout, fit for what it is."""
+
+    raw = None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
+    sys.stdout.flush()
+    for line in fit(lines):
+        if raw:  # a diff may hold bytes that are no UTF-8
+            raw.write(line.encode("utf-8", "surrogateescape") + b"\n")
+        else:
+            sys.stdout.write(f"{line}\n")
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Lines on stderr, for what was skipped while a listing went on."""
+
+    for line in lines:
+        sys.stderr.write(f"openclaw: {one_line(line)}\n")

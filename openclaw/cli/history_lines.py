@@ -1,0 +1,389 @@
+"""Puts entries of the history into lines: of a list, in full, as a diff."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from openclaw.cli.formatting import first_line, harmless, one_line, readable
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.storage.safe_open import read_bytes
+from openclaw.types import ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.history.history import History
+    from openclaw.history.turns import Difference, Line, Turn
+    from openclaw.sessions.session import Session
+    from openclaw.sessions.store import SessionStore
+    from openclaw.storage.home import Home
+    from openclaw.types import Entry
+
+
+MINUTES = len("2026-11-21T15:30")
+TALK = "sessions/"
+KINDS = {"outside": "edited outside"}
+
+
+class Past(Protocol):
+    """What is asked of an open home here; see openclaw.agent.agent.App."""
+
+    @property
+    def history(self) -> History: ...
+    @property
+    def sessions(self) -> SessionStore: ...
+
+
+def minute(at: str) -> str:
+    return at[:MINUTES].replace("T", " ")
+
+
+def kind_of(turn: Turn) -> str:
+    """The kind of an entry in words; a turn without a conversation is that of a command."""
+    if turn.kind == "turn" and not turn.session:
+        return "command"
+    return KINDS.get(turn.kind, turn.kind)
+
+
+def place_of(turn: Turn) -> str:
+    """Session and number of a turn as `openclaw show` takes them, "" without a session."""
+    return f"{turn.session}:{turn.number}" if turn.session and turn.number else turn.session
+
+
+def marks(turn: Turn, waiting: str = "") -> str:
+    """What is to be known of an entry: taken back, broken off, not yet committed."""
+    taken = {None: "", "all": "undone", "files": "files undone", "talk": "talk undone"}
+    found = [taken[turn.undone], turn.state if turn.state != "done" else ""]
+    found.append("not committed" if waiting and not turn.commit else "")
+    return ", ".join(filter(None, found))
+
+
+def file_line(each: Difference) -> str:
+    """A changed file on one line; of a conversation how many messages."""
+    path = one_line(each.path)
+    if each.path.startswith(TALK) and each.path.endswith(".json"):
+        return f"{path}: {message_words(each.before, each.after)}"
+    if each.path.startswith(TALK):
+        return f"{path}: notes of the conversation"
+    if not each.known:
+        return f"{path} {each.action} (its content was not kept)"
+    if each.binary:
+        return f"{path} {each.action} (no text)"
+    added, removed = each.counts()
+    return f"{path} {each.action} (+{added} -{removed})"
+
+
+def diff_lines(found: Iterable[Difference], *, whole: bool = False) -> Iterator[str]:
+    """The diff of files; a conversation is one line, unless the `whole` is asked for."""
+    for each in found:
+        if each.path.startswith(TALK) and not whole:
+            yield file_line(each)
+        else:
+            yield from each.unified()
+
+
+def head_lines(turn: Turn, waiting: str = "") -> Iterator[str]:
+    """What an entry of the history is: a line of what it is, then its facts by name."""
+    noted = marks(turn, waiting)
+    name = turn.id or turn.commit[:8] or "not named"
+    yield f"{kind_of(turn)} {name}" + (f"  ({noted})" if noted else "")
+    facts = {
+        "Subject": turn.subject,
+        "Date": minute(turn.at),
+        "Session": turn.session + (f", turn {turn.number}" if turn.number else ""),
+        "Model": turn.model,
+        "Tools": ", ".join(turn.tools),
+        "Takes back": " ".join(turn.of) + (f" ({turn.scope} only)" if turn.scope != "all" else ""),
+        "Commit": turn.commit,
+    }
+    if not turn.of:
+        del facts["Takes back"]
+    elif turn.kind == "redo":
+        facts["Puts back"] = facts.pop("Takes back")
+    yield from (f"{name + ':':<12}{one_line(value)}" for name, value in facts.items() if value)
+
+
+def show_lines(app: Past, turn: Turn) -> Iterator[str]:
+    """All of one entry: what it is, what was said, the files, and the diff."""
+    history = app.history
+    yield from head_lines(turn, history.waiting)
+    spoken = said(turn, history, app.sessions)
+    for name, text in (("Prompt", spoken.prompt), ("Answer", spoken.answer)):
+        if text:
+            yield from ("", f"{name}:", *(f"    {line}" for line in harmless(text).splitlines()))
+    if spoken.calls:
+        yield from ("", "Calls:", *(f"    {call}" for call in spoken.calls))
+    found = of_turn(history, turn)
+    yield from ("", "Files:" if found else "no files", *(f"    {file_line(f)}" for f in found))
+    files = [each for each in found if not each.path.startswith(TALK)]
+    if files:
+        yield ""
+        yield from diff_lines(files)
+
+
+def of_turn(history: History, turn: Turn) -> list[Difference]:
+    """What an entry changed, the files of conversations last."""
+    from openclaw.history.turns import differences
+
+    found = differences(turn.steps, history.read)
+    return sorted(found, key=lambda each: each.path.startswith(TALK))
+
+
+def turn_json(turn: Turn, found: Iterable[Difference], *, diff: bool = False) -> dict[str, Any]:
+    """An entry as JSON: its fields, and `files` with action and counts, and the diff if wanted."""
+    fields = asdict(turn)
+    del fields["steps"]
+    return fields | {"files": [_file_json(each, diff=diff) for each in found]}
+
+
+def _file_json(each: Difference, *, diff: bool) -> dict[str, Any]:
+    added, removed = each.counts()
+    found = {"path": each.path, "action": each.action, "added": added, "removed": removed}
+    found |= {"binary": each.binary, "known": each.known}
+    return found | ({"diff": readable("\n".join([*each.unified(), ""]))} if diff else {})
+
+
+NOT_RECORDED = "not recorded"
+YOU = "you"
+_LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
+_PROMPT = 40
+
+
+class PastHome(Past, Protocol):
+    """What is asked of an open home here; see openclaw.agent.agent.App."""
+
+    @property
+    def home(self) -> Home: ...
+
+
+def blamed(app: PastHome, where: str) -> tuple[str, list[Line]]:
+    """The file that the words name, relative to the home, and its lines with their writers.
+    UsageError when there is no such file, or it has no such lines."""
+    from openclaw.history.turns import blame
+
+    file, first, last = _named(app.home, where)
+    path = app.home.relative(file)
+    data = _content(file, path)
+    lines = blame(app.history.versions(path), data)
+    if first > len(lines) or last < first:
+        raise UsageError(f"{path} has {len(lines)} lines, not {where.rpartition(':')[2]}")
+    return path, lines[first - 1 : last] if first else lines
+
+
+def blame_lines(
+    app: Past, path: str, lines: Sequence[Line], show: str = "openclaw show"
+) -> Iterator[str]:
+    """Each line with its writer in front; of a single one its turn, and `show`, which shows it in
+    full."""
+    if len(lines) == 1 and lines[0].turn is not None:
+        yield from _one_line(app, path, lines[0], lines[0].turn, show)
+        return
+    rows = [_writer(line.turn) for line in lines]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    digits = len(str(lines[-1].number)) if lines else 0
+    for row, line in zip(rows, lines, strict=True):
+        cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield f"{cells}  {line.number:>{digits}}| {harmless(line.text)}"
+
+
+def opened(app: Past, lines: Sequence[Line]) -> Iterator[str]:
+    """All of each turn that wrote one of the lines. OpenclawError when none of them did."""
+    turns: dict[str, Turn] = {}
+    for line in lines:
+        if line.turn is not None:
+            turns.setdefault(line.turn.id or line.turn.commit, line.turn)
+    if not turns:
+        raise OpenclawError("these lines are not in the history yet", "the next turn records them")
+    for number, turn in enumerate(turns.values()):
+        yield from ("",) * (number > 0)
+        yield from show_lines(app, turn)
+
+
+def blame_json(app: Past, path: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """The lines as JSON, each with its writer, and its prompt where a turn has written it."""
+    prompts: dict[str, str] = {}
+    found = []
+    for line in lines:
+        turn = line.turn
+        if turn is not None and turn.id and turn.id not in prompts:
+            prompts[turn.id] = said(turn, app.history, app.sessions).prompt or turn.subject
+        of = (turn.id, turn.kind, turn.at, turn.session, turn.number, turn.commit) if turn else (
+            "", "", "", "", 0, ""
+        )  # fmt: skip
+        names = ("turn", "kind", "at", "session", "number", "commit")
+        told = {"path": path, "line": line.number, "text": line.text, "by": _writer(turn)[0]}
+        prompt = prompts.get(turn.id, "") if turn else ""
+        found.append(told | dict(zip(names, of, strict=True)) | {"prompt": prompt})
+    return found
+
+
+def _named(home: Home, where: str) -> tuple[Path, int, int]:
+    """File, first and last line of what was written; 0 and 0 for the whole file. A name that ends
+    like lines is taken as a name when there is such a file."""
+    file = _file(home, where)
+    if file is not None:
+        return file, 0, 0
+    found = _LINES.fullmatch(where)
+    file = _file(home, found.group(1)) if found else None
+    if found is None or file is None:
+        raise UsageError(
+            f"there is no file '{found.group(1) if found else where}' in the home",
+            f"a path is relative to {home.root}, or to the current folder in it",
+        )
+    first = int(found.group(2))
+    if not first:
+        raise UsageError("lines are counted from 1")
+    return file, first, int(found.group(3) or first)
+
+
+def _file(home: Home, name: str) -> Path | None:
+    """The file of this name: from the current folder when that lies in the home, else from the
+    home's top. Its links are followed as far as the home."""
+    cwd = Path.cwd()
+    inside = cwd == home.root or home.root in cwd.parents
+    for path in ((cwd / name,) if inside else ()) + (home.root / name,):
+        try:
+            file = home.inside(str(path))
+            if file.is_file():
+                return file
+        except (ToolProblem, OSError, ValueError):
+            continue
+    return None
+
+
+def _content(file: Path, path: str) -> bytes:
+    try:
+        data = read_bytes(file)
+    except OSError as error:
+        raise OpenclawError(f"{path} cannot be read: {error.strerror}") from error
+    if b"\0" in data:
+        raise OpenclawError(f"{path} is no text", f"its turns: openclaw log --file {path}")
+    return data
+
+
+def _writer(turn: Turn | None) -> tuple[str, str, str, str]:
+    """Who, when, in which conversation, from which prompt."""
+    if turn is None:
+        return NOT_RECORDED, "", "", ""
+    if turn.kind == "outside":
+        return YOU, minute(turn.at), "", first_line(turn.subject, _PROMPT)
+    return turn.id, minute(turn.at), one_line(place_of(turn)), first_line(turn.subject, _PROMPT)
+
+
+def _one_line(app: Past, path: str, line: Line, turn: Turn, show: str) -> Iterator[str]:
+    yield f"{one_line(path)}:{line.number}  {harmless(line.text)}"
+    if turn.kind == "outside":
+        yield f"  by you, {minute(turn.at)}: {one_line(turn.subject)}"
+        yield f"  commit {turn.commit}" if turn.commit else "  not in a commit yet"
+        return
+    kind = kind_of(turn)
+    if kind == "command":
+        yield f"  by command {turn.id}, {minute(turn.at)}: {one_line(turn.subject)}"
+        yield f"  all of it: {show} {turn.id}"
+        return
+    yield f"  by {kind} {turn.id}, {minute(turn.at)}, {one_line(turn.model) or 'no model'}"
+    if turn.session:
+        yield f"  in {one_line(turn.session)}" + (f", turn {turn.number}" if turn.number else "")
+    prompt = said(turn, app.history, app.sessions).prompt or turn.subject
+    first, *rest = harmless(prompt).splitlines() or [""]
+    yield from (f"  prompt: {first}", *(f"          {each}" for each in rest))
+    yield f"  all of it: {show} {turn.id}"
+
+
+class Contents(Protocol):
+    """What is asked of openclaw.history.history.History here."""
+
+    def read(self, name: str | None) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The prompt and the answer of a turn, "" for what is not known; the calls between them."""
+
+    prompt: str = ""
+    answer: str = ""
+    calls: tuple[str, ...] = ()
+
+
+def said(turn: Turn, contents: Contents, store: SessionStore) -> Said:
+    """What was said in a turn; its number counts the user's messages of the conversation. Nothing
+    is said in an undo."""
+    if not (turn.session and turn.number):
+        return Said()
+    session = talk_of(turn, contents)
+    if session is not None:
+        before = session.turns - sum(entry.role == "user" for entry in session.messages)
+        return _exchange(session.messages, turn.number - before)
+    try:
+        session = store.load(store.find(turn.session))
+        return _exchange([entry for _, entry in store.messages(session)], turn.number)
+    except OpenclawError:
+        return Said()
+
+
+def talk_of(turn: Turn, contents: Contents) -> Session | None:
+    """The session as the turn left it; None when that was not kept or is none."""
+    path = f"sessions/{turn.session}.json"
+    names = [step.after for step in turn.steps if step.path == path]
+    return parsed(contents.read(names[-1]), turn.session) if names else None
+
+
+def parsed(data: bytes | None, session_id: str) -> Session | None:
+    """A session's file, None for what is none."""
+    from openclaw.sessions.session import from_json
+
+    try:
+        return from_json(data.decode("utf-8-sig"), session_id) if data is not None else None
+    except ValueError:
+        return None
+
+
+def message_words(before: bytes | None, after: bytes | None) -> str:
+    """What was added to a session's file and what left it, in messages: "2 messages"."""
+    old, new = (_messages(data) for data in (before, after))
+    shared = 0
+    for one, other in zip(old, new, strict=False):
+        if one != other and one and other:
+            break
+        shared += 1
+    added, gone = len(new) - shared, len(old) - shared
+    words = [_counted(added)] if added or not gone else []
+    return ", ".join([*words, *([f"{_counted(gone)} less"] if gone else [])])
+
+
+def _messages(data: bytes | None) -> list[str]:
+    """What tells the messages of a conversation apart, "" for archived ones: they are as good as
+    any other, since a compaction takes away nothing."""
+    session = parsed(data, "")
+    if session is None:
+        return []
+    live = [f"{entry.role} {entry.at} {entry.content}" for entry in session.messages]
+    return [""] * session.archived + live
+
+
+def _counted(number: int) -> str:
+    return f"{number} message{'' if number == 1 else 's'}"
+
+
+def _exchange(messages: Sequence[Entry], number: int) -> Said:
+    """The exchange that begins with the user's message of this number, from 1; the last one when
+    there is none of it."""
+    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
+    if not starts:
+        return Said()
+    which = number - 1 if 0 < number <= len(starts) else len(starts) - 1
+    end = starts[which + 1] if which + 1 < len(starts) else len(messages)
+    exchange = messages[starts[which] : end]
+    answers = [e.content for e in exchange if e.role == "assistant" and not e.tool_calls]
+    return Said(exchange[0].content, answers[-1] if answers else "", tuple(_calls(exchange)))
+
+
+def _calls(exchange: Iterable[Entry]) -> Iterable[str]:
+    from openclaw.cli.formatting import main_argument
+
+    for entry in exchange:
+        for call in entry.tool_calls:
+            failed = "" if call.ok else " (failed)"
+            yield f"{call.tool} {main_argument(call.input)}".rstrip() + failed

@@ -1,0 +1,172 @@
+"""."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+from openclaw.errors import ModelMissing, ServerAway
+
+HINT_WIDTH = 76
+
+
+def known_models(host: str) -> list[str]:
+    """The chat models that are here, as /model takes them: those of Ollama, the newest first, then
+    the embedded ones."""
+    from openclaw.models import catalog
+    from openclaw.models.ollama_server import chat_models
+
+    try:
+        names = [f"ollama/{name}" for name in chat_models(host)]
+    except ServerAway:
+        names = []
+    own = {file.name for file in catalog.embedding_entry().files}
+    for path in catalog.installed():
+        if path.name not in own:
+            names.append(f"embedded/{path.stem.lower()}")
+    return names
+
+
+def checked_model(name: str, host: str) -> str:
+    """The value of `model` for what the user named. ModelMissing when it is surely not here: a
+    server that does not answer is not asked, and one of OpenAI's kind never."""
+    from openclaw.models.ollama_server import chat_models
+    from openclaw.models.registry import split_name
+
+    try:
+        setting = named_model(name)
+        provider, rest = split_name(setting)
+        if provider != "ollama":
+            return setting
+        there = {known.casefold() for known in chat_models(host)}
+        if {rest.casefold(), f"{rest.casefold()}:latest"} & there:
+            return setting
+        raise ModelMissing(f"Ollama has no chat model {rest}", f"openclaw models pull {setting}")
+    except ServerAway:
+        return setting
+    except ModelMissing as error:
+        raise ModelMissing(str(error), _hint(name, error.hint, known_models(host))) from None
+
+
+def _hint(name: str, remedy: str, known: list[str]) -> str:
+    near = [each for each in known if name.casefold() in each]
+    near = near or get_close_matches(name, known, n=1)
+    lines = [f"did you mean {near[0]}?"] if near else []
+    lines.append(f"to get it: {remedy}" if " pull " in remedy else remedy)
+    if known:
+        lines.append(fill(f"there are: {', '.join(known)}", HINT_WIDTH, break_on_hyphens=False))
+    return "\n".join(lines)
+
+
+def at_hand(host: str) -> str:
+    """The model that `auto` would take, "" when there is none."""
+    from openclaw.models import catalog
+    from openclaw.models.ollama_server import find_chat_model
+
+    with suppress(ServerAway):
+        if name := find_chat_model(host):
+            return f"ollama/{name}"
+    path = catalog.default_installed()
+    return f"embedded/{path.stem.lower()}" if path else ""
+
+
+def named_model(name: str) -> str:
+    """The value of `model` for what the user named; ModelMissing when it is not here."""
+    from openclaw.errors import ModelMissing
+    from openclaw.models import catalog
+
+    if name == "auto" or name.startswith(("openai/", "ollama/")):
+        return name
+    if (path := Path(name).expanduser()).is_file():
+        return str(path.resolve())
+    if found := catalog.find_installed(name):
+        entry = catalog.find_entry(name)
+        return f"embedded/{entry.name if entry else found.stem.lower()}"
+    if _is_ollama(name):
+        return f"ollama/{name}"
+    hint = f"openclaw models pull {name}" if catalog.find_entry(name) else "openclaw models list"
+    raise ModelMissing(f"there is no model {name} here", hint)
+
+
+def _is_ollama(name: str) -> bool:
+    """`ollama/NAME`, or a bare name with a tag; a drive letter is none."""
+    return name.startswith("ollama/") or (":" in name[2:] and not name.lower().endswith(".gguf"))
+
+
+def all_models(host: str) -> tuple[list[dict[str, Any]], str]:
+    """The models of the catalogue, of the models folder and of Ollama, and why Ollama has not said
+    which it has, "" when it has."""
+    rows = [*_catalogue(), *_other_files()]
+    try:
+        return [*rows, *_of_ollama(host)], ""
+    except ServerAway as error:
+        return rows, f"Ollama is not asked: {error}"
+
+
+def _catalogue() -> list[dict[str, Any]]:
+    from openclaw.models import catalog
+
+    rows = []
+    for entry in catalog.entries():
+        path = catalog.installed_file(entry)
+        rows.append(
+            {
+                "name": f"embedded/{entry.name}",
+                "kind": entry.kind,
+                "size": entry.size,
+                "installed": path is not None,
+                "about": f"{entry.about} ({entry.licence})",
+                "path": str(path) if path else None,
+            }
+        )
+    return rows
+
+
+def _other_files() -> list[dict[str, Any]]:
+    from openclaw.models import catalog
+
+    known = {file.name for entry in catalog.entries() for file in entry.files}
+    return [
+        {
+            "name": f"embedded/{path.stem.lower()}",
+            "kind": "chat",
+            "size": path.stat().st_size,
+            "installed": True,
+            "about": "in the models folder",
+            "path": str(path),
+        }
+        for path in catalog.installed()
+        if path.name not in known
+    ]
+
+
+def _of_ollama(host: str) -> list[dict[str, Any]]:
+    """The models that Ollama has. ServerAway when it does not answer."""
+    from openclaw.models.ollama_server import listed, may_chat
+    from openclaw.retrieval.embedding_models import embeds
+
+    return [
+        {
+            "name": f"ollama/{model.get('name')}",
+            "kind": "chat"
+            if may_chat(model) and not embeds(str(model.get("name")))
+            else "embedding",
+            "size": int(model.get("size") or 0),
+            "installed": True,
+            "about": _about(model),
+            "path": None,
+        }
+        for model in listed(host)
+    ]
+
+
+def _about(model: Mapping[str, Any]) -> str:
+    """What Ollama lists of a model; before 0.32 it told neither window nor abilities."""
+    window = (model.get("details") or {}).get("context_length")
+    said = model.get("capabilities") or ()
+    can = [ability for ability in ("tools", "thinking", "vision") if ability in said]
+    return ", ".join(["in Ollama", *([f"window {window:,}"] if window else []), *can])

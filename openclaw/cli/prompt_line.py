@@ -1,0 +1,425 @@
+"""Where a talk's lines come from: a terminal with history and completion, or a pipe."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+from openclaw import __version__
+from openclaw.cli.attachments import read_stdin
+from openclaw.cli.common import is_made_id
+from openclaw.cli.completion import Known, completions, known_of
+from openclaw.cli.formatting import columns, harmless, one_line
+from openclaw.cli.questions import is_yes
+from openclaw.errors import UsageError
+from openclaw.sessions.session import title_of
+from openclaw.storage.safe_open import appending, make_folder
+from openclaw.types import Material
+
+if TYPE_CHECKING:
+    from prompt_toolkit.history import History
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    from openclaw.agent.agent import App
+    from openclaw.sessions.session import Session
+
+
+MEANT = {"exit": "/quit", "quit": "/quit", ":q": "/quit", "?": "/help"}
+"""What a person types who comes from another program."""
+LEAVE = "Ctrl-C again to leave (or Ctrl-D)"
+
+
+class Lines(Protocol):
+    """Gives what the user says, one input at a time."""
+
+    interactive: bool
+
+    def read(self, toolbar: Callable[[], str], default: str = "") -> str:
+        """The next input, which may have several lines; it begins as `default`, which the user may
+        change. EOFError at the end, KeyboardInterrupt when the user took it back."""
+        ...
+
+    def reply(self, question: str) -> str:
+        """The reply to a question, one line; EOFError when there is none."""
+        ...
+
+    def ahead(self) -> AbstractContextManager[None]:
+        """What is typed in here is kept for the inputs after it."""
+        ...
+
+    def hold(self) -> None:
+        """What was typed ahead is not sent by itself: it was meant for another end of the turn."""
+        ...
+
+    def material(self, prompt: str) -> tuple[Material, ...]:
+        """The pasted texts that the prompt names. UsageError when one is no longer there."""
+        ...
+
+
+class PipedLines:
+    """Lines of a stream; one that ends in a backslash goes on in the next."""
+
+    interactive = False
+    typed = None  # nothing is typed ahead
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def read(self, toolbar: Callable[[], str], default: str = "") -> str:
+        text = self._line()
+        while text.endswith("\\"):
+            try:
+                text = f"{text[:-1]}\n{self._line()}"
+            except EOFError:
+                break
+        return text
+
+    def reply(self, question: str) -> str:
+        if self._stream.isatty():  # where only the output goes into a pipe
+            from openclaw.cli.questions import read_reply
+
+            return read_reply(question, sys.stderr)
+        return self._line()
+
+    def ahead(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def hold(self) -> None:
+        """Nothing is typed ahead: each line is read when it is due."""
+
+    def material(self, prompt: str) -> tuple[Material, ...]:
+        return ()
+
+    def _line(self) -> str:
+        line = self._stream.readline()
+        if not line:
+            raise EOFError
+        return line.rstrip("\r\n")
+
+
+class TypedLines:
+    """Lines typed in a terminal. Enter sends; Ctrl-J, Alt-Enter, or Enter after a backslash, begins
+    a new line. Long pasted texts are folded."""
+
+    interactive = True
+
+    def __init__(self, history: Path | None, known: Known, keys: str = "emacs") -> None:
+        from prompt_toolkit import PromptSession
+
+        from openclaw.cli.typeahead import TypedAhead
+
+        self._pastes = Pastes()
+        self._typed = TypedAhead(self._pastes.fold)
+        self._session: PromptSession[str] = PromptSession(
+            history=_history(history),
+            completer=_completer(known),
+            complete_while_typing=True,
+            complete_in_thread=True,
+            enable_suspend=True,
+            key_bindings=_keys(self._pastes),
+            multiline=True,
+            prompt_continuation="  ",
+            tempfile_suffix=".md",
+            vi_mode=keys == "vi",
+        )
+
+    def read(self, toolbar: Callable[[], str], default: str = "") -> str:
+        from prompt_toolkit.utils import is_dumb_terminal
+
+        from openclaw.cli.questions import TOO_SOON_SECONDS
+
+        with self._typed.until_now():
+            if default:
+                self._typed.hold(default)
+            leaving = False
+            while True:
+                shown = time.monotonic()
+                text, sent = self._typed.take()
+                if sent and not is_shell_line(text):  # which is looked at once more
+                    return self._meant(self._shown(text))
+                try:
+                    # A dumb terminal is not shown the text that an input begins with.
+                    begun = text if is_dumb_terminal() else ""
+                    text = self._session.prompt(f"> {begun}", default=text, bottom_toolbar=toolbar)
+                except KeyboardInterrupt:
+                    if self._session.default_buffer.text:
+                        raise
+                    if leaving:
+                        raise EOFError from None
+                    leaving = True
+                    sys.stdout.write(f"{LEAVE}\n")
+                    sys.stdout.flush()
+                    continue
+                # A yes typed before it could be known what is offered is none.
+                if not is_yes(text) or time.monotonic() - shown >= TOO_SOON_SECONDS:
+                    return self._meant(text)
+
+    def _meant(self, text: str) -> str:
+        return MEANT.get(text.strip(), self._pastes.prompt(text))
+
+    def _shown(self, text: str) -> str:
+        """A text that was typed ahead, as if it were typed and sent now."""
+        lines = harmless(text).replace("\n", "\n  ")
+        sys.stdout.write(f"> {lines}\n")
+        sys.stdout.flush()
+        self._session.history.append_string(text)
+        return text
+
+    def reply(self, question: str) -> str:
+        from openclaw.cli.questions import read_reply
+
+        with self._typed.paused():
+            return read_reply(question, sys.stdout, self._typed.keep)
+
+    @contextmanager
+    def ahead(self) -> Iterator[None]:
+        from prompt_toolkit.input.typeahead import get_typeahead
+
+        for pressed in get_typeahead(self._session.app.input):
+            self._typed.press(pressed)
+        with self._typed:
+            yield
+
+    def hold(self) -> None:
+        self._typed.hold()
+
+    def material(self, prompt: str) -> tuple[Material, ...]:
+        return self._pastes.material(prompt)
+
+    def typed(self) -> str:
+        """What is typed ahead, on one line."""
+        return self._typed.shown()
+
+
+def choose_lines(app: App, stdin: TextIO, stdout: TextIO) -> PipedLines | TypedLines:
+    """Typed lines on a terminal, else the lines of the stream."""
+    if not (stdin.isatty() and stdout.isatty()):
+        return PipedLines(stdin)
+    history = app.home.private / "history" / "chat" if app.saving else None
+    return TypedLines(history, known_of(app), app.settings.keys)
+
+
+def _history(path: Path | None) -> History:
+    """The history in a file that only this user can read, without the secrets that were typed; in
+    memory when there can be none."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    from openclaw.security.audit import without_secrets
+
+    class CleanHistory(FileHistory):
+        def store_string(self, string: str) -> None:
+            super().store_string(without_secrets(string))
+
+    if path is None:
+        return InMemoryHistory()
+    try:
+        make_folder(path.parent, 0o700)
+        appending(path, 0o600).close()
+    except OSError as error:
+        sys.stderr.write(f"no history is kept: {error}\n")
+        return InMemoryHistory()
+    return CleanHistory(str(path))
+
+
+def _completer(known: Known) -> Any:
+    from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+    from prompt_toolkit.document import Document
+
+    class WordCompleter(Completer):
+        def get_completions(
+            self, document: Document, complete_event: CompleteEvent
+        ) -> Iterator[Completion]:
+            for text, start, meaning in completions(document.text_before_cursor, known):
+                yield Completion(text, start_position=start, display_meta=meaning)
+
+    return WordCompleter()
+
+
+def _keys(pastes: Pastes) -> KeyBindings:
+    from prompt_toolkit.application import get_app
+    from prompt_toolkit.completion import CompleteEvent
+    from prompt_toolkit.enums import DEFAULT_BUFFER
+    from prompt_toolkit.filters import Condition, emacs_mode, has_focus
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.keys import Keys
+
+    keys = KeyBindings()
+    here = has_focus(DEFAULT_BUFFER)  # and not in a search of the history
+    mark = Condition(
+        lambda: bool(mark_before(get_app().current_buffer.document.text_before_cursor))
+    )
+
+    @keys.add("enter", filter=here)
+    def send(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        state = buffer.complete_state
+        if state and state.current_completion and len(state.completions) > 1:
+            _take_choice(event)
+        elif buffer.document.current_line_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor(1)
+            buffer.insert_text("\n")
+        else:
+            buffer.validate_and_handle()
+
+    @keys.add("tab", filter=here)
+    def complete(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state and len(buffer.complete_state.completions) > 1:
+            buffer.complete_next()
+            return
+        found = [*buffer.completer.get_completions(buffer.document, CompleteEvent())]
+        if len(found) == 1:
+            buffer.apply_completion(found[0])
+            _take_choice(event)
+        else:
+            buffer.start_completion(insert_common_part=True)
+
+    @keys.add("c-j", filter=here)
+    @keys.add("escape", "enter", filter=here & emacs_mode)
+    def new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    @keys.add("c-x", "c-e", filter=here)
+    @keys.add("c-g", filter=here)
+    def edit(event: KeyPressEvent) -> None:
+        event.current_buffer.open_in_editor()
+
+    @keys.add(Keys.BracketedPaste, filter=here)
+    def paste(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(pastes.fold(event.data))
+
+    @keys.add("backspace", filter=here & mark)
+    def delete_mark(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.delete_before_cursor(len(mark_before(buffer.document.text_before_cursor)))
+
+    return keys
+
+
+def _take_choice(event: KeyPressEvent) -> None:
+    """The chosen words stay. In a folder there is more to choose."""
+    buffer = event.current_buffer
+    buffer.complete_state = None
+    if buffer.document.text_before_cursor.endswith(("/", '/"')):
+        buffer.start_completion()
+
+
+MOST_LINES, MOST_CHARACTERS = 10, 1_000
+"""What is pasted is shown as it is up to here."""
+LONGEST_PROMPT = 4_000
+"""Characters up to which a pasted text with no words beside it is the prompt itself."""
+_MARK = re.compile(r"\[pasted [\d,]+ (?:lines|characters) #\d+\]")
+
+
+class Pastes:
+    """The texts that were pasted in this talk, each under the words that stand for it."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def fold(self, text: str) -> str:
+        """What stands in the input line for a pasted text; the text itself when it is short."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = len(text.splitlines())
+        if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
+            return text
+        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+        mark = f"[pasted {size} #{len(self._texts) + 1}]"
+        self._texts[mark] = text
+        return mark
+
+    def prompt(self, text: str) -> str:
+        """What is asked: the pasted text where a short one stands there alone, else the words."""
+        alone = self._texts.get(text.strip(), "")
+        return alone if 0 < len(alone) <= LONGEST_PROMPT else text
+
+    def material(self, text: str) -> tuple[Material, ...]:
+        """The pasted texts that the words stand for, cut as standard input is."""
+        marks = dict.fromkeys(_MARK.findall(text))
+        for mark in marks:
+            if mark not in self._texts:
+                raise UsageError(f"the text of {mark} is no longer here", "paste it again")
+        return tuple(
+            Material(mark[1:-1], read_stdin(io.BytesIO(self._texts[mark].encode())))
+            for mark in marks
+        )
+
+
+def mark_before(text: str) -> str:
+    """The words for a pasted text that a text ends with, "" when it ends otherwise."""
+    return next((m[0] for m in _MARK.finditer(text) if m.end() == len(text)), "")
+
+
+SHORTEST = 8
+"""Characters that are left of the longest part of a line that is too narrow for all."""
+HELP = "/help lists commands, Ctrl-D leaves"
+
+
+def first_line(model: str, home: Path, width: int) -> str:
+    """What a talk begins with on a terminal."""
+    return fit((f"openclaw {__version__}", model, _short(home), HELP), width, (2, 1))
+
+
+def bar(session: Session, model: str, mode: str, used: str, width: int) -> str:
+    """The line at the bottom. The title is the first to be shortened, then the model."""
+    return fit((name_of(session), model, f"mode {mode}", used), width, (0, 1))
+
+
+def name_of(session: Session) -> str:
+    """What a conversation is called: as the user has named it, else by its first words."""
+    if is_made_id(session.id):
+        return one_line(session.title or "new conversation")
+    was_renamed = not session.archived and session.title != title_of(session.messages)
+    return one_line(session.title if session.title and was_renamed else session.id)
+
+
+def window_used(session: Session, window: int) -> str:
+    """How much of the window the last request and its reply took, "" when that is not known."""
+    said = next((entry for entry in reversed(session.messages) if entry.role == "user"), None)
+    used = session.messages[-1].usage if said else None
+    window = window or _number(said and said.record.get("window"))
+    if not (used and window):
+        return ""
+    # A turn that was stopped has the usage of all its calls on its last message.
+    tokens = (used.prompt_tokens + used.generated_tokens) / max(1, used.calls)
+    return f"{min(100, round(100 * tokens / window))} % of {window:,}"
+
+
+def fit(parts: Sequence[str], width: int, shrinking: Sequence[int]) -> str:
+    """The parts on one line of so many columns; those at `shrinking` get shorter, in that order."""
+    left = list(parts)
+    for at in shrinking:
+        over = columns(_joined(left)) - width
+        if over > 0:
+            left[at] = one_line(left[at], max(SHORTEST, len(left[at]) - over))
+    return one_line(_joined(left), width)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "  ".join(filter(None, parts))
+
+
+def _short(path: Path) -> str:
+    """A path below the user's own folder as the shell has it."""
+    try:
+        return f"~/{path.relative_to(Path.home()).as_posix()}".removesuffix("/.")
+    except (ValueError, RuntimeError):
+        return str(path)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+MARK = "!"
+
+
+def is_shell_line(text: str) -> bool:
+    """Whether an input is a command for the shell: one line, so that no pasted text is one."""
+    return text.startswith(MARK) and "\n" not in text

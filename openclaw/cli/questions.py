@@ -1,0 +1,181 @@
+"""Reads the reply to a question. What was typed before it could be read is no reply to it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TextIO
+
+TOO_SOON_SECONDS = 0.3
+PASTED_SECONDS = 0.05
+"""A line that has more behind it so soon was pasted."""
+CONTINUED_SECONDS = 0.2
+
+
+def read_reply(question: str, out: TextIO, keep: Callable[[str], None] = lambda typed: None) -> str:
+    """Show the question and read one line; EOFError when there is none.
+
+    On a terminal what was typed before is no reply. A reply within 0.3 s and one that is a part of
+    a pasted text do not count either: the question is shown again. `keep` gets what did not count.
+    """
+    while True:
+        out.write(question)
+        out.flush()
+        if not sys.stdin.isatty():
+            return _line()
+        keep(take_typed(0.0))
+        if early := take_typed(TOO_SOON_SECONDS):
+            keep(early)
+            out.write("\nThat came too soon to be a reply.\n")
+            continue
+        try:
+            wait_for_line(question, out)
+            line = _line()
+        except (EOFError, KeyboardInterrupt):
+            out.write("\n")  # what is shown next begins on a line of its own
+            out.flush()
+            raise
+        more = take_typed(PASTED_SECONDS)
+        if not more:
+            return line
+        keep(line + more)
+        out.write("\nThat was pasted, or typed too fast to be a reply.\n")
+
+
+def _line() -> str:
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def take_typed(seconds: float) -> str:
+        """What is typed until nothing came for so long."""
+        typed, until = "", time.monotonic() + seconds
+        while msvcrt.kbhit() or time.monotonic() < until:
+            if msvcrt.kbhit():
+                typed, until = typed + msvcrt.getwch(), time.monotonic() + seconds
+            else:
+                time.sleep(0.01)
+        return typed
+
+    def wait_for_line(question: str, out: TextIO) -> None:
+        """Nothing puts the process into the background here."""
+
+else:
+    import select
+    import signal
+    import termios
+
+    def wait_for_line(question: str, out: TextIO) -> None:
+        """Wait until a line was typed. The question is shown once more when the process goes on
+        after Ctrl-Z: what was typed as its reply is gone then."""
+
+        def show(number: int, frame: object) -> None:
+            out.write(question)
+            out.flush()
+
+        before = signal.signal(signal.SIGCONT, show)
+        try:
+            # The signal may come to another thread and then interrupts nothing here.
+            while not select.select([sys.stdin], [], [], CONTINUED_SECONDS)[0]:
+                pass
+        finally:
+            signal.signal(signal.SIGCONT, before)
+
+    def take_typed(seconds: float) -> str:
+        """What is typed until nothing came for so long.
+
+        Meanwhile the terminal gives single keys and shows none. Else a line would wait unseen for
+        its Enter, and then be the reply.
+        """
+        terminal, typed = sys.stdin.fileno(), b""
+        with suppress(termios.error, OSError):  # the terminal is gone: the reply is missing
+            before = termios.tcgetattr(terminal)
+            keys = [*before[:3], before[3] & ~(termios.ICANON | termios.ECHO), *before[4:]]
+            try:
+                termios.tcsetattr(terminal, termios.TCSANOW, keys)
+                while select.select([terminal], [], [], seconds)[0] and (
+                    data := os.read(terminal, 4096)
+                ):
+                    typed += data
+            finally:
+                termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+        return typed.decode(errors="replace")
+
+
+SHOWN = 10
+QUESTION = "Number or part of the name, Enter for none: "
+
+Choice = tuple[str, str]
+"""What is chosen, and the line that shows it."""
+
+
+def pick(
+    choices: Sequence[Choice], ask: Callable[[str], str], say: Callable[[str], None]
+) -> str | None:
+    """What the user chose, None for nothing. Words that fit several narrow the list."""
+    shown = _show(choices, say)
+    while True:
+        try:
+            # The Esc key alone chooses nothing.
+            reply = "".join(filter(str.isprintable, ask(QUESTION))).strip().casefold()
+        except (EOFError, KeyboardInterrupt):
+            return None
+        if not reply:
+            return None
+        if reply.isdecimal() and 0 < int(reply) <= len(shown):
+            return shown[int(reply) - 1][0]
+        near = [choice for choice in choices if reply in choice[1].casefold()]
+        if len(near) == 1:
+            return near[0][0]
+        if near:
+            shown = _show(near, say)
+        else:
+            say(f"nothing fits '{reply}'")
+
+
+def _show(choices: Sequence[Choice], say: Callable[[str], None]) -> Sequence[Choice]:
+    """Those that a number may choose."""
+    shown = choices[:SHOWN]
+    for number, (_, line) in enumerate(shown, 1):
+        say(f"{number:>3}  {line}")
+    if len(choices) > SHOWN:
+        say(f"     and {len(choices) - SHOWN} more")
+    return shown
+
+
+YES = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si sì".split())
+
+
+def is_yes(text: str) -> bool:
+    """Whether an input says yes to an offer."""
+    return "".join(text.casefold().split()).rstrip(".!") in YES
+
+
+def can_ask() -> bool:
+    """Whether a question reaches the user: a terminal to read from and one to ask on."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Whether the user agrees: `--yes`, or asked on a terminal; UsageError when nobody can be."""
+    if yes:
+        return True
+    if not can_ask():
+        from openclaw.errors import UsageError
+
+        raise UsageError("this asks first, and there is no terminal to ask on", "add --yes")
+
+    with suppress(EOFError):
+        while True:
+            reply = read_reply(f"{question} [y/N]: ", sys.stderr).strip().lower()
+            if reply in ("", "n", "no", "y", "yes"):
+                return reply[:1] == "y"
+    return False

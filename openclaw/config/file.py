@@ -1,0 +1,494 @@
+"""Reading openclaw.yaml: every fault names its line and what was expected there.
+
+PyYAML is only loaded for a file that sets something.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_origin
+
+from openclaw.config.settings import Key, Settings, build, find_key, keys, sections
+from openclaw.config.untrusted_settings import UNTRUSTED, check_targets
+from openclaw.errors import Damaged, UsageError
+from openclaw.storage.home import Home
+from openclaw.storage.lock import locked
+from openclaw.storage.readers import yaml_trouble
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import decode, write_text
+from openclaw.types import Keep, keep_nothing
+
+if TYPE_CHECKING:
+    import yaml
+
+
+FILE = "openclaw.yaml"
+LARGEST = 1_000_000
+DURATION = re.compile(r"0|(-?\d+(\.\d+)?(ms|s|m|h))+")
+ALSO = {"mcpServers": "mcp"}
+"""Keys as other programs spell them."""
+NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+class MismatchError(Exception):
+    """A value of the wrong type; the text is what was expected."""
+
+
+def load_settings(home: Home) -> Settings:
+    """The home's settings, defaults where openclaw.yaml says nothing.
+
+    Raises UsageError that names the line and what was expected; Damaged when it cannot be read;
+    Refused when they would send a key of the environment to a new address.
+    """
+    if not home.trusted:
+        return UNTRUSTED
+    settings = build({name: value for name, (value, _) in given_values(home).items()})
+    check_targets(home, settings)
+    return settings
+
+
+def given_values(home: Home) -> dict[str, tuple[Any, int]]:
+    """What openclaw.yaml gives, by dotted key, each with its line."""
+    return read_values(settings_text(home))
+
+
+def origins(home: Home) -> list[tuple[str, Any, str]]:
+    """Every key with its value and where that comes from: "default" or "openclaw.yaml:LINE"."""
+    given = given_values(home)
+    return [
+        (key.name, given[key.name][0], f"{FILE}:{given[key.name][1]}")
+        if key.name in given
+        else (key.name, key.default, "default")
+        for key in keys().values()
+    ]
+
+
+def settings_text(home: Home) -> str:
+    """What stands in openclaw.yaml, "" when there is none."""
+    try:
+        return decode(read_bytes(home.settings, LARGEST))
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise Damaged(
+            f"{home.settings} cannot be read: {error.strerror}",
+            "give this user access to it, or move it to go on with the defaults",
+        ) from error
+
+
+def read_values(text: str) -> dict[str, tuple[Any, int]]:
+    """The values that a settings file gives, by dotted key, each with its line."""
+    if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
+        return {}
+    loader, root = compose(text)
+    if root is None:
+        return {}
+    found: dict[str, tuple[Any, int]] = {}
+    _read_mapping(loader, root, "", found)
+    return found
+
+
+def compose(text: str) -> tuple[Any, yaml.Node | None]:
+    """PyYAML's loader and root node; UsageError with the line for text that is not
+    YAML, or too much of it."""
+    import yaml
+
+    line, problem = yaml_trouble(text)
+    if problem:
+        _refuse(line, problem)
+    kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        loader = kind(text)
+        return loader, loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        last = max(1, len(text.splitlines()))
+        _refuse(
+            min(mark.line + 1, last) if mark else 1, f"not YAML: {error.problem or error.context}"
+        )
+    except yaml.YAMLError as error:
+        position = getattr(error, "position", 0)
+        _refuse(text.count("\n", 0, position) + 1, "not YAML: a character that is not allowed")
+
+
+def _read_mapping(
+    loader: Any, node: yaml.Node, prefix: str, found: dict[str, tuple[Any, int]]
+) -> None:
+    if not prefix and node.tag.endswith(":null"):
+        return
+    if not node.tag.endswith(":map"):
+        name = f"{prefix.rstrip('.')}: " if prefix else ""
+        _refuse(node.start_mark.line + 1, f"{name}expected keys and values, each 'key: value'")
+    seen = set()
+    for key_node, value in node.value:
+        name, line = prefix + str(key_node.value), key_node.start_mark.line + 1
+        name = ALSO.get(name, name)
+        if name in seen:
+            _refuse(line, f"'{name}' is given twice")
+        seen.add(name)
+        if not prefix and name in sections():
+            if not value.tag.endswith(":null"):
+                _read_mapping(loader, value, f"{name}.", found)
+            continue
+        key = find_key(name, f"{FILE} line {line}: ")
+        try:
+            found[name] = (convert(loader, value, key), line)
+        except MismatchError as error:
+            _refuse(line, f"{name}: expected {error}, not {_shown(value)}")
+
+
+def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
+    """The value of a node as the key's type; MismatchError when it does not fit."""
+    import yaml
+
+    kinds = get_args(key.type) if get_origin(key.type) in (Union, UnionType) else (key.type,)
+    if node.tag.endswith(":null") and type(None) in kinds:
+        return None
+    if key.form == "grants":
+        return _lines(node, key)
+    if any(get_origin(kind) is Mapping for kind in kinds):
+        _name_by_text(node, set())
+    try:
+        value = loader.construct_object(node, deep=True)
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        raise MismatchError(expected(key)) from error
+    for kind in kinds:
+        fitted = _fit(value, node, kind)
+        if fitted is not None and _narrow(fitted, key):
+            return fitted
+    raise MismatchError(expected(key))
+
+
+def _name_by_text(node: yaml.Node, seen: set[int]) -> None:
+    """Let keys be what is written: YAML reads a bare off as false. A node may hold itself."""
+    if id(node) in seen or not node.tag.endswith(":map"):
+        return
+    seen.add(id(node))
+    for key, value in node.value:
+        if isinstance(key.value, str) and not key.tag.endswith(":merge"):
+            key.tag = "tag:yaml.org,2002:str"
+        _name_by_text(value, seen)
+
+
+def _fit(value: Any, node: yaml.Node, kind: Any) -> Any:
+    """The value as `kind`, None when it is of another one."""
+    if get_origin(kind) is Literal:  # by its text: YAML reads a bare off as false
+        return node.value if node.value in get_args(kind) else None
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            return None
+        texts = [_fit(item, part, str) for item, part in zip(value, node.value, strict=True)]
+        return None if None in texts else tuple(texts)
+    if get_origin(kind) is Mapping:
+        return value if isinstance(value, dict) else None
+    if kind is str:  # as it is written: `no`, `30` and `2026-11-21` are texts where one is wanted
+        return node.value if isinstance(node.value, str) and value is not None else None
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value if type(value) is kind else None
+
+
+def _lines(node: yaml.Node, key: Key) -> tuple[str, ...]:
+    """The texts of a list of which no item may keep the file from being read: one that is not a
+    text says so in its place."""
+    if node.tag.endswith(":null"):
+        return ()
+    if not node.tag.endswith(":seq"):
+        raise MismatchError(expected(key))
+    return tuple(
+        item.value
+        if isinstance(item.value, str)
+        else f"(line {item.start_mark.line + 1}: no text; put it into quotes)"
+        for item in node.value
+    )
+
+
+def _narrow(value: Any, key: Key) -> bool:
+    if key.form == "duration" and not DURATION.fullmatch(value):
+        return False
+    return (key.least is None or value >= key.least) and (key.most is None or value <= key.most)
+
+
+def expected(key: Key) -> str:
+    """What a key takes, in words."""
+    if key.form == "duration":
+        return "a time such as 30m, 2h or -1s (for ever)"
+    if get_origin(key.type) is tuple:
+        return "a list of texts"
+    kinds = get_args(key.type) if get_origin(key.type) in (Union, UnionType) else (key.type,)
+    words: list[str] = []
+    for kind in kinds:
+        named = "keys and values" if get_origin(kind) is Mapping else NAMES.get(kind, "null")
+        words += get_args(kind) if get_origin(kind) is Literal else [named]
+    text = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    if key.least is not None:
+        text += f" of at least {key.least:g}"
+    return text if key.most is None else f"{text} and at most {key.most:g}"
+
+
+def _shown(node: yaml.Node) -> str:
+    if isinstance(node.value, str):
+        return f"'{node.value}'" if node.value else "nothing"
+    return "a list" if node.tag.endswith(":seq") else "keys and values"
+
+
+def _refuse(line: int, problem: str) -> NoReturn:
+    raise UsageError(
+        f"{FILE} line {line}: {problem}",
+        "fix that line; openclaw config path names the file, openclaw doctor looks at all of it",
+    )
+
+
+def line_of(text: str, path: Sequence[str]) -> int:
+    """The line of a settings file on which these keys lead to, or as far as they lead."""
+    _, node = compose(text)
+    line = 1
+    for name in path:
+        pairs = node.value if node is not None and node.tag.endswith(":map") else ()
+        found = next((p for p in pairs if name in (p[0].value, ALSO.get(p[0].value))), None)
+        if found is None:
+            return line
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
+
+
+PLAIN = re.compile(r"[A-Za-z_][\w./-]*(:[\w./-]+)*|[0-9]+(ms|s|m|h)")
+# A day and words that no YAML reader takes for anything else, so `- 2026-11-21 host example.org`.
+WORDS = ("null", "true", "false")
+"""What YAML takes for something else than a text."""
+BARE = re.compile(r"\d{4}-\d\d-\d\d [a-z]+ [\w./=@%+,-]+(?: [\w./=@%+,-]+)*")
+HEADING = """\
+## Settings of this openclaw home. Every key is optional: what stands behind a # is the default.
+## To change one, remove the # (and that of its section), or: openclaw config set KEY VALUE
+"""
+
+
+def starter_text() -> str:
+    """A new openclaw.yaml: every key commented out, with its default and what it is for."""
+    lines = [HEADING]
+    section = ""
+    for key in keys().values():
+        head, _, leaf = key.name.rpartition(".")
+        if head != section:
+            lines.append(f"# {head}:\n")
+            section = head
+        line = f"{'  ' if head else ''}{leaf}: {render(key.default)}"
+        lines.append(f"# {line:<28}  # {key.about}\n")
+    return "".join(lines)
+
+
+def set_value(home: Home, name: str, text: str, keep: Keep = keep_nothing) -> Any:
+    """Set one key in openclaw.yaml and return its typed value; comments and other lines stay.
+
+    `text` is what a user types: lists may be written `a, b`, null is `null`. `keep` is told before
+    the file is written. Raises UsageError for an unknown key, a value that does not fit, or a file
+    too unusual to be changed by a program.
+    """
+    key = find_key(name)
+    value = parse_value(key, text)
+    with _alone(home):
+        old = settings_text(home)
+        wanted = _wanted(old) | {name: value}
+        _write(home, name, _changed(old, name, render(value)), wanted, keep)
+    return value
+
+
+def add_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> None:
+    """Add a text to the list of a key in openclaw.yaml, on a line of its own; all else stays.
+
+    Raises UsageError for a file too unusual to be changed by a program.
+    """
+    with _alone(home):
+        old, lines = _list_of(home, name)
+        wanted = _wanted(old) | {name: (*lines, line)}
+        _write(home, name, _with_line(old, name, lines, line), wanted, keep)
+
+
+def drop_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> None:
+    """Remove a text from the list of a key, the first of several that are the same.
+
+    Raises UsageError when it is not there, or for a file too unusual to be changed by a program.
+    """
+    with _alone(home):
+        old, lines = _list_of(home, name)
+        if line not in lines:
+            raise UsageError(f"{name} has no entry '{line}'", f"openclaw config get {name}")
+        number = lines.index(line)
+        left = lines[:number] + lines[number + 1 :]
+        wanted = _wanted(old) | {name: left}
+        _write(home, name, _without_line(old, name, number, left), wanted, keep)
+
+
+@contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    """Nobody else changes the settings between reading and writing them."""
+    with locked(home.private / "locks" / "settings.lock", what=FILE):
+        yield
+
+
+def _list_of(home: Home, name: str) -> tuple[str, tuple[str, ...]]:
+    """The text of the settings file, and what the list of this key holds in it."""
+    key, text = find_key(name), settings_text(home)
+    return text, tuple(read_values(text).get(name, (key.default, 0))[0])
+
+
+def _wanted(text: str) -> dict[str, Any]:
+    return {known: given for known, (given, _) in read_values(text).items()}
+
+
+def _write(home: Home, name: str, text: str, wanted: dict[str, Any], keep: Keep) -> None:
+    """Write the settings, unless another program would not read what is wanted out of them."""
+    try:
+        got = _wanted(text)
+    except UsageError:
+        got = {}
+    if got != wanted:
+        raise UsageError(
+            f"{FILE} is written in a way that '{name}' cannot be changed in by a command",
+            f"edit {home.settings} by hand: {name.replace('.', ': {')}: {render(wanted[name])}"
+            + ("}" if "." in name else ""),
+        )
+    write_text(home.settings, text, keep)
+
+
+def _with_line(text: str, name: str, lines: tuple[str, ...], line: str) -> str:
+    """The file with one more item in the list of a top key: below the others, or as a new list."""
+    pair = _pairs(compose(text)[1]).get(name)
+    if pair and pair[1].tag.endswith(":seq") and pair[1].flow_style and lines:
+        return _changed(text, name, render((*lines, line)))
+    rows = text.splitlines()
+    if pair and lines:
+        last = pair[1].value[-1]
+        indent = " " * pair[1].start_mark.column
+        rows.insert(last.end_mark.line + 1, f"{indent}- {_item(line)}")
+    else:
+        if pair:
+            _replace(rows, *pair, "")
+            at = pair[0].start_mark.line
+            rows[at] = rows[at].replace(": ", ":", 1).rstrip()
+        else:
+            at = _place(rows, name)
+            rows.insert(at, f"{name}:")
+        rows.insert(at + 1, f"  - {_item(line)}")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return newline.join(rows) + newline
+
+
+def _without_line(text: str, name: str, number: int, left: tuple[str, ...]) -> str:
+    """The file without one item of the list of a top key."""
+    value = _pairs(compose(text)[1])[name][1]
+    if value.flow_style or not left:
+        return _changed(text, name, render(left))
+    rows = text.splitlines()
+    item = value.value[number]
+    del rows[item.start_mark.line : item.end_mark.line + 1]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return newline.join(rows) + newline
+
+
+def _item(line: str) -> str:
+    """A text as an item of a list, bare where YAML and a reader take it as it stands."""
+    return line if BARE.fullmatch(line) else render(line)
+
+
+def parse_value(key: Key, text: str) -> Any:
+    """What a user typed, as the key's type; UsageError when it does not fit."""
+    if key.type is str and text.strip().lower() == "null":  # no text of the user's
+        return key.default
+    written = text
+    if get_origin(key.type) is tuple and not text.lstrip().startswith("["):
+        written = json.dumps([item.strip() for item in text.split(",") if item.strip()])
+    elif key.type is str:
+        written = json.dumps(text)
+    problem = UsageError(
+        f"{key.name}: expected {expected(key)}, not '{text}'",
+        f"current value: openclaw config get {key.name}",
+    )
+    try:
+        loader, node = compose(written)
+        if node is None:
+            raise problem
+        return convert(loader, node, key)
+    except (UsageError, MismatchError) as error:
+        raise problem from error
+
+
+def render(value: Any) -> str:
+    """A value as YAML on one line."""
+    if isinstance(value, tuple):
+        return "[" + ", ".join(render(item) for item in value) + "]"
+    if isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() not in WORDS:
+        return value
+    written = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in written)
+
+
+def _changed(text: str, name: str, written: str) -> str:
+    """The file with `name` set to `written`: replaced where it stands, else added."""
+    section, _, leaf = name.rpartition(".")
+    _, root = compose(text)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = text.splitlines()
+    pairs = _pairs(root)
+    head = pairs.get(section)
+    inner = _pairs(head[1]) if head else {}
+    if leaf in (inner if section else pairs):
+        _replace(lines, *(inner if section else pairs)[leaf], written)
+    elif head:
+        _add_to_section(lines, *head, f"{leaf}: {written}")
+    elif section:
+        lines += [f"{section}:", f"  {leaf}: {written}"]
+    else:
+        lines.insert(_place(lines, leaf), f"{leaf}: {written}")
+    return newline.join(lines) + newline
+
+
+def _pairs(node: Any) -> dict[str, tuple[Any, Any]]:
+    """Key and value node of each pair of a mapping, by the key's text."""
+    if node is None or not node.tag.endswith(":map"):
+        return {}
+    return {str(key.value): (key, value) for key, value in node.value}
+
+
+def _replace(lines: list[str], key: Any, value: Any, written: str) -> None:
+    """Put `written` after the key; of a value on lines of its own only the comments stay."""
+    first, column = key.end_mark.line, key.end_mark.column
+    last = value
+    while last.tag.endswith(":seq") and not last.flow_style and last.value:
+        last = last.value[-1]
+    start, end = value.start_mark, last.end_mark
+    head = lines[first][:column] + ": " + written
+    if start.line == end.line == first:
+        lines[first] = head + lines[first][end.column :]
+        return
+    if getattr(last, "style", "") in ("|", ">"):  # ends where the next line begins
+        lines[first : end.line] = [head]
+        return
+    colon = lines[first].index(":", column)
+    comment = lines[first][colon + 1 :].strip() if start.line > first else ""
+    after = lines[end.line][end.column :].strip()
+    kept = [line for line in lines[first + 1 : end.line] if line.lstrip().startswith("#")]
+    tail = "  ".join(part for part in (comment, after) if part.startswith("#"))
+    lines[first : end.line + 1] = [f"{head}  {tail}" if tail else head, *kept]
+
+
+def _add_to_section(lines: list[str], key: Any, value: Any, pair: str) -> None:
+    line, start = key.start_mark.line, value.start_mark
+    if value.tag.endswith(":map") and value.flow_style:
+        row, comma = lines[start.line], ", " if value.value else ""
+        lines[start.line] = row[: start.column + 1] + pair + comma + row[start.column + 1 :]
+        return
+    indent = value.value[0][0].start_mark.column if value.tag.endswith(":map") else 2
+    lines.insert(line + 1, " " * indent + pair)
+
+
+def _place(lines: list[str], leaf: str) -> int:
+    """Below the commented default of the key, else at the end."""
+    for number, line in enumerate(lines):
+        if re.match(rf"#\s?{leaf}:", line):
+            return number + 1
+    return len(lines)

@@ -1,0 +1,223 @@
+"""The hooks that openclaw.yaml names: programs of the user's own around turns and tools.
+
+    hooks:
+      before_tool:
+        - run: ./hooks/check.sh
+          match: "run_*"
+          timeout: 5
+
+The keys are those that Claude Code and git made known. A hook that is written wrongly is left out
+and told; the others run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from openclaw.config.file import FILE, compose
+
+Event = Literal["before_turn", "after_turn", "before_tool", "after_tool", "before_compact"]
+EVENTS: tuple[Event, ...] = get_args(Event)
+REFUSING = frozenset({"before_turn", "before_tool", "before_compact"})
+"""Events whose hooks may refuse what is about to happen."""
+SECONDS, LONGEST_SECONDS = 10.0, 600.0
+LONGEST_LABEL = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A program and when it runs: a text for the shell, or the program with its arguments.
+
+    `match` are globs of tool names, none for all tools. `timeout` in seconds. A `required` hook
+    that fails refuses; what a `trusted` one says does not count as text of others. `env` names
+    variables that it gets beside the usual few. `cwd` is the folder that it runs in: the home (".")
+    or one elsewhere, "" for a folder of copies.
+    """
+
+    event: Event
+    run: str | tuple[str, ...]
+    match: tuple[str, ...] = ()
+    timeout: float = SECONDS
+    required: bool = False
+    trusted: bool = False
+    env: tuple[str, ...] = ()
+    cwd: str = ""
+
+    @property
+    def commands(self) -> tuple[str | tuple[str, ...], ...]:
+        """What names files that it may run: the command, and the folder that this runs in."""
+        return (self.run, (self.cwd,)) if self.cwd not in ("", ".") else (self.run,)
+
+    @property
+    def label(self) -> str:
+        """The command in few words on one line."""
+        text = self.run if isinstance(self.run, str) else " ".join(self.run)
+        line = " ".join(text.split())
+        return line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 3]}..."
+
+    def matches(self, tool: str) -> bool:
+        return not self.match or any(fnmatchcase(tool, glob) for glob in self.match)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a hook; `path` are the keys and numbers that lead to it, below `hooks`.
+    `required` says that nothing is to happen before it is mended."""
+
+    path: tuple[str | int, ...]
+    text: str
+    required: bool = False
+
+
+class _WrongError(Exception):
+    """A value that cannot be used: the key below the hook ("" for all of it), and why."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(text)
+        self.key = key
+
+
+def read_hooks(given: Mapping[str, Any]) -> tuple[list[Hook], list[Fault]]:
+    """The hooks of `hooks:` in their order, and what is wrong with the others."""
+    hooks: list[Hook] = []
+    faults: list[Fault] = []
+    for name, value in given.items():
+        event = next((known for known in EVENTS if known == name), None)
+        if event is None:
+            text = f"unknown event; there are {', '.join(EVENTS)}"
+            faults.append(Fault((name,), text, _is_required(value)))
+            continue
+        for path, each in _each(name, value):
+            try:
+                hooks.append(_hook(event, each))
+            except _WrongError as wrong:
+                where = (*path, *filter(None, (wrong.key,)))
+                needed = event in REFUSING and _is_required(each)
+                faults.append(Fault(where, str(wrong), needed))
+    return hooks, faults
+
+
+def line_of(text: str, path: tuple[str | int, ...]) -> int:
+    """The line of a settings file to which these keys and numbers lead, or as far as they do."""
+    _, node = compose(text)
+    line = 1
+    for step in ("hooks", *path):
+        found = _inner(node, step)
+        if found is None:
+            return line
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
+
+
+def fault_line(text: str, fault: Fault) -> str:
+    """A fault in one line with its place; `text` is that of the settings file."""
+    keys = (f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in fault.path)
+    return f"{FILE} line {line_of(text, fault.path)}: hooks{''.join(keys)}: {fault.text}"
+
+
+def _inner(node: Any, step: str | int) -> tuple[Any, Any] | None:
+    """The nodes that name and hold what `step` leads to."""
+    if node is None:
+        return None
+    if isinstance(step, int):
+        items = node.value if node.tag.endswith(":seq") else ()
+        return (items[step], items[step]) if step < len(items) else None
+    pairs = node.value if node.tag.endswith(":map") else ()
+    return next((pair for pair in pairs if pair[0].value == step), None)
+
+
+def _each(name: str, value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """The hooks of an event, each with where it stands: one alone needs no list."""
+    if isinstance(value, list):
+        yield from (((name, number), each) for number, each in enumerate(value))
+    elif value is not None:
+        yield (name,), value
+
+
+def _hook(event: Event, value: Any) -> Hook:
+    if isinstance(value, str):
+        value = {"run": value}
+    if not isinstance(value, Mapping):
+        raise _WrongError("", "expected keys and values, such as 'run: ./hooks/check.sh'")
+    known = {str(key): each for key, each in value.items() if each is not None}
+    for key in known:
+        if key not in _READ:
+            raise _WrongError(key, f"unknown key; a hook takes {', '.join(_READ)}")
+    if "run" not in known:
+        raise _WrongError("", "it has no 'run', the command")
+    if "match" in known and not event.endswith("_tool"):
+        raise _WrongError("match", "has a meaning for before_tool and after_tool only")
+    if known.get("required") and event not in REFUSING:
+        raise _WrongError("required", f"{event} comes too late to refuse anything")
+    return Hook(event, **{key: _READ[key](key, each) for key, each in known.items()})
+
+
+def _is_required(value: Any) -> bool:
+    """Whether what is written wrongly was to be asked before anything happens: whether a key in it
+    is `required`, or close to that."""
+    if isinstance(value, list):
+        return any(map(_is_required, value))
+    if not isinstance(value, Mapping):
+        return False
+    return any(_is_required(each) or _requires(str(key), each) for key, each in value.items())
+
+
+def _requires(key: str, value: Any) -> bool:
+    close = get_close_matches(key.strip().casefold(), ["required"], cutoff=0.7)
+    return bool(close) and value not in (None, False)
+
+
+def _command(key: str, value: Any) -> str | tuple[str, ...]:
+    if isinstance(value, list):
+        words = tuple(_text(key, each) for each in value)
+        if words and words[0].strip():
+            return words
+    elif (text := _text(key, value)).strip():
+        return text
+    raise _WrongError(key, "expected a command")
+
+
+def _text(key: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or "\0" in str(value):
+        raise _WrongError(key, "expected text")
+    return str(value)
+
+
+def _texts(key: str, value: Any) -> tuple[str, ...]:
+    return tuple(_text(key, each) for each in (value if isinstance(value, list) else [value]))
+
+
+def _switch(key: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _WrongError(key, "expected true or false")
+    return value
+
+
+def _folder(key: str, value: Any) -> str:
+    text = _text(key, value)
+    if text != "." and not Path(text).is_absolute():
+        raise _WrongError(key, "expected '.', the home, or the whole path of a folder elsewhere")
+    return text
+
+
+def _seconds(key: str, value: Any) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value <= LONGEST_SECONDS:
+        raise _WrongError(key, f"expected seconds, at most {LONGEST_SECONDS:g}")
+    return float(value)
+
+
+_READ: dict[str, Callable[[str, Any], Any]] = {
+    "run": _command,
+    "match": _texts,
+    "timeout": _seconds,
+    "required": _switch,
+    "trusted": _switch,
+    "env": _texts,
+    "cwd": _folder,
+}

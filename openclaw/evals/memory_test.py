@@ -1,0 +1,260 @@
+"""The test cases of a memory: a Markdown table of questions and where their answers stand.
+
+Pure functions on text. Any table counts that has a column for the question and one for what is
+expected, in any order and among any others; all else in the file is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from openclaw.memory.markdown import Page, read_page
+
+if TYPE_CHECKING:
+    from openclaw.retrieval.passages import Passage
+    from openclaw.retrieval.search import Rankings
+
+
+FILE = "TESTS.md"
+NEW = """\
+# Memory tests
+
+What memory must find: a question, and where the answer stands (a file, `file:line`, or words of the
+passage; when there are several, separated by `;`, one of them is enough). Run them:
+`openclaw memory test`.
+
+| question | expected |
+| --- | --- |
+"""
+
+_TABLE = NEW[NEW.index("|") :]
+_QUESTION = frozenset("question questions query ask frage fragen pregunta requête".split())
+_EXPECTED = frozenset(
+    "expected expect expectation expects answer passage erwartet erwartung attendu esperado".split()
+)
+_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
+_RULE = re.compile(r"[|:\-\s]*-[|:\-\s]*")
+_SEVERAL = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
+"""A semicolon that stands in no quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question and what answers it: one of `expected` is enough. `line` is that of the file, from
+    1. Either may be empty where a row is not filled in."""
+
+    question: str
+    expected: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a table of cases: its line index in the page, its cells, which of them is what."""
+
+    at: int
+    cells: tuple[str, ...]
+    question: int
+    expected: int
+    is_case: bool
+
+
+def cases_of(text: str) -> list[Case]:
+    """The cases of a file in their order, rows that are not filled in among them."""
+    found = []
+    for row in _rows(read_page(text)):
+        if not row.is_case:
+            continue
+        question, expected = (_cell(row, at) for at in (row.question, row.expected))
+        if question or expected:
+            parts = tuple(part for part in map(_bare, _SEVERAL.split(expected)) if part)
+            found.append(Case(question, parts, row.at + 1))
+    return found
+
+
+def has_table(text: str) -> bool:
+    """Whether there is a table for cases, with or without any."""
+    return next(_rows(read_page(text)), None) is not None
+
+
+def with_case(text: str, question: str, expected: str) -> str:
+    """The text with one more case: below the last row of a table of cases, or in a new one."""
+    text = text if text.strip() else NEW
+    page = read_page(text)
+    rows = list(_rows(page))
+    if not rows:
+        return text.rstrip() + 2 * page.newline + _TABLE + _line(2, (0, 1), question, expected)
+    last = rows[-1]
+    lines = list(page.lines)
+    at = last.at + 1
+    if not last.is_case and at < len(lines) and _is_rule(lines[at]):
+        at += 1  # a table without a row yet: below its rule
+    lines[at - 1] = lines[at - 1].rstrip("\r\n") + page.newline
+    columns = (last.question, last.expected)
+    row = _line(max(len(last.cells), *(at + 1 for at in columns)), columns, question, expected)
+    lines.insert(at, row.rstrip("\n") + page.newline)
+    return "".join(lines)
+
+
+def _line(width: int, columns: tuple[int, int], question: str, expected: str) -> str:
+    cells = [""] * width
+    for at, text in zip(columns, (question, expected), strict=True):
+        cells[at] = " ".join(text.split()).replace("|", "\\|")
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _rows(page: Page) -> Iterator[_Row]:
+    """The headings and rows of all tables of cases. A table ends at a line without a bar."""
+    columns: tuple[int, int] | None = None
+    in_table = False
+    for at, line in enumerate(page.lines):
+        if at in page.opaque or not _BAR.search(line):
+            columns, in_table = None, False
+            continue
+        cells = _cells(line)
+        if not in_table:
+            in_table, columns = True, _columns(cells)
+            if columns:
+                yield _Row(at, cells, *columns, is_case=False)
+        elif columns and not _is_rule(line):
+            yield _Row(at, cells, *columns, is_case=True)
+
+
+def _columns(cells: Sequence[str]) -> tuple[int, int] | None:
+    """Which column is the question and which what is expected; None for another table."""
+    names = [set(re.findall(r"\w+", cell.casefold())) for cell in cells]
+    questions = [at for at, words in enumerate(names) if words & _QUESTION]
+    expected = [at for at, words in enumerate(names) if words & _EXPECTED and at not in questions]
+    return (questions[0], expected[0]) if questions and expected else None
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    """The cells of a row, with or without bars at its ends; `\\|` is a bar that is meant."""
+    bare = line.strip()
+    bare = bare.removeprefix("|")
+    parts = _BAR.sub(lambda found: f"{found[1]}\n", bare).split("\n")
+    if len(parts) > 1 and not parts[-1].strip():
+        parts.pop()
+    return tuple(part.replace("\\|", "|").strip() for part in parts)
+
+
+def _is_rule(line: str) -> bool:
+    return _RULE.fullmatch(line.strip()) is not None
+
+
+def _cell(row: _Row, at: int) -> str:
+    return row.cells[at] if at < len(row.cells) else ""
+
+
+def _bare(text: str) -> str:
+    """An expectation without marks of emphasis and code; of a link its target."""
+    text = text.replace("`", "").strip()
+    link = re.fullmatch(r"\[[^\]]*\]\(([^)\s]+)\)", text)
+    return link[1] if link else text.strip("*_ \t")
+
+
+WORDS, MEANING, BOTH = "words", "meaning", "hybrid"
+_PLACE = re.compile(
+    r"(?P<path>[^\s:]*/[^:]*|[^\s:/]+\.(?i:md|markdown|txt|json|ya?ml|csv|log|html?|pdf|org|rst|py))"
+    r"(?::(?P<first>\d{1,7})(?:\s*[-\u2013]\s*(?P<last>\d{1,7}))?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is to be found: lines `first` to `last` of a file (0: any), or `words` of the passage,
+    all of them; in quotes the words as they stand. A path that ends with / is a folder, a bare file
+    name one in any folder."""
+
+    path: str = ""
+    first: int = 0
+    last: int = 0
+    words: str = ""
+
+    def answered_by(self, passage: Passage) -> bool:
+        if self.words:
+            return _holds(passage.text, self.words)
+        path = passage.path
+        if self.path.endswith("/"):
+            return path.startswith(self.path)
+        if path != self.path and ("/" in self.path or path.rpartition("/")[2] != self.path):
+            return False
+        if not self.first:
+            return True
+        return passage.start_line <= self.last and self.first <= passage.end_line
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one question: by ranking the rank of the answer, from 1, 0 where it was not
+    found. `winner` is the passage that came first, `answer` the one that was expected;
+    `has_meaning`: there were vectors to search in."""
+
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    winner: Passage | None = None
+    answer: Passage | None = None
+    has_meaning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How many of `cases` questions were answered by the first, the first three, and the first `k`
+    passages; and the mean reciprocal rank."""
+
+    cases: int
+    first: int
+    three: int
+    within: int
+    mrr: float
+
+
+def expectation(text: str) -> Expected:
+    """What is meant by a path, `path:line`, or words."""
+    found = _PLACE.fullmatch(text.strip())
+    if not found:
+        return Expected(words=text.strip())
+    first = int(found["first"] or 0)
+    path = found["path"].replace("\\", "/").removeprefix("./")
+    return Expected(path, first, max(int(found["last"] or 0), first))
+
+
+def outcome(found: Rankings, expected: Sequence[Expected]) -> Outcome:
+    """Where the answer stands in each ranking. The ranks of words and meaning are those that
+    `memory search --explain` shows; in the hybrid one it is the place in the list of passages."""
+
+    def answers(passage: Passage) -> bool:
+        return any(each.answered_by(passage) for each in expected)
+
+    ranks = {BOTH: next((at for at, p in enumerate(found.shown, 1) if answers(p)), 0)}
+    for name in (WORDS, MEANING):
+        places = [p.ranks[name][0] for p in found.pool if name in p.ranks and answers(p)]
+        ranks[name] = min(places, default=0)
+    winner = found.shown[0] if found.shown else None
+    answer = next(filter(answers, (*found.shown, *found.pool)), None)
+    has_meaning = any(MEANING in passage.ranks for passage in found.pool)
+    return Outcome(ranks, winner, answer, has_meaning)
+
+
+def measure(ranks: Iterable[int], k: int = 3) -> Measure:
+    """The figures of one ranking, of the answers' ranks."""
+    places = list(ranks)
+    first, three, within = (sum(0 < rank <= most for rank in places) for most in (1, 3, k))
+    gained = sum(1 / rank for rank in places if rank)
+    return Measure(len(places), first, three, within, gained / max(len(places), 1))
+
+
+def _holds(text: str, words: str) -> bool:
+    """Whether a text has all of the words, as they stand when they are in quotes."""
+    flat = " ".join(text.casefold().split())
+    wanted = " ".join(words.casefold().split())
+    if len(wanted) > 2 and wanted[0] == wanted[-1] and wanted[0] in "\"'":
+        return wanted[1:-1] in flat
+    return all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", flat) for word in _parts(wanted))
+
+
+def _parts(words: str) -> list[str]:
+    """Words without the signs around them; all of a text that has no word."""
+    return [part for word in words.split() if (part := word.strip(".,;:!?\"'()"))] or [words]

@@ -1,0 +1,507 @@
+"""Finds out what a model can do by asking it: speeds, tool calls, JSON, thinking.
+
+Each probe asks a few requests and yields, after each, what is known so far as values of a
+`Profile`; so whoever stops in between has what was measured. The questions are made up and of no
+particular model; none is about what a model may know.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+
+from openclaw.errors import ModelFailed
+from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Score, Text, fits_text
+from openclaw.models.http_client import Call, Feed
+from openclaw.models.machine import Need, free_memory, need_of
+from openclaw.models.profile import key_of
+from openclaw.types import Message, ToolCall, Waiting
+
+Found = dict[str, Any]
+FindCalls = Callable[[str, Mapping[str, Sequence[str]]], Sequence[ToolCall]]
+"""The calls of the tools (names with their arguments) that a text holds."""
+
+RUNS = 3
+WRITTEN = 32
+"""Tokens that a run of the writing speed asks for."""
+MOST_SECONDS = 60.0
+"""For one reply; a model that is slower is heard no further."""
+LOAD_SECONDS = 300.0
+"""For the first reply, which may have to load the model: as long as Ollama itself lets a load stand
+still (OLLAMA_LOAD_TIMEOUT)."""
+PROBE_SECONDS = 25.0
+"""After which a probe asks nothing more, once it knows something."""
+THOUGHT = 256
+SPOKEN = 60
+"""Characters after which a reply that has not begun with a thought will not have one."""
+_FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
+_TAGS = re.compile(r"<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A reply, cut where it was broken off from here. `loaded`: the model was loaded for it."""
+
+    reply: Reply
+    loaded: bool
+    is_whole: bool
+
+
+class Listener:
+    """Asks a model and hears it out, within bounds. `endless` when a reply went on after more than
+    twice the tokens that it was to have (pieces that are no whole tokens do not count as such),
+    `stopped` when one came to its end."""
+
+    def __init__(
+        self,
+        model: Model,
+        most_seconds: float = MOST_SECONDS,
+        probe_seconds: float = PROBE_SECONDS,
+        load_seconds: float = LOAD_SECONDS,
+    ) -> None:
+        self.model = model
+        self.endless = False
+        self.stopped = False
+        self._most_seconds, self._probe_seconds = most_seconds, probe_seconds
+        self._load_seconds = load_seconds
+        self._probe_began = time.monotonic()
+
+    def begin(self) -> None:
+        """A probe begins; its time is counted from now."""
+        self._probe_began = time.monotonic()
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the probe's time is used up."""
+        return time.monotonic() - self._probe_began > self._probe_seconds
+
+    def answered(self, said: Said) -> bool:
+        """Whether a reply tells of the model: not when it only came too slowly."""
+        return said.is_whole or self.endless
+
+    def ask(
+        self,
+        request: Request,
+        *,
+        patient: bool = False,
+        enough: Callable[[str], bool] = lambda _: False,
+    ) -> Said:
+        """The reply; `patient` for the first request, which may load: TooLate when nothing comes of
+        it. It is broken off once its text is `enough`."""
+        pieces, size, loaded, text, thought = 0, 0, False, "", ""
+        seconds = self._load_seconds if patient else self._most_seconds
+        bounded = Bounded(self.model, time.monotonic() + seconds)
+        try:
+            with closing(bounded.stream(request)) as stream:
+                for chunk in stream:
+                    if isinstance(chunk, Reply):
+                        self.stopped = True
+                        return Said(chunk, loaded, True)
+                    if isinstance(chunk, Waiting):
+                        loaded = loaded or chunk.message.startswith("loading")
+                        continue
+                    pieces += 1
+                    if isinstance(chunk, Text):
+                        text += chunk.text
+                    else:
+                        thought += chunk.text
+                    size += len(chunk.text)
+                    endless = pieces > 2 * request.max_tokens + 8 and size > 4 * request.max_tokens
+                    self.endless = self.endless or endless
+                    if endless or enough(text):
+                        break
+        except TooLate:
+            if patient:
+                raise
+        return Said(Reply(text, thinking=thought, stop_reason="length"), loaded, False)
+
+
+def asked(text: str, most: int, **more: Any) -> Request:
+    return Request((Message("user", text),), max_tokens=most, **more)
+
+
+def loading(listener: Listener) -> Iterator[Found]:
+    """How long the model takes to be ready; nothing when it was loaded before. Raises what the
+    model raises: it is the first request."""
+    said = listener.ask(asked("Say yes.", 4), patient=True)
+    usage = said.reply.usage
+    seconds = usage.first_token_seconds - usage.read_seconds
+    yield {"load_seconds": round(seconds, 2)} if said.loaded and seconds > 0 else {}
+
+
+def speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
+    """Tokens a second, read and written: medians of several runs, none of which begins like another
+    one. A server that does not tell how long it read is judged by its first token."""
+    read: list[float] = []
+    written: list[float] = []
+    listener.begin()
+    for run in range(runs):
+        if listener.is_late and run:
+            return
+        said = listener.ask(asked(f"{passage(run)}\n\n{STORY}", WRITTEN))
+        usage = said.reply.usage
+        count = usage.prompt_tokens - usage.cached_tokens
+        if count > 0 and (seconds := usage.read_seconds or usage.first_token_seconds) > 0:
+            read.append(count / seconds)
+        writing = usage.total_seconds - usage.first_token_seconds
+        if usage.generated_tokens > 1 and writing > 0:
+            written.append((usage.generated_tokens - 1) / writing)
+        yield {"read_rate": _middle(read), "write_rate": _middle(written)}
+
+
+def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
+    """Whether the model calls tools when it is given them natively, and in which shape."""
+    names = {_name(tool): list(_parameters(tool)["properties"]) for tool in TOOLS}
+    native, of, shapes = 0, 0, list[str]()
+    listener.begin()
+    for question, wanted in TOOL_QUESTIONS:
+        if listener.is_late:
+            return
+        said = listener.ask(asked(question, 64, tools=TOOLS))
+        if not listener.answered(said):
+            continue
+        reply, of = said.reply, of + 1
+        native += any(_is_right(call, wanted) for call in reply.tool_calls)
+        if not reply.tool_calls and any(c.name == wanted for c in find_calls(reply.text, names)):
+            shapes.append(shape_of(reply.text))
+        kind = "native" if native else "text" if shapes else "none"
+        yield {
+            "native": Score(native, of),
+            "calls": kind,
+            "call_shape": shapes[0] if shapes else "",
+        }
+    said = listener.ask(asked(SMALL_TALK, 32, tools=TOOLS))
+    reply = said.reply
+    if listener.answered(said):
+        yield {"needless": bool(reply.tool_calls or find_calls(reply.text, names))}
+
+
+def json_replies(listener: Listener) -> Iterator[Found]:
+    """Whether replies fit a schema: with it as a constraint, and with words alone, where a fence
+    around them does no harm."""
+    forced, free, of, fenced = 0, 0, 0, False
+    listener.begin()
+    for question, schema in JSON_QUESTIONS:
+        if listener.is_late:
+            return
+        told = f"{question}\nReply with one JSON object of this schema and nothing else:\n"
+        text = told + json.dumps(schema)
+        held = listener.ask(asked(text, 96, schema=schema))
+        left = listener.ask(asked(text, 96))
+        if not (listener.answered(held) and listener.answered(left)):
+            continue
+        of += 1
+        forced += fits_text(_TAGS.sub("", held.reply.text), schema)
+        said = left.reply.text
+        bare = _FENCE.sub(r"\1", _TAGS.sub("", said).strip())
+        free += fits_text(bare, schema)
+        fenced = fenced or "```" in said
+        scores = {"json_forced": Score(forced, of), "json_free": Score(free, of)}
+        yield {**scores, "json_fenced": fenced}
+
+
+def holding(listener: Listener, think: bool | None = None) -> Iterator[Found]:
+    """Whether a schema holds at all, by one short request for what nobody would reply to it."""
+    said = listener.ask(asked(GREETING, 24, schema=UNASKED, think=think))
+    if listener.answered(said):
+        yield {"schema_holds": fits_text(said.reply.text, UNASKED)}
+
+
+def thinking(listener: Listener) -> Iterator[Found]:
+    """Whether and where the model thinks, whether that can be switched off, and whether it leaves
+    room for an answer. A second call within a request was made because it did not."""
+    said = listener.ask(asked(COUNTING, THOUGHT), enough=_speaks)
+    reply = said.reply
+    if not (reply.text or reply.thinking or said.is_whole):
+        return
+    kind = "field" if reply.thinking else "tags" if _TAGS.search(reply.text) else "none"
+    if kind == "none":
+        yield {"thinking": kind, "think_off": None, "only_thinks": False}
+        return
+    silent = not _TAGS.sub("", reply.text).strip() or reply.usage.calls > 1
+    yield {"thinking": kind, "only_thinks": silent if said.is_whole else None}
+    said = listener.ask(asked(COUNTING, THOUGHT, think=False))
+    left = said.reply.thinking or "".join(_TAGS.findall(said.reply.text))
+    if left.strip() or listener.answered(said):
+        yield {"think_off": not left.strip()}
+
+
+def _speaks(text: str) -> bool:
+    """Whether a text is so long, without a thought at its beginning, that none will come."""
+    return len(text) > SPOKEN and not text.lstrip().startswith("<think")
+
+
+def shape_of(text: str) -> str:
+    """In which shape a text holds a call: tags, fenced JSON, bare JSON, or words around JSON."""
+    if re.search(r"<(?:tool_call|function|tools?)\b", text):
+        return "tags"
+    if "```" in text:
+        return "fenced JSON"
+    return "bare JSON" if text.lstrip().startswith(("{", "[")) else "JSON in words"
+
+
+def _is_right(call: ToolCall, wanted: str) -> bool:
+    """Whether a call is of the wanted tool and has all its arguments; the program reads numbers
+    that are written as texts."""
+    if call.name != wanted:
+        return False
+    tool = next(tool for tool in TOOLS if _name(tool) == wanted)
+    return all(name in call.arguments for name in _parameters(tool)["properties"])
+
+
+def _name(tool: Mapping[str, Any]) -> str:
+    return str(tool["function"]["name"])
+
+
+def _parameters(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", tool["function"]["parameters"])
+
+
+def _middle(values: Sequence[float]) -> float | None:
+    return round(median(values), 1) if values else None
+
+
+STORY = "Tell in a few plain sentences what might have happened there on the next day."
+COUNTING = (
+    "On a shelf stand 3 rows of 7 jars. 5 of the jars break, then 2 new ones are put up. How many "
+    "stand there now? End with the number."
+)
+SMALL_TALK = "Good morning! I slept well."
+
+
+def passage(number: int) -> str:
+    """Some 170 tokens to read; two passages have no beginning in common."""
+    places = ("harbour", "mill", "orchard", "station", "quarry", "market")
+    place = places[number % len(places)]
+    lines = [f"{place.capitalize()}, report {number + 1} of the keeper."]
+    for hour in range(6, 14):
+        seen, moved = (number * 7 + hour * 3) % 19 + 2, (number + hour) % 5 + 1
+        lines.append(
+            f"At {hour}:00 I counted {seen} visitors near the {place} and {moved} carts with sacks."
+        )
+    return "\n".join(lines)
+
+
+def _tool(name: str, about: str, **arguments: str) -> dict[str, Any]:
+    properties = {key: {"type": kind} for key, kind in arguments.items()}
+    parameters = {"type": "object", "properties": properties, "required": list(properties)}
+    function = {"name": name, "description": about, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+TOOLS: tuple[Mapping[str, Any], ...] = (
+    _tool("find_bus", "Next bus of a line at a stop.", stop="string", line="integer"),
+    _tool("set_alarm", "Set an alarm at a time (HH:MM).", time="string", label="string"),
+    _tool("convert_money", "Convert money.", amount="number", source="string", target="string"),
+)
+TOOL_QUESTIONS = (
+    ("When does the next bus of line 14 leave from the stop Old Bridge?", "find_bus"),
+    ("Set an alarm for 06:30 with the label ferry.", "set_alarm"),
+    ("How much are 250 kroner in euros?", "convert_money"),
+)
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+UNASKED = _object(code={"type": "string", "enum": ["k7-q2"]})
+"""What no model replies to GREETING unless it is held to it."""
+GREETING = "Say hello in one short sentence."
+
+_TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+JSON_QUESTIONS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    (
+        "A parcel with 3 books and 2 maps goes to Tovik on Friday. Put this into JSON.",
+        _object(town=_TEXT, books=_WHOLE, maps=_WHOLE, day={"type": "string", "enum": list(_DAYS)}),
+    ),
+    (
+        "Mrs Adeyemi, aged 52, is a member; her boats are Heron and Curlew. Put this into JSON.",
+        _object(
+            person=_object(name=_TEXT, age=_WHOLE),
+            member={"type": "boolean"},
+            boats={"type": "array", "items": _TEXT},
+        ),
+    ),
+    (
+        "The user says: write down that the lamp in the hall is broken. Choose what is to be done, "
+        "and put it into JSON.",
+        _object(action={"type": "string", "enum": ["note", "search", "answer"]}, text=_TEXT),
+    ),
+)
+
+T = TypeVar("T")
+
+CUT_SECONDS, CUT_TRIES = 0.1, 50
+"""How long to wait for a thread after a cut, and how often to cut: what it waits at may only come
+into being."""
+
+
+class TooLate(ModelFailed):
+    """The model did not answer in the time that it was given."""
+
+
+@runtime_checkable
+class Cuttable(Protocol):
+    """A model that can be cut off while another thread waits for it."""
+
+    def cut(self) -> None:
+        """End that wait at once; a stream that runs fails. The model can be asked again."""
+        ...
+
+
+class Bounded:
+    """A `Model` that raises TooLate where its own model has not answered until `until` (seconds of
+    time.monotonic). Closing it closes nothing."""
+
+    def __init__(self, model: Model, until: float) -> None:
+        self._model, self._until = model, until
+
+    @property
+    def reading_rate(self) -> float:
+        return self._model.reading_rate
+
+    @reading_rate.setter
+    def reading_rate(self, rate: float) -> None:
+        self._model.reading_rate = rate
+
+    @property
+    def card(self) -> ModelCard:
+        return card_of(self._model, self._until)
+
+    def stream(self, request: Request) -> Generator[Chunk, None, None]:
+        return _until(self._model, lambda: self._model.stream(request), self._until)
+
+    def wire(self, request: Request) -> bytes:
+        return self._model.wire(request)
+
+    def warm(self, request: Request) -> Generator[Waiting, None, None]:
+        return _until(self._model, lambda: self._model.warm(request), self._until)
+
+    def close(self) -> None:
+        pass
+
+
+def card_of(model: Model, until: float) -> ModelCard:
+    """The model's card. TooLate when it is not told until then."""
+    (card,) = _until(model, lambda: (model.card,), until)
+    return card
+
+
+def _until(model: Model, work: Callable[[], Iterable[T]], until: float) -> Generator[T, None, None]:
+    """What `work` gives, as it comes. Leaving ends it."""
+    began, gone = time.monotonic(), False
+
+    def feed_all(feed: Feed) -> None:
+        items = iter(work())
+        try:
+            for item in items:
+                if gone:
+                    return
+                feed(item)
+        finally:
+            if close := getattr(items, "close", None):
+                close()
+
+    call = Call(feed_all, model.cut if isinstance(model, Cuttable) else None, "model")
+    try:
+        with closing(call.pieces()) as pieces:
+            for piece in pieces:
+                if time.monotonic() > until:
+                    raise TooLate(_late(time.monotonic() - began), "look at the server's log")
+                if piece is not None:
+                    yield piece
+    finally:
+        gone = True
+        _end(call)
+
+
+def _late(seconds: float) -> str:
+    return f"the model did not answer within {seconds:.0f} s"
+
+
+def _end(call: Call) -> None:
+    """Wait for the end of a call that nobody hears any more."""
+    for _ in range(CUT_TRIES if call.can_stop else 1):
+        call.join(CUT_SECONDS)
+        if not call.is_alive():
+            return
+        call.stop()
+
+
+PATIENCE_SECONDS = 10.0
+"""For an answer from memory, as /api/ps and /api/show are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A running model: bytes in all, those of them in GPU memory, and the window it runs with
+    (tokens, 0 when an old server does not say). `is_here`: the server is on this machine."""
+
+    size: int
+    on_gpu: int
+    window: int
+    need: Need | None
+    is_here: bool
+
+
+def held(name: str, host: str) -> Held | None:
+    """What the server at `host` says of a model that it runs; None when it does not run it, is
+    away, or cannot be understood: then nothing is known, which is no fault."""
+    import httpx
+    import ollama
+
+    from openclaw.models.http_client import is_loopback
+    from openclaw.models.ollama import client
+    from openclaw.models.ollama_server import base_url
+
+    url = base_url(host)
+    asked = client(url, timeout=PATIENCE_SECONDS)
+    tagged = key_of(f"ollama/{name}").removeprefix("ollama/")
+    try:
+        running = [model for model in asked.ps().models if tagged in (model.model, model.name)]
+        values = asked.show(name).modelinfo or {}
+    except (httpx.HTTPError, ollama.ResponseError, ConnectionError, ValueError):
+        return None
+    finally:
+        asked.close()  # type: ignore[no-untyped-call]
+    if not running:
+        return None
+    size, window = int(running[0].size or 0), int(running[0].context_length or 0)
+    # The size that it tells holds the window's part already.
+    known = need_of(values, 0)
+    need = known and Need(max(0, size - known.token * window), known.token, known.window)
+    return Held(size, int(running[0].size_vram or 0), window, need, is_loopback(url))
+
+
+def window_of(known: Held, asked: int) -> tuple[int, str]:
+    """(the largest window that stays in memory, how that is known) for a model that runs with a
+    window of `asked` tokens.
+
+    What lies wholly on the GPU fits at least as it is. Of what lies there partly, the GPU's memory
+    is as large as that part. Without a GPU, or with one that is too small for the model alone, the
+    memory of this machine counts, when it is the server's.
+    """
+    window = known.window or asked
+    if known.on_gpu >= known.size > 0:
+        return window, "at least"
+    if known.need is None:
+        return window, "at least"
+    need = known.need
+    if known.on_gpu:
+        most = (known.on_gpu - need.model) // need.token // 1024 * 1024
+        if most > 0:
+            return most, "computed"
+    free = free_memory() if known.is_here else None
+    if free is None:
+        return window, "at least"
+    most = window + max(0, int(free * 0.9)) // need.token // 1024 * 1024
+    return (min(most, need.window) if need.window else most), "computed"

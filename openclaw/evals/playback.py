@@ -1,0 +1,112 @@
+"""A toolbox that plays recorded results back instead of running its tools."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from openclaw.errors import OpenclawError
+from openclaw.security.policy import EFFECTS
+from openclaw.security.vault import in_texts
+from openclaw.tools.results import Room
+from openclaw.tools.toolbox import Outcome, Toolbox
+from openclaw.types import CHANGING, Action, Effect, ToolCall, ToolProblem, ToolUse
+
+FOLLOWED = frozenset({"todo", "read_skill", "find_skill", "more_tools"})
+"""Tools after whose calls others are offered, or other values of their arguments: what they do is
+done as well, where the toolbox is one of a copy of the home."""
+SERVED = "__"
+"""What is in the name of a server's tool: it acts on the world, not on a copy of the home."""
+
+
+OUTSIDE: frozenset[Effect] = frozenset({"run", "get", "send", "read-elsewhere", "write-elsewhere"})
+"""What a replay never does, whatever was recorded or is allowed: it is done to no copy."""
+
+
+class CopyOnly:
+    """Lets calls work on the copy and on nothing else."""
+
+    def before(self, action: Action, arguments: Mapping[str, Any]) -> str:
+        """See `gate.Around`."""
+        if action.effect not in OUTSIDE:
+            return ""
+        return f"a replay does without {EFFECTS[action.effect]}"
+
+    def after(
+        self, action: Action, arguments: Mapping[str, Any], output: str, ok: bool, room: Room
+    ) -> str:
+        """See `gate.Around`."""
+        return ""
+
+
+class NotRecorded(OpenclawError):
+    """A call that has no recorded result (left); `call` is what was asked for."""
+
+    def __init__(self, call: ToolCall) -> None:
+        super().__init__(f"{call.name} has no recorded result for this input")
+        self.call = call
+
+
+class Playback(Toolbox):
+    """`box`, a toolbox over a copy of the home, with the results of these calls in its place.
+
+    A call gets the result recorded for the same tool and input, each once, in their order. One
+    without raises NotRecorded; with `live` it is run on the copy, where nobody is asked for a yes
+    and nothing is done to the world outside of it.
+    `mask` puts names in the place of secrets, as the recorded inputs have them.
+    """
+
+    def __init__(
+        self,
+        box: Toolbox,
+        recorded: Iterable[ToolUse],
+        *,
+        live: bool = False,
+        mask: Callable[[str], str] = str,
+    ) -> None:
+        vars(self).update(vars(box))  # all of the box but what a call does
+        self._live = live
+        if live:
+            self._around = CopyOnly()
+            self._policy = replace(self._policy, ask=None, grants=())
+        self._mask = mask
+        self._left: dict[str, deque[ToolUse]] = defaultdict(deque)
+        for use in recorded:
+            self._left[call_key(use.tool, use.input)].append(use)
+        self.played: list[ToolUse] = []
+        self.changes = 0
+
+    def run(self, call: ToolCall, share: int = 1) -> Outcome:
+        """See `Toolbox.run`. `changes` counts the successful ones that may have changed things."""
+        left = self._left[call_key(call.name, in_texts(call.arguments, self._mask))]
+        if left:
+            use = left.popleft()
+            outcome = Outcome(use.output, use.ok)
+            self.played.append(use)
+            if call.name in FOLLOWED:
+                with suppress(OpenclawError, OSError):
+                    super().run(call, share)
+        elif self._live and not self._is_served(call):
+            outcome = super().run(call, share)
+        else:
+            raise NotRecorded(call)
+        self.changes += outcome.ok and self.effect(call) in CHANGING
+        return outcome
+
+    def is_changing(self, use: ToolUse) -> bool:
+        """Whether a recorded call may have changed something."""
+        return self.effect(ToolCall(use.id, use.tool, use.input)) in CHANGING
+
+    def _is_served(self, call: ToolCall) -> bool:
+        with suppress(ToolProblem):
+            return SERVED in self._meant(call).name
+        return False
+
+
+def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The same text for the same call."""
+    return json.dumps([tool, dict(arguments)], sort_keys=True, default=str)

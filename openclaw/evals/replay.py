@@ -1,0 +1,293 @@
+"""Runs recorded turns again, with their recorded results, and tells what came out otherwise.
+
+Each turn is run upon the recorded conversation before it, so that one difference does not bring
+others along. Nothing of the home is changed: what has to be on a disk is in a copy of it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from openclaw import events
+from openclaw.agent import prompt
+from openclaw.agent.agent import changes
+from openclaw.agent.loop import FAILED_BEFORE, REPEATED, Limits, Loop
+from openclaw.agent.prompt import cues_of
+from openclaw.agent.protocols.base import RunningTurn, StepProtocol
+from openclaw.agent.protocols.choice import choose_protocol
+from openclaw.agent.provenance import Provenance
+from openclaw.agent.request import Fitting
+from openclaw.agent.toolset import toolbox
+from openclaw.errors import ModelFailed, OpenclawError
+from openclaw.evals.playback import NotRecorded, Playback
+from openclaw.evals.recorded import Recorded, text_of
+from openclaw.evals.replay_compare import Played, Replayed, compare
+from openclaw.evals.replay_home import Stage, memory_as_then
+from openclaw.events import FileChange, Receipt
+from openclaw.nlp.intent import Cues, Errands
+from openclaw.security.audit import ACTIONS, Audit
+from openclaw.security.policy import Policy
+from openclaw.sessions import masking
+from openclaw.sessions.session import ARCHIVED, SHORTENED, Session
+from openclaw.tools.skill_tools import Shelf, instructions
+from openclaw.tools.toolbox import Toolbox
+from openclaw.types import Entry, Ledger, Mode, ToolCall
+
+NO_ROOM = "the conversation no longer fits the window; it would be compacted first"
+CORRECTED = "Nothing was changed in this turn"
+SAID_NO = "Refused (the user said no)"
+
+
+class NoRoom(OpenclawError):
+    """The recorded conversation does not fit the window of the model that it is run with."""
+
+
+class Fixed(Fitting):
+    """A fitting that leaves the conversation as it was recorded."""
+
+    def compact(
+        self, upto: int, tools: Sequence[Any], focus: str | None = None, *, dry_run: bool = False
+    ) -> Iterator[events.Event]:
+        raise NoRoom(NO_ROOM, "raise `window`, or take a model with a larger one")
+
+
+@dataclass(slots=True)
+class Replay:
+    """Runs turns of one conversation. `live` runs calls that were not recorded, on the copy;
+    `chained` runs each turn upon the new answers before it."""
+
+    stage: Stage
+    session: Session
+    live: bool = False
+    chained: bool = False
+    _new: list[Entry] = field(default_factory=list)
+
+    def run(self, turns: Sequence[Recorded]) -> Iterator[Replayed]:
+        """These turns, one after the other. Raises OpenclawError when the model is not there."""
+        for turn in turns:
+            if turn.lost:
+                yield Replayed(turn, lost=turn.lost)
+                continue
+            began = time.monotonic()
+            try:
+                yield replace(self._turn(turn), seconds=time.monotonic() - began)
+            except (NoRoom, ModelFailed) as error:
+                yield Replayed(turn, lost=str(error), seconds=time.monotonic() - began)
+
+    def _turn(self, recorded: Recorded) -> Replayed:
+        rooms, record = self.stage.rooms, recorded.record
+        self.stage.prepare(self.session, recorded)
+        card = self.stage.card(recorded.model or self.session.model)
+        other = self.stage.named and record.get("model") not in (None, card.name)
+        ledger = Ledger(request=recorded.user.content)
+        ledger.marker = text_of(record, "marker") or ledger.marker
+        shelf = rooms.shelf(recorded.user.content)
+        turn = self._said(recorded, shelf, ledger)
+        fitting = self._fitting(recorded, self._protocol(record, other=other), shelf, ledger)
+        then = self.stage.head_of(str(record.get("head") or ""))
+        if then:
+            fitting.parts = memory_as_then(fitting.parts, then)
+            fitting.head = rooms.vault.mask(prompt.render(fitting.parts))
+        self._shorten(fitting, recorded)
+        turn.rules = prompt.hard_rules(fitting.sources)
+        player = Playback(fitting.box, results(recorded), live=self.live, mask=rooms.vault.mask)
+        played = self._played(self._loop(fitting, player, recorded, ledger), turn, recorded, player)
+        if self.chained:
+            self._new += [recorded.user, *played.said]
+        return compare(recorded, played, fitting, card, then, other=other)
+
+    def _loop(self, fitting: Fitting, player: Playback, recorded: Recorded, ledger: Ledger) -> Loop:
+        rooms = self.stage.rooms
+        return Loop(
+            rooms.model,
+            fitting.protocol,
+            player,
+            fitting.fit,
+            lambda: self._receipt(recorded, player, ledger),
+            limits_of(recorded.record, rooms.settings),
+            fitting.meter,
+        )
+
+    # -------- what the turn is made of
+
+    def _fitting(
+        self, recorded: Recorded, protocol: StepProtocol, shelf: Shelf, ledger: Ledger
+    ) -> Fitting:
+        """Head, tools and conversation as they were then, but for what is judged."""
+        rooms, talk = self.stage.rooms, self._talk(recorded)
+        name = rooms.model.card.name
+        audit = Audit(rooms.home.private / "logs" / ACTIONS, talk.id, recorded.number)
+        watch = Provenance(rooms.home, ledger, talk, audit)
+        watch.inherit()
+        meter = rooms.meters.meter(f"{name} {protocol.name}")
+        rooms.ask_user = None
+        box = toolbox(rooms, ledger, shelf, "", watch, meter)
+        if not self.live and was_asked(recorded, box, rooms.mode):
+            rooms.ask_user = lambda question: "once"  # what is played back was allowed then
+            box = toolbox(rooms, ledger, shelf, "", watch, meter)
+        return Fixed(rooms, talk, protocol, shelf, box, meter, name)
+
+    def _protocol(self, record: Any, *, other: bool) -> StepProtocol:
+        """The recorded one; another model gets what is chosen for it."""
+        setting = self.stage.rooms.settings.protocol
+        known = record.get("protocol")
+        if known in ("native", "json") and not other:
+            setting = known
+        return choose_protocol(setting, self.stage.rooms.model.card)
+
+    def _talk(self, recorded: Recorded) -> Session:
+        """The conversation as it stood before the turn."""
+        before = self._new if self.chained else recorded.before
+        talk = Session(self.session.id, "-", messages=list(before))
+        talk.compressed_context = "" if self.chained and self._new else recorded.earlier
+        if recorded.archived:
+            part = {"file": "0001.json", "messages": recorded.archived, "turns": 0}
+            talk.extra[ARCHIVED] = [part]
+        return talk
+
+    def _said(self, recorded: Recorded, shelf: Shelf, ledger: Ledger) -> RunningTurn:
+        """The turn as it began, with what was seen in its words then."""
+        record, rooms = recorded.record, self.stage.rooms
+        noted = record.get("cues")
+        seen = (
+            cues_from(noted)
+            if isinstance(noted, dict)
+            else cues_of(rooms, recorded.user.content, shelf)
+        )
+        followed = ""
+        name = text_of(record, "skill")
+        if asked := next((each for each in rooms.skills() if each.name == name), None):
+            ledger.allowed = asked.allowed_tools
+            followed = instructions(asked, recorded.user.content)
+        elif name:  # it is gone by now: what was said of it stands behind the tail's block
+            followed = recorded.user.context.partition("</context>")[2].strip()
+        return RunningTurn(recorded.user, (), seen, found=bool(record.get("found")), skill=followed)
+
+    def _shorten(self, fitting: Fitting, recorded: Recorded) -> None:
+        """Show results in one line that had become so by then: as the turns before did it."""
+        entries, session = fitting.session.messages, fitting.session
+        if not recorded.shortened or self.chained:
+            return
+        starts = [at for at, entry in enumerate(entries) if entry.role == "user"]
+        for end in starts[1:]:
+            short = fitting.plan(entries[:end], fitting.tools).short
+            session.extra[SHORTENED] = min(short, recorded.shortened)
+
+    # -------- what comes of it
+
+    def _receipt(self, recorded: Recorded, player: Playback, ledger: Ledger) -> Receipt:
+        """What the recorded calls had changed, once the one was played that changed it; with live
+        tools what was changed on the copy as well."""
+        files: list[FileChange] = []
+        sent = list(ledger.sent)
+        if player.changes > unchanging(recorded, player):
+            noted = recorded.end.get("changed")
+            for path in map(str, noted if isinstance(noted, list) else ()):
+                files.append(FileChange(path, "changed", 0, 0))
+        if self.live:
+            made = changes(self.stage.rooms, ledger)
+            files += [FileChange(c.path, "changed", 0, 0) for c in made if c.before != c.after]
+        return Receipt(tuple(files), sent=tuple(sent))
+
+    def _played(
+        self, loop: Loop, turn: RunningTurn, recorded: Recorded, player: Playback
+    ) -> Played:
+        """Run the turn; what broke off is run as far as it went."""
+        said: list[Entry] = []
+        stop, missing = "", None
+        whole = recorded.stop not in ("", "interrupted") or not recorded.record
+        run = loop.run(turn)
+        try:
+            for happening in run:
+                if isinstance(happening, events.Done):
+                    stop = happening.stop_reason
+                    if stop == "interrupted":  # by a Ctrl-C of now, which ends the whole replay
+                        raise KeyboardInterrupt
+                elif isinstance(happening, Entry) and happening.role == "assistant":
+                    said.append(masking.entry(self.stage.rooms.vault, happening))
+                    if not whole and len(said) >= len(recorded.said):
+                        break
+        except NotRecorded as error:
+            missing = error.call
+        finally:
+            if isinstance(run, Generator):
+                run.close()
+        return Played(tuple(said), stop, missing, tuple(player.played))
+
+
+def results(recorded: Recorded) -> list[Any]:
+    """The calls of a turn that a tool was run for; of repeated ones the loop told so itself."""
+    told = tuple(text.partition("{")[0] for text in (REPEATED, FAILED_BEFORE))
+    return [use for use in recorded.uses if not use.output.startswith(told)]
+
+
+def unchanging(recorded: Recorded, player: Playback) -> int:
+    """How many of a turn's first changing calls changed nothing: those before a claim that was sent
+    back because nothing had been changed."""
+    sent_back = [at for at, said in enumerate(recorded.said) if said.hint.startswith(CORRECTED)]
+    if not sent_back:
+        return 0
+    early = sum(len(entry.tool_calls) for entry in recorded.said[: sent_back[-1]])
+    known = {id(use) for use in recorded.uses[:early]}
+    return sum(player.is_changing(u) for u in results(recorded) if u.ok and id(u) in known)
+
+
+def was_asked(recorded: Recorded, box: Toolbox, mode: Mode) -> bool:
+    """Whether somebody could be asked for a yes: tools that nobody could allow are not offered. In
+    older records that shows only where a yes or a no was said."""
+    noted = recorded.record.get("asked")
+    if isinstance(noted, bool):
+        return noted
+    alone = Policy(mode)
+    for use in recorded.uses:
+        effect = box.effect(ToolCall(use.id, use.tool, use.input))
+        if (use.ok and effect and alone.refuses(effect, use.tool)) or SAID_NO in use.output:
+            return True
+    return False
+
+
+def limits_of(record: Any, settings: Any) -> Limits:
+    """The recorded options; those of the settings for what was not recorded, or is no such
+    option."""
+    options = record.get("options")
+    noted = options if isinstance(options, dict) else {}
+    chosen = {item.name: getattr(settings, item.name) for item in fields(Limits)}
+    taken = {k: v for k, v in noted.items() if k in chosen and _is_option(k, v)}
+    return Limits(**{**chosen, **taken})
+
+
+def _is_option(name: str, value: Any) -> bool:
+    """Whether an option can have this value. A file may have been edited, or be somebody's."""
+    if name == "think":
+        return value is None or isinstance(value, bool)
+    if isinstance(value, bool):
+        return False
+    if name == "temperature":
+        return isinstance(value, int | float) and math.isfinite(value) and value >= 0
+    if name == "seed":
+        return value is None or (isinstance(value, int) and abs(value) < 2**63)
+    return isinstance(value, int) and value > 0
+
+
+def cues_from(noted: dict[str, Any]) -> Cues:
+    """Cues as they were noted: lists stand for tuples, a missing or odd field for its default."""
+    found = _fitting_fields(Cues(), noted)
+    if isinstance(given := noted.get("errands"), dict):
+        found["errands"] = Errands(**_fitting_fields(Errands(), given))
+    return Cues(**found)
+
+
+def _fitting_fields(usual: Cues | Errands, noted: dict[str, Any]) -> dict[str, Any]:
+    """The values of the same type as in `usual`: yes or no, a text, or texts."""
+    found = {}
+    for name, value in noted.items():
+        kind = type(getattr(usual, name, None))
+        if kind is tuple and isinstance(value, list) and all(isinstance(v, str) for v in value):
+            found[name] = tuple(value)
+        elif kind in (bool, str) and type(value) is kind:
+            found[name] = value
+    return found

@@ -1,0 +1,244 @@
+"""Compares a turn that was run again with the recorded one."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from openclaw.agent import prompt
+from openclaw.agent.request import Fitting
+from openclaw.evals.playback import call_key
+from openclaw.evals.recorded import Recorded, answer_of
+from openclaw.evals.replay_home import sum_of
+from openclaw.models.base import ModelCard
+from openclaw.models.token_count import compact
+from openclaw.types import Entry, ToolCall, ToolUse, Usage
+
+Kind = Literal["head", "tools", "model", "window", "protocol", "options", "call", "answer", "stop"]
+Piece = tuple[Literal["same", "then", "now"], str]
+WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that is not as it was. `lines` are those of a diff, `pieces` a text word by word.
+    What does not `count` is told and leaves the turn the same: it was meant to differ."""
+
+    kind: Kind
+    text: str
+    lines: tuple[str, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of running a turn again. `missing` is the call at which it ended, as it had no
+    recorded result; `played` are the recorded calls that were asked for again."""
+
+    said: tuple[Entry, ...]
+    stop: str
+    missing: ToolCall | None = None
+    played: tuple[ToolUse, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        return answer_of(self.said)
+
+    @property
+    def calls(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """All that was called, the missing one at the end."""
+        made = [(use.tool, use.input) for entry in self.said for use in entry.tool_calls]
+        last = [(self.missing.name, self.missing.arguments)] if self.missing else []
+        return made + [call for call in last if call not in made[-1:]]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A turn and what came of it, or why it was not run: `lost`. `seconds` of wall-clock time."""
+
+    recorded: Recorded
+    played: Played | None = None
+    differences: tuple[Difference, ...] = ()
+    notes: tuple[str, ...] = ()
+    lost: str = ""
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def verdict(self) -> Literal["same", "differs", "not run"]:
+        if self.played is None:
+            return "not run"
+        return "differs" if any(each.counts for each in self.differences) else "same"
+
+    @property
+    def tokens(self) -> tuple[Usage, Usage]:
+        """What the recorded turn cost, and this one."""
+        return usage(self.recorded.said), usage(self.played.said if self.played else ())
+
+
+def compare(
+    recorded: Recorded,
+    played: Played,
+    fitting: Fitting,
+    card: ModelCard,
+    then: Sequence[prompt.Part],
+    *,
+    other: bool,
+) -> Replayed:
+    """What is not as it was. `then` are the parts of the recorded head, empty when they are not
+    kept; with `other` what comes of another model itself does not count."""
+    found = [
+        *_made_otherwise(recorded.record, fitting, card, then, other=other),
+        *_calls(recorded, played),
+        *_texts(recorded, played),
+    ]
+    notes = []
+    if not recorded.record:
+        notes.append("recorded by an older version: without its head, options and cues")
+    if recorded.stop == "interrupted" or (recorded.record and not recorded.stop):
+        notes.append("the recorded turn broke off; compared as far as it went")
+    return Replayed(recorded, played, tuple(found), tuple(notes))
+
+
+def usage(said: Sequence[Entry]) -> Usage:
+    """What messages cost together."""
+    return sum((entry.usage for entry in said if entry.usage), Usage())
+
+
+# -------- what the request is made of
+
+
+def _made_otherwise(
+    record: Mapping[str, Any],
+    fitting: Fitting,
+    card: ModelCard,
+    then: Sequence[prompt.Part],
+    *,
+    other: bool,
+) -> Iterator[Difference]:
+    facts: list[tuple[Kind, Any, Any]] = [
+        ("model", record.get("model"), card.name),
+        ("model", record.get("digest"), card.digest),
+        ("window", record.get("window"), card.window),
+        ("protocol", record.get("protocol"), fitting.protocol.name),
+    ]
+    for kind, was, now in facts:
+        if was is not None and was != now:
+            yield Difference(kind, f"{was or 'unknown'} -> {now or 'unknown'}", counts=not other)
+    if record.get("head") not in (None, sum_of(fitting.head)):
+        lines = tuple(head_diff(then, fitting.parts)) if then else ()
+        paths = changed_parts(then, fitting.parts) if then else []
+        text = ", ".join(paths) or "changed (no copy of the recorded one is left to compare with)"
+        yield Difference("head", text, lines, counts=not other or _is_his(paths))
+    tools = sum_of(compact([dict(spec) for spec in fitting.tools]))
+    if record.get("tools") not in (None, tools):
+        yield Difference("tools", "the description of the tools has changed", counts=not other)
+
+
+def _is_his(paths: Sequence[str]) -> bool:
+    """Whether a file of the user's has changed, and not only what code adds for a model."""
+    return any(path.endswith(".md") for path in paths)
+
+
+def changed_parts(then: Sequence[prompt.Part], now: Sequence[prompt.Part]) -> list[str]:
+    """The parts of a head that are not as they were, by their path or name."""
+    old, new = ({part.name: part for part in parts} for parts in (then, now))
+    named = dict.fromkeys((*old, *new))
+    return [_name(name, old, new) for name in named if _text(old, name) != _text(new, name)]
+
+
+def head_diff(then: Sequence[prompt.Part], now: Sequence[prompt.Part]) -> Iterator[str]:
+    """The lines that the parts of a head lost and gained, each part below its name."""
+    old, new = ({part.name: part for part in parts} for parts in (then, now))
+    for name in dict.fromkeys((*old, *new)):
+        before, after = _text(old, name).splitlines(), _text(new, name).splitlines()
+        if before != after:
+            yield f"@@ {_name(name, old, new)} @@"
+            diff = list(difflib.unified_diff(before, after, lineterm="", n=0))[2:]
+            yield from (line for line in diff if not line.startswith("@@"))
+
+
+def _text(parts: Mapping[str, prompt.Part], name: str) -> str:
+    return parts[name].text if name in parts else ""
+
+
+def _name(name: str, *heads: Mapping[str, prompt.Part]) -> str:
+    return next((head[name].path for head in heads if name in head and head[name].path), name)
+
+
+# -------- what was done and said
+
+
+def _calls(recorded: Recorded, played: Played) -> Iterator[Difference]:
+    then = [(use.tool, use.input) for use in recorded.uses]
+    now = played.calls
+    if _broke_off(recorded):
+        now = now[: max(len(then), 0)]
+    before, after = ([call_key(*call) for call in calls] for calls in (then, now))
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for op, a, b, c, d in matcher.get_opcodes():
+        if op != "equal":
+            yield from _changed_calls(then[a:b], now[c:d])
+    if played.missing is not None and not _broke_off(recorded):
+        yield Difference("call", f"{played.missing.name} was not recorded so; it ends here")
+
+
+def _changed_calls(then: Sequence[Any], now: Sequence[Any]) -> Iterator[Difference]:
+    """Calls that stand in each other's place: the same tool with other input, else missing ones and
+    additional ones."""
+    left = list(now)
+    for tool, given in then:
+        twin = next((call for call in left if call[0] == tool), None)
+        if twin is None:
+            yield Difference("call", f"missing: {tool} {compact(dict(given))}")
+            continue
+        left.remove(twin)
+        pieces = tuple(word_diff(compact(dict(given)), compact(dict(twin[1]))))
+        yield Difference("call", f"other input: {tool}", pieces=pieces)
+    for tool, given in left:
+        yield Difference("call", f"additional: {tool} {compact(dict(given))}")
+
+
+def _texts(recorded: Recorded, played: Played) -> Iterator[Difference]:
+    if played.missing is not None:
+        return
+    if _broke_off(recorded):
+        if not played.answer.startswith(recorded.answer):
+            yield _answer("answer", recorded.answer, played.answer[: len(recorded.answer)])
+        return
+    if recorded.stop and played.stop != recorded.stop:
+        yield Difference("stop", f"{recorded.stop} -> {played.stop}")
+    then, now = (_on_the_way(said) for said in (recorded.said, played.said))
+    if then != now:
+        yield _answer("said on the way", "\n".join(then), "\n".join(now))
+    if recorded.answer != played.answer:
+        yield _answer("answer", recorded.answer, played.answer)
+
+
+def _broke_off(recorded: Recorded) -> bool:
+    return bool(recorded.record) and recorded.stop in ("", "interrupted")
+
+
+def _on_the_way(said: Sequence[Entry]) -> list[str]:
+    """What was said beside calls, and answers that were sent back."""
+    return [entry.content for entry in said if entry.content and (entry.tool_calls or entry.hint)]
+
+
+def _answer(name: str, then: str, now: str) -> Difference:
+    return Difference("answer", name, pieces=tuple(word_diff(then, now)))
+
+
+def word_diff(then: str, now: str) -> Iterator[Piece]:
+    """Two texts in one, word by word, what follows each other of the same kind together."""
+    old, new = WORDS.findall(then), WORDS.findall(now)
+    for op, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if op == "equal":
+            yield "same", "".join(old[a:b])
+            continue
+        if b > a:
+            yield "then", "".join(old[a:b])
+        if d > c:
+            yield "now", "".join(new[c:d])

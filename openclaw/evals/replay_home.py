@@ -1,0 +1,267 @@
+"""Sets the stage for a replay: a copy of the home, thrown away later, with its memory as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from openclaw.agent import prompt
+from openclaw.agent.prompt import SOURCES
+from openclaw.config import Settings
+from openclaw.errors import ModelMissing
+from openclaw.evals.recorded import Past, Recorded
+from openclaw.evals.skill_test import COPIED, not_copied
+from openclaw.history.history import History
+from openclaw.home.open_home import Rooms
+from openclaw.models.base import Model, ModelCard
+from openclaw.security.vault import Vault
+from openclaw.sessions.session import Session
+from openclaw.storage.home import Home
+from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import is_folder, read_bytes, reading
+from openclaw.types import Mode
+
+PRIVATE = ("learned.json", "cache/mcp.json", "cache/tokens.json")
+"""Private files that say how a prompt is made. The secrets are not copied: the stage has them in
+memory."""
+TODOS, MEMORY = "memory/TODO.md", SOURCES["memory"]
+PLAYED = (*SOURCES.values(), TODOS, "openclaw.yaml")
+"""What a request is made of, where no tool is run."""
+OTHER = "other.json"
+KV = "cache/kv"
+CREATED = re.compile(rb'"created_at": *"([^"]*)"')
+Parts = tuple[prompt.Part, ...]
+
+
+@dataclass
+class Stage:
+    """`rooms` are those of a copy of `home`, the recorded home itself, which is only read. `named`
+    says that the user has named the model; else each turn has its own."""
+
+    home: Home
+    rooms: Rooms
+    named: bool = False
+    given: bool = False
+    live: bool = False
+
+    def prepare(self, session: Session, turn: Recorded) -> None:
+        """Make to-dos and memory what they were when this turn began, as far as the home's history
+        knows: tools offer the to-dos by their texts. The rest stays as it is now."""
+        in_use(self.rooms.home)
+        for path in (TODOS, MEMORY):
+            known, content = self._past.held(path, session.id, turn)
+            now = None if known else _bytes(self.home.root / path)
+            put(self.rooms.home, self.rooms.home.root / path, content if known else now)
+        self._put_other(session, turn)
+        self.rooms.mode = _mode(turn.record, self.rooms.settings, live=self.live)
+        self.rooms.use_memory = turn.record.get("memory") is not False
+
+    def card(self, recorded: str) -> ModelCard:
+        """The card of the model that a turn is run with, which was `recorded` with this one.
+        ModelMissing when that is not there."""
+        rooms = self.rooms
+        if recorded and not (self.named or self.given) and rooms.model_name != recorded:
+            rooms.use_model(recorded)
+        try:
+            return rooms.model.card
+        except ModelMissing as error:
+            raise ModelMissing(str(error), "run it with another one: --model NAME") from error
+
+    def _put_other(self, session: Session, turn: Recorded) -> None:
+        """Let there be another conversation where there was one by then: else none is searched."""
+        began = max(map(_instant, (turn.user.at, session.created_at)))
+        others = [at for name, at in self._begun.items() if name != session.id and at < began]
+        put(self.rooms.home, self.rooms.home.sessions / OTHER, b"[]" if others else None)
+
+    @cached_property
+    def _begun(self) -> dict[str, float]:
+        """When each conversation of the home began. Their files are not read to the end."""
+        found = {}
+        with suppress(OSError):
+            for path in self.home.sessions.glob("*.json"):
+                with suppress(OSError), reading(path) as file:
+                    at = CREATED.search(file.read(4096))
+                    found[path.stem] = _instant(at[1].decode("ascii", "replace") if at else "")
+        return {name: at for name, at in found.items() if "." not in name}
+
+    @cached_property
+    def _past(self) -> Past:
+        return Past(History(self.home))
+
+    def head_of(self, sha256: str) -> Parts:
+        """The parts of the head whose text has this sum, () when no copy of it is left."""
+        return self._heads.get(sha256, ())
+
+    @cached_property
+    def _heads(self) -> dict[str, Parts]:
+        found: dict[str, Parts] = {}
+        with suppress(OSError):
+            for path in sorted((self.home.private / "cache" / "heads").glob("*.json")):
+                with suppress(OSError, ValueError, TypeError):
+                    parts = tuple(
+                        prompt.Part(*part) for part in parse_foreign_json(read_bytes(path))
+                    )
+                    found[sum_of(self.rooms.vault.mask(prompt.render(parts)))] = parts
+        return found
+
+
+@contextmanager
+def staged(
+    home: Home, settings: Settings, model: str, *, live: bool, given: Model | None = None
+) -> Iterator[Stage]:
+    """A stage for `home`. With `live` the copy holds all that tools may work on. The model is the
+    `given` one, which stays open, else that of the name, else the one a turn was recorded with."""
+    with thrown_away() as copied:
+        _copy(home, copied, (*COPIED, "sessions") if live else ("skills", ".agents"))
+        grants = () if live else settings.grants  # played back, nothing is run that they allow
+        quiet = replace(settings, grants=grants, fallbacks=(), hooks=None)
+        rooms = Rooms.open(copied, quiet, model=model or settings.model)
+        rooms.vault = Vault.in_memory(home.private / "secrets.json")
+        if given is not None:
+            rooms.model = given
+        try:
+            yield Stage(home, rooms, bool(model), given is not None, live)
+        finally:
+            if given is not None:
+                rooms.recall.close()  # and not the rooms, whose model is needed again
+            else:
+                rooms.close()
+
+
+def memory_as_then(now: Parts, then: Parts) -> Parts:
+    """A head with the memory of another one: what is remembered is no part of what is judged."""
+    kept = [part for part in then if part.name == "memory"]
+    return (*(part for part in now if part.name != "memory"), *kept)
+
+
+def sum_of(text: str) -> str:
+    """SHA-256 in hex, as it is recorded of heads and tools."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def _copy(home: Home, target: Home, folders: Sequence[str]) -> None:
+    copy_folders(home, target, folders)
+    for name in PLAYED:
+        put(target, target.root / name, _bytes(home.root / name))
+    for name in PRIVATE:
+        put(target, target.private / name, _bytes(home.private / name))
+    _lend_states(home.private / KV, target.private / KV)
+
+
+def _lend_states(source: Path, target: Path) -> None:
+    """Let an embedded model find what it has computed for heads; what it adds goes with the copy.
+    Where there are no links it reads them anew."""
+    with suppress(OSError):
+        states = [path for path in source.iterdir() if not path.name.startswith("s-")]
+        target.mkdir(parents=True)
+        for state in states:
+            (target / state.name).symlink_to(state)
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return read_bytes(path)
+    except OSError:
+        return None
+
+
+def _mode(record: Mapping[str, Any], settings: Settings, *, live: bool) -> Mode:
+    """The recorded mode; where tools are run, none that a file could allow more by than edit."""
+    noted = record.get("mode")
+    mode = cast(Mode, noted) if noted in get_args(Mode) else settings.mode or "edit"
+    return "edit" if live and mode == "full" else mode
+
+
+def _instant(at: str) -> float:
+    """A time as seconds since 1970, 0.0 for none."""
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except ValueError:
+        return 0.0
+
+
+PREFIX = "openclaw-replay-"
+LEFT = 3600.0
+"""Seconds without a turn after which a copy was left by a process that was killed."""
+
+
+@contextmanager
+def thrown_away() -> Iterator[Home]:
+    """A place for the copy of a home. What was left of earlier ones is removed first."""
+    sweep(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as top:
+        yield Home(Path(top).resolve() / "home")
+
+
+def sweep(folder: Path) -> None:
+    """Remove copies that processes left which were killed: they hold what the user has written."""
+    with suppress(OSError):
+        for path in folder.glob(f"{PREFIX}*"):
+            with suppress(OSError):
+                if not path.is_symlink() and time.time() - path.stat().st_mtime > LEFT:
+                    shutil.rmtree(path, ignore_errors=True)
+
+
+def in_use(copy: Home) -> None:
+    """Say that a copy is worked on, so that no other process sweeps it."""
+    with suppress(OSError):
+        os.utime(copy.root.parent)
+
+
+def copy_folders(home: Home, copy: Home, names: Sequence[str]) -> None:
+    """Copy these folders of a home. No link of the copy leads out of it: what a tool writes there
+    must not end in a file of the user's."""
+    for name in names:
+        if is_folder(home.root / name):
+            shutil.copytree(home.root / name, copy.root / name, symlinks=True, ignore=not_copied)
+            _keep_inside(copy.root / name, home, copy)
+
+
+def put(copy: Home, path: Path, data: bytes | None) -> None:
+    """Let a file of the copy hold this (None: let there be none), never that of a link's."""
+    if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(copy.root)):
+        return  # its folder leads elsewhere
+    if path.is_dir() and not path.is_symlink():
+        return
+    path.unlink(missing_ok=True)
+    if data is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def _keep_inside(top: Path, home: Home, copy: Home) -> None:
+    links = [
+        Path(folder, name)
+        for folder, folders, files in os.walk(top)
+        for name in (*folders, *files)
+        if Path(folder, name).is_symlink()
+    ]
+    for link in links:
+        with suppress(OSError):  # where no link can be made there is none
+            _settle(link, home, copy)
+
+
+def _settle(link: Path, home: Home, copy: Home) -> None:
+    """Let a link lead to the same place of the copy; put a folder in its place that the user has
+    named in the settings."""
+    if Path(os.path.realpath(link)).is_relative_to(copy.root):
+        return
+    name, root = link.relative_to(copy.root), Path(os.path.realpath(home.root))
+    real = Path(os.path.realpath(home.root / name))
+    link.unlink()
+    if real.is_relative_to(root) and (copy.root / real.relative_to(root)).exists():
+        link.symlink_to(copy.root / real.relative_to(root), target_is_directory=real.is_dir())
+    elif is_folder(home.root / name):
+        shutil.copytree(real, link, symlinks=True, ignore=not_copied)
+        _keep_inside(link, home, copy)

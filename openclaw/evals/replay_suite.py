@@ -1,0 +1,359 @@
+"""Runs a folder of recorded conversations against what is expected of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from openclaw.errors import UsageError
+from openclaw.evals.recorded import Recorded, recorded_turns
+from openclaw.evals.replay import Replay
+from openclaw.evals.replay_compare import Replayed
+from openclaw.evals.replay_home import Stage
+from openclaw.sessions.archive import FOLDER
+from openclaw.sessions.session import Session, from_json, to_json
+from openclaw.sessions.store import SessionStore
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import BOM, decode, write_text
+
+BEGINNING = """\
+# {title}
+
+What is expected of session {id} when it is run again: `openclaw sessions test`.
+
+{turns}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A conversation of a suite. `problems` say what of it cannot be read; `written` whether
+    anything is written down of it."""
+
+    session: Session
+    turns: tuple[Recorded, ...]
+    expected: tuple[Expectation, ...]
+    problems: tuple[str, ...] = ()
+    written: bool = False
+
+    def of(self, turn: Recorded) -> list[Expectation]:
+        """What is expected of a turn."""
+        return [each for each in self.expected if each.turn in (EVERY, turn.number)]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A turn that was run again, how many expectations there were, and those that failed."""
+
+    replayed: Replayed
+    checks: int
+    failures: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures
+
+
+def read_case(path: Path) -> Case:
+    """A conversation of a suite from its file; one that is none has no turns, and a problem.
+    Nothing in the folder is changed."""
+    try:
+        session = from_json(read_bytes(path).removeprefix(BOM).decode("utf-8"), path.stem)
+    except (OSError, ValueError) as error:
+        told = f"{path.name} is no session: {error}; take it out of the folder"
+        return Case(Session(path.stem), (), (), (told,))
+    store = SessionStore(path.parent, path.parent)
+    turns = recorded_turns(store, session)
+    notes = path.with_name(path.stem + SUFFIX)
+    if not os.path.lexists(notes):
+        return Case(session, tuple(turns), (DEFAULT,), tuple(store.problems))
+    try:
+        expected, problems = read_expectations(decode(read_bytes(notes)))
+    except OSError as error:
+        expected, problems = [], [f"cannot be read: {error.strerror}"]
+    if not (expected or problems):
+        problems.append("holds no expectation")
+    numbers = {turn.number for turn in turns}
+    problems += [
+        f"line {each.line}: there is no turn {each.turn}"
+        for each in expected
+        if each.turn not in (EVERY, *numbers)
+    ]
+    named = [f"{notes.name} {problem}" for problem in problems]
+    return Case(session, tuple(turns), tuple(expected), (*store.problems, *named), True)
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of a suite's conversations. UsageError when there are none."""
+    found = []
+    if folder.is_dir():
+        files = folder.glob("*.json")
+        found = sorted(path for path in files if "." not in path.stem and path.is_file())
+    if not found:
+        raise UsageError(
+            f"there is no session in {folder}",
+            f"put one there: openclaw sessions test {folder} --from ID",
+        )
+    return found
+
+
+def judged(stage: Stage, case: Case, *, live: bool = False) -> Iterator[Judged]:
+    """The turns of a case of which something is expected, each run again."""
+    replay = Replay(stage, case.session, live=live)
+    wanted = [turn for turn in case.turns if case.of(turn)]
+    for replayed in replay.run(wanted):
+        expected = case.of(replayed.recorded)
+        yield Judged(replayed, len(expected), tuple(_failures(replayed, expected)))
+
+
+def _failures(replayed: Replayed, expected: Sequence[Expectation]) -> Iterator[str]:
+    played, recorded = replayed.played, replayed.recorded
+    if played is None:
+        yield f"not run: {replayed.lost}"
+        return
+    outcome = Outcome(
+        played.answer,
+        tuple(tool for tool, _ in played.calls),
+        recorded.answer,
+        tuple(use.tool for use in recorded.uses),
+    )
+    reasons = [reason for each in expected if (reason := failed(each, outcome))]
+    yield from reasons
+    if reasons and played.missing is not None:
+        yield f"it ended at {played.missing.name}, which was not recorded with this input"
+
+
+def put(store: SessionStore, ref: str, folder: Path) -> tuple[Path, Path | None]:
+    """Put a copy of a conversation with its archive into a suite; a file that names its turns, for
+    the expectations, where there is none yet. UsageError when the conversation is there already."""
+    session = store.load(ref)
+    target = folder / f"{session.id}.json"
+    if target.exists():
+        raise UsageError(f"{target} is there already", "remove it first")
+    turns = recorded_turns(store, session)
+    archive = store.folder / FOLDER / session.id
+    if archive.is_dir():
+        shutil.copytree(archive, folder / FOLDER / session.id, dirs_exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(target, to_json(session))
+    notes = target.with_name(session.id + SUFFIX)
+    if notes.exists():
+        return target, None
+    write_text(notes, _beginning(session, turns))
+    return target, notes
+
+
+def _beginning(session: Session, turns: Sequence[Recorded]) -> str:
+    """A file of expectations that says what holds now: the same tools in every turn."""
+    told = []
+    for turn in turns:
+        words = " ".join(turn.user.content.split())
+        told.append(f"## Turn {turn.number}\n\n> {words[:200]}\n\n- {DEFAULT}\n")
+    title = " ".join(session.title.split()) or session.id
+    return BEGINNING.format(title=title, id=session.id, turns="\n".join(told).strip())
+
+
+SUFFIX = ".expect.md"
+EVERY = 0
+"""In place of the number of a turn: all of them."""
+Check = Literal["contains", "lacks", "matches", "calls", "calls not", "same", "same calls"]
+
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>.*\S)")
+_ROW = re.compile(r"\s*\|?(?P<turn>[^|]*)\|(?P<text>.*?)\|?\s*$")
+_TURN = re.compile(
+    r"(?:\*\*|`)?(?:(?P<every>(?:every|each|all|any)(?: turns?)?)"
+    r"|(?:turn|#)\s*#?(?P<number>0*[1-9]\d*))"
+    r"(?:\*\*|`)?\s*(?:[:,.\u2013\u2014-]\s*)?",
+    re.I,
+)
+_RULES: tuple[tuple[Check, re.Pattern[str]], ...] = (
+    ("same calls", re.compile(r"(?:the )?same (?:tools|calls)$|calls the same tools$", re.I)),
+    ("same", re.compile(r"(?:(?:the )?answer (?:is )?)?(?:the )?same(?: answer)?$", re.I)),
+    ("matches", re.compile(r"(?:(?:the )?answer )?matches\s+(?P<value>.+)$", re.I)),
+    (
+        "lacks",
+        re.compile(
+            r"(?:(?:the )?answer )?(?:does not|doesn't|must not|never) contains?\s+(?P<value>.+)$"
+            r"|(?:(?:the )?answer )?lacks\s+(?P<other>.+)$",
+            re.I,
+        ),
+    ),
+    ("contains", re.compile(r"(?:(?:the )?answer )?contains\s+(?P<value>.+)$", re.I)),
+    (
+        "calls not",
+        re.compile(r"(?:does not|doesn't|must not|never) calls?\s+(?P<value>.+)$", re.I),
+    ),
+    ("calls", re.compile(r"(?:calls?|uses?)\s+(?P<value>.+)$", re.I)),
+)
+_COUNTED = r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
+_ORDINAL = r"(?:\d+(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|last|next|final)"
+_STRAY = re.compile(
+    r"\W*(?:(?:in|for|of|on|at|after|during)\s+)?(?:the\s+)?"
+    rf"(?:turns?\s*\W{{0,3}}{_COUNTED}\b|{_ORDINAL}\s+turn\b)"
+    r"|.*\b(?:contains?|matches|lacks|calls?|same\s+(?:answer|tools|calls))\b"
+    r"|\W*same\W*$",
+    re.I,
+)
+"""An item that was meant as an expectation, by the look of it."""
+UNNAMED = "names no turn; write `turn N: ...` or `every turn: ...`"
+_QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u201e": "\u201c", "\u00ab": "\u00bb"}
+_NOTHING = frozenset({"nothing", "no tool", "no tools", "any tool", "anything", "tools"})
+_REGEX = re.compile(r"/(?P<pattern>.*)/(?P<flags>[imsx]*)$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Of turn `turn` (EVERY: of all): `value` are words, a tool's name or a pattern; "" for what
+    needs none. `line` is where it stands, from 1."""
+
+    turn: int
+    check: Check
+    value: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        words = {
+            "contains": f'answer contains "{self.value}"',
+            "lacks": f'answer does not contain "{self.value}"',
+            "matches": f"answer matches {self.value}",
+            "calls": f"calls {self.value}",
+            "calls not": f"does not call {self.value or 'any tool'}",
+            "same": "same answer",
+            "same calls": "same tools",
+        }
+        return words[self.check]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a turn came to, and was: answers, and the names of the tools that were called."""
+
+    answer: str
+    calls: Sequence[str]
+    recorded_answer: str = ""
+    recorded_calls: Sequence[str] = ()
+
+
+DEFAULT = Expectation(EVERY, "same calls")
+"""What is expected where nothing is written down."""
+
+
+def read_expectations(text: str) -> tuple[list[Expectation], list[str]]:
+    """The expectations of a file, and its problems, one line each."""
+    found: list[Expectation] = []
+    problems: list[str] = []
+    heading: int | None = None
+    fenced = False
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        elif line.startswith("#"):
+            heading = _turn(line.lstrip("# "))[0]
+        elif not fenced and (said := _said(line, heading)):
+            turn, words = said
+            if turn is None:
+                problems += [f"line {number}: {UNNAMED}"] if _STRAY.match(words) else []
+                continue
+            made = _expectation(turn, words, number)
+            if isinstance(made, str):
+                problems.append(f"line {number}: {made}")
+            else:
+                found.append(made)
+    return found, problems
+
+
+def failed(expected: Expectation, outcome: Outcome) -> str:
+    """Why a turn is not as expected, "" when it is."""
+    value, answer = expected.value, outcome.answer
+    plain = value.casefold() in answer.casefold()
+    called = [name for name in outcome.calls if _is_named(value, name)]
+    wrong = {
+        "contains": not plain,
+        "lacks": plain,
+        "matches": expected.check == "matches" and not pattern(value).search(answer),
+        "calls": not called,
+        "calls not": bool(called if value else outcome.calls),
+        "same": answer != outcome.recorded_answer,
+        "same calls": list(outcome.calls) != list(outcome.recorded_calls),
+    }[expected.check]
+    if not wrong:
+        return ""
+    if expected.check == "same calls":
+        return f"called {_listed(outcome.calls)} instead of {_listed(outcome.recorded_calls)}"
+    if expected.check in ("calls", "calls not"):
+        return f"{expected}: called {_listed(outcome.calls)}"
+    return f"not so: {expected}"
+
+
+def pattern(value: str) -> re.Pattern[str]:
+    """The pattern of /.../flags, or of a text without slashes. re.error for a bad one."""
+    found = _REGEX.fullmatch(value)
+    if found is None:
+        return re.compile(value)
+    flags = "".join(dict.fromkeys(found["flags"]))
+    return re.compile(f"(?{flags}){found['pattern']}" if flags else found["pattern"])
+
+
+def _said(line: str, heading: int | None) -> tuple[int | None, str] | None:
+    """The turn (None: it names none) and the words of an item or row; None for other lines."""
+    if found := _ITEM.match(line):
+        turn, rest = _turn(found["text"])
+        return (heading if turn is None else turn), rest
+    if "|" in line and (found := _ROW.match(line)):
+        cell, words = found["turn"].strip(), found["text"].strip()
+        turn = int(cell) or None if cell.isdecimal() else _turn(cell)[0]
+        is_title = cell.casefold() in ("turn", "turns", "")
+        return None if turn is None and is_title else (turn, words)
+    return None
+
+
+def _turn(text: str) -> tuple[int | None, str]:
+    """The turn that a text begins with, and the rest; None for none."""
+    found = _TURN.match(text)
+    if found is None:
+        return None, text.strip()
+    number = EVERY if found["every"] else int(found["number"])
+    return number, text[found.end() :].strip()
+
+
+def _expectation(turn: int, words: str, line: int) -> Expectation | str:
+    words = words.replace("\\|", "|").strip()
+    for check, rule in _RULES:
+        found = rule.match(words)
+        if found is None:
+            continue
+        groups = found.groupdict()
+        value = _plain(groups.get("value") or groups.get("other") or "")
+        if check == "calls" and value.casefold() in ("nothing", "no tool", "no tools"):
+            check = "calls not"
+        if check == "calls not" and value.casefold() in _NOTHING:
+            value = ""
+        if check == "matches":
+            try:
+                pattern(value)
+            except re.error as error:
+                return f"{value} is no pattern ({error})"
+        return Expectation(turn, check, value, line)
+    return f"not understood: {words or 'nothing is expected'}"
+
+
+def _plain(value: str) -> str:
+    """A value without its quotes, and a full stop behind them."""
+    value = value.strip()
+    bare = value.removesuffix(".")
+    if len(bare) > 1 and _QUOTES.get(bare[0]) == bare[-1]:
+        return bare[1:-1]
+    return value
+
+
+def _is_named(value: str, name: str) -> bool:
+    return value.strip("`()").casefold() == name.casefold()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "nothing"

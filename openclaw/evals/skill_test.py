@@ -1,0 +1,129 @@
+"""Tries a skill's trigger tests, each in a copy of the home that is thrown away."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from openclaw.agent.agent import App
+from openclaw.config import Settings
+from openclaw.events import Done, ToolEnd
+from openclaw.models.base import Model
+from openclaw.nlp.intent import cues
+from openclaw.nlp.relevance import Blurb
+from openclaw.skills.skill import Skill
+from openclaw.skills.triggers import FILE as TESTS
+from openclaw.skills.triggers import Triggers
+from openclaw.storage.home import Home
+from openclaw.storage.safe_open import is_folder, is_ordinary
+
+COPIED = ("workspace", "memory", "skills", ".agents")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of one prompt. `read` are the skills that were read for it, `missing` the expected
+    words that the answer does not have; `seconds` are of wall-clock time."""
+
+    skill: str
+    prompt: str
+    should: bool
+    read: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    answer: str = ""
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """hit, miss, quiet or false alarm."""
+        if self.skill in self.read:
+            return "hit" if self.should else "false alarm"
+        return "miss" if self.should else "quiet"
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict in ("hit", "quiet") and not self.missing
+
+
+def trials(app: App, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
+    """Say each prompt to the app's model, in a new session on a copy of the app's home.
+
+    Nothing that needs the network or a yes is done. The copy holds what the user has written, but
+    no conversations. Prompts are not looked up beforehand: that would index every copy.
+    """
+    for prompt, should in _prompts(triggers):
+        with _copy(app.home, skill) as home:
+            trial = _tried(app.model, home, app.settings, skill.name, prompt)
+        answer = trial.answer.casefold()
+        missing = [w for w in triggers.expected.get(prompt, ()) if w.casefold() not in answer]
+        yield replace(trial, should=should, missing=tuple(missing))
+
+
+def guesses(skills: Sequence[Skill], skill: Skill, triggers: Triggers) -> Iterator[Trial]:
+    """The same without a model: the skill that code alone would pick or offer, if any."""
+    blurbs = [
+        Blurb(each.name, each.description, () if each.name == skill.name else each.examples)
+        for each in skills
+        if each.model_invocable
+    ]
+    for prompt, should in _prompts(triggers):
+        seen = cues(prompt, (), blurbs)
+        picked = seen.skill or seen.offered
+        yield Trial(skill.name, prompt, should, (picked,) if picked else ())
+
+
+def _prompts(triggers: Triggers) -> list[tuple[str, bool]]:
+    return [(p, True) for p in triggers.should] + [(p, False) for p in triggers.should_not]
+
+
+def _tried(model: Model, home: Home, settings: Settings, skill: str, prompt: str) -> Trial:
+    recall = "tool" if settings.recall == "auto" else settings.recall
+    quiet = replace(settings, recall=recall, grants=(), mcp=None, hooks=None)
+    app = App.open(home, quiet, mode="edit")
+    app.model = model
+    read, answer = [], ""
+    began = time.monotonic()
+    try:
+        for event in app.ask(prompt, app.sessions.new(None, "")):
+            if isinstance(event, ToolEnd):
+                read += _skill_read(event)
+            elif isinstance(event, Done):
+                if event.stop_reason == "interrupted":
+                    raise KeyboardInterrupt
+                answer = event.answer
+    finally:
+        app.recall.close()  # and not the app, whose model is needed again
+    seconds = time.monotonic() - began
+    return Trial(skill, prompt, True, tuple(dict.fromkeys(read)), (), answer, seconds)
+
+
+def _skill_read(event: ToolEnd) -> list[str]:
+    """The skill that a call has read, named as in the result: models write names freely."""
+    begins = event.ok and event.tool == "read_skill" and event.output.startswith("Skill ")
+    return [event.output.removeprefix("Skill ").partition(":\n")[0]] if begins else []
+
+
+@contextmanager
+def _copy(home: Home, skill: Skill) -> Iterator[Home]:
+    """A copy without the tests of the skill: as examples, they would let it pass its own test."""
+    with tempfile.TemporaryDirectory(prefix="openclaw-try-", ignore_cleanup_errors=True) as top:
+        root = Path(top).resolve() / "home"
+        for name in COPIED:
+            if is_folder(home.root / name):
+                shutil.copytree(home.root / name, root / name, symlinks=True, ignore=not_copied)
+        if is_ordinary(home.settings):
+            shutil.copyfile(home.settings, root / home.settings.name)
+        if skill.folder.is_relative_to(home.root):
+            (root / skill.folder.relative_to(home.root) / TESTS).unlink(missing_ok=True)
+        yield Home(root)
+
+
+def not_copied(folder: str, names: Sequence[str]) -> list[str]:
+    """What cannot be copied: pipes, sockets, devices."""
+    paths = {name: Path(folder, name) for name in names}
+    return [n for n, p in paths.items() if not (p.is_symlink() or p.is_file() or p.is_dir())]

@@ -1,0 +1,308 @@
+"""What happens during a turn, as values. The terminal, JSON output and the session file listen.
+
+The wire name of an event (`stream-json`, one object a line) is its class's `kind`; its fields are
+the object's other keys.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Protocol
+
+from openclaw.types import Change, Usage, Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The turn begins. `window` in tokens."""
+
+    kind: ClassVar[str] = "start"
+    session_id: str
+    model: str
+    window: int
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """Passages put into the tail of the prompt, each with path, start_line, end_line, text."""
+
+    kind: ClassVar[str] = "retrieval"
+    passages: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the answer."""
+
+    kind: ClassVar[str] = "token"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A piece of what the model thinks before it acts or answers."""
+
+    kind: ClassVar[str] = "thought"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStart:
+    kind: ClassVar[str] = "tool_start"
+    id: str
+    tool: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnd:
+    """`output` is what the model is given; `seconds` wall clock; `said` what the call has changed,
+    in words for the user, "" when nothing."""
+
+    kind: ClassVar[str] = "tool_end"
+    id: str
+    tool: str
+    output: str
+    ok: bool
+    seconds: float
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewResponse:
+    """A further model call begins; what was streamed as an answer so far is complete."""
+
+    kind: ClassVar[str] = "new_response"
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One line for the user: a missing file, a loading model, a repeated call, a cut."""
+
+    kind: ClassVar[str] = "notice"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble(Notice):
+    """A notice that is told even where nobody looks on: of hooks, the memory's index or git."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What goes on while the next event is waited for; it is shown for the moment only. `share` of
+    it that is done, from 0 to 1, None while that is unknown; `tail` are the last lines that a
+    running program has printed. Without `what` the words stay as they are."""
+
+    kind: ClassVar[str] = "progress"
+    what: str = ""
+    share: float | None = None
+    tail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The first `messages` of the conversation went to the archive; `summary` stands for them. The
+    tokens are those of a request without a new message."""
+
+    kind: ClassVar[str] = "compaction"
+    before_tokens: int
+    after_tokens: int
+    messages: int = 0
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptMade:
+    """What the turn really changed, and claims of the reply that nothing backs."""
+
+    kind: ClassVar[str] = "receipt"
+    receipt: Receipt
+    unbacked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The turn is over. `stop_reason`: answer, steps, repeated, full,
+    empty, interrupted, length. `citations` are lines of files that the answer names, each with
+    path, start_line, end_line, and whether they stood in what the model was shown (verified);
+    `sources` are places (path:line) that it rests on beside these, as far as code can tell."""
+
+    kind: ClassVar[str] = "done"
+    answer: str
+    usage: Usage
+    stop_reason: str
+    session_id: str
+    model: str
+    receipt: Receipt
+    unbacked: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    citations: tuple[Mapping[str, Any], ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    kind: ClassVar[str] = "title"
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """The turn failed; `exit_code` is the one the command leaves with."""
+
+    kind: ClassVar[str] = "error"
+    message: str
+    hint: str
+    exit_code: int
+
+
+Event = (
+    Start
+    | Retrieval
+    | Token
+    | Thought
+    | ToolStart
+    | ToolEnd
+    | NewResponse
+    | Notice
+    | Progress
+    | Compaction
+    | ReceiptMade
+    | Done
+    | Title
+    | Error
+)
+
+
+def waited(waiting: Waiting) -> Notice | Progress:
+    """What a model that is not ready yet has to say."""
+    if waiting.share is None:
+        return Notice(waiting.message)
+    return Progress(waiting.message, waiting.share)
+
+
+def to_wire(event: Event) -> dict[str, Any]:
+    """The event as one JSON object: its name under "event", then its fields."""
+    return {"event": event.kind, **asdict(event)}
+
+
+TODO_FILE = "memory/TODO.md"
+INBOX = "memory/inbox/"
+"""What waits there is no memory yet."""
+
+
+class TodoLike(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def list(self) -> str: ...
+    @property
+    def done(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A changed file: lines added and removed; `action` is created, changed or deleted."""
+
+    path: str
+    action: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Files with line counts, and of those the to-dos and memories by their text.
+
+    `todos` are pairs of what happened (added, done, undone, removed) and the to-do's text; `sent`
+    are the tools by which something was done elsewhere.
+    """
+
+    files: tuple[FileChange, ...] = ()
+    todos: tuple[tuple[str, str], ...] = ()
+    memories: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """True when something was changed, here or elsewhere; a search changes nothing."""
+        return bool(self.files or self.sent)
+
+
+def make_receipt(
+    changes: Iterable[Change],
+    read_todos: Callable[[str], Sequence[TodoLike]],
+    searches: Sequence[str] = (),
+    sent: Sequence[str] = (),
+) -> Receipt:
+    """The receipt of a turn that changed these files. `read_todos` parses a to-do file's text."""
+    real = [change for change in changes if change.before != change.after]
+    todos: list[tuple[str, str]] = []
+    memories: list[str] = []
+    for change in real:
+        if change.path == TODO_FILE:
+            todos += _todo_changes(read_todos(change.before or ""), read_todos(change.after or ""))
+        elif change.path.startswith("memory/") and not change.path.startswith(INBOX):
+            memories += [m for line in _lines(change)[0] if (m := _item(line))]
+    return Receipt(
+        tuple(file_change(change) for change in real),
+        tuple(todos),
+        tuple(memories),
+        tuple(searches),
+        tuple(dict.fromkeys(sent)),
+    )
+
+
+def _lines(change: Change) -> tuple[list[str], list[str]]:
+    before, after = (change.before or "").splitlines(), (change.after or "").splitlines()
+    diff = list(difflib.unified_diff(before, after, lineterm="", n=0))[2:]
+    return [d[1:] for d in diff if d[:1] == "+"], [d[1:] for d in diff if d[:1] == "-"]
+
+
+def file_change(change: Change) -> FileChange:
+    """A change of a file by its lines."""
+    added, removed = _lines(change)
+    action = (
+        "created" if change.before is None else "deleted" if change.after is None else "changed"
+    )
+    return FileChange(change.path, action, len(added), len(removed))
+
+
+def _item(line: str) -> str:
+    found = re.match(r"\s*[-*+] (.+)", line)
+    text = re.sub(r"[ \t]*<!--.*?-->", "", found.group(1)).strip() if found else ""
+    return "" if text.startswith("~~") else text  # a superseded one is not remembered anew
+
+
+def _todo_changes(before: Sequence[TodoLike], after: Sequence[TodoLike]) -> list[tuple[str, str]]:
+    # A line may get its id only now, so what has no partner by id is matched by its text.
+    old = {todo.id or todo.text: todo for todo in before}
+    kept = {todo.id for todo in after}
+    texts = {todo.text: todo for todo in before if not todo.id or todo.id not in kept}
+    found, seen = [], set()
+    for todo in after:
+        was = old.get(todo.id) or texts.get(todo.text)
+        if was is None:
+            found.append(("added", todo.text))
+            continue
+        seen.add(was.id or was.text)
+        if was.done != todo.done:
+            found.append(("done" if todo.done else "undone", todo.text))
+    return found + [("removed", t.text) for key, t in old.items() if key not in seen]
+
+
+def summary(receipt: Receipt) -> list[str]:
+    """The receipt for people, one thing a line; empty when nothing was changed."""
+    lines = [f"to-do {what}: {text}" for what, text in receipt.todos]
+    lines += [f"remembered: {text}" for text in receipt.memories]
+    lines += [f"{f.path} {f.action} (+{f.added} -{f.removed})" for f in receipt.files]
+    lines += [f"done elsewhere by {tool}" for tool in receipt.sent]
+    return lines

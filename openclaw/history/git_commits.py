@@ -1,0 +1,542 @@
+"""Makes commits of records: of what a turn changed and nothing else, without a working tree.
+
+The trees are made by `git fast-import` from the commit that HEAD is at and the files that are
+written over, so neither the user's index nor his files take part. Where the user has staged nothing
+of a file, its entry in the index is then moved forward, so that git does not show the turn as
+staged the other way round.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from openclaw.history.record import Record, content
+from openclaw.history.turns import EXECUTABLE, FILE, GIT, PROGRAM, Step, Turn
+from openclaw.storage.git import Git, GitError, quoted
+from openclaw.storage.home import is_inside
+from openclaw.storage.merge import Merged, merge_bytes
+from openclaw.storage.readers import LARGEST_KEPT, NotPlain, look
+from openclaw.storage.text import ended_like
+
+AUTHOR = "openclaw <openclaw@localhost>"
+YOU = "you <you@localhost>"
+
+
+@dataclass(slots=True)
+class Standing:
+    """What the repository has of some files: HEAD's commit ("" before the first), HEAD's blobs and
+    the index's; `ignored` are those that git is told not to hold."""
+
+    head: str
+    blobs: dict[str, Blob] = field(default_factory=dict)
+    index: dict[str, Blob] = field(default_factory=dict)
+    ignored: frozenset[str] = frozenset()
+
+
+class Commits:
+    """Commits records to the repository of a home. `others` are the paths that other records have
+    written which are not committed yet."""
+
+    def __init__(self, root: Path, place: Path, others: frozenset[str] = frozenset()) -> None:
+        self.root, self.place, self.others = root, place, others
+        self.git = Git(root)
+        self._began = ""
+        self._oids: dict[tuple[str, str], str] = {}
+
+    def commit(self, record: Record) -> tuple[str, frozenset[str]]:
+        """Commit what a record holds; the new commit, "" when there was nothing, and the paths that
+        git does not hold. GitError when it cannot be done; it can be tried again then."""
+        self._began = record.head
+        paths = list(dict.fromkeys(step.path for step in record.turn.steps))
+        beyond = frozenset(path for path in paths if self._is_beyond(path))
+        standing = self._standing([path for path in paths if path not in beyond])
+        beyond |= standing.ignored
+        beyond |= {step.path for step in record.turn.steps if self._is_lost(step)}
+        if there := self._is_there(record, standing.head):
+            return there, beyond
+        outside: dict[str, Blob] = {}
+        final: dict[str, Blob] = {}
+        steps = record.turn.steps
+        mine = [step for step in steps if step.path not in beyond]
+        self._write(mine, standing)
+        states: dict[str, list[tuple[str | None, str | None]]] = {}
+        for step in mine:
+            states.setdefault(step.path, []).append((step.before, step.after))
+        for path, found in states.items():
+            if not self._follow(path, found, standing, outside, final):
+                beyond |= {path}
+        entries = outside | {p: b for p, b in final.items() if b != self._was(p, standing, outside)}
+        if not entries and record.turn.kind == "turn":
+            return "", beyond
+        self._move_index(standing, outside, final)
+        return self._import(record.turn, standing, outside, final), beyond
+
+    def _is_there(self, record: Record, head: str) -> str:
+        """The commit that holds the record already: we may have died before it was dropped, or it
+        came out of a backup together with its commit."""
+        if not head or head == record.head:
+            return ""
+        since = (f"{record.head}..{head}",) if record.head else ("-n", "1000", head)
+        grep = f"--grep=^{TRAILER}-Id: {record.turn.id}$"
+        return self.git.says("log", "-1", "--format=%H", grep, *since, "--")
+
+    def _is_lost(self, step: Step) -> bool:
+        """Whether a content was not kept, or is damaged by a power cut."""
+        names = (step.before, step.after)
+        return any(name and content(self.place, name) is None for name in names)
+
+    def _was(self, path: str, standing: Standing, outside: Mapping[str, Blob]) -> Blob:
+        return outside.get(path, standing.blobs.get(path, NO_BLOB))
+
+    # -------- what becomes of one file
+
+    def _follow(
+        self,
+        path: str,
+        steps: Sequence[tuple[str | None, str | None]],
+        standing: Standing,
+        outside: dict[str, Blob],
+        final: dict[str, Blob],
+    ) -> bool:
+        """What the turn made of a file, upon what HEAD holds; what others had made of it before is
+        put into `outside`, unless it is a part of another turn. False when it is left to a commit
+        of others that is newer."""
+        head = standing.blobs.get(path, NO_BLOB)
+        state, mine = head, False
+        for before, after in steps:
+            became, was = self._blob(path, after, head), self._blob(path, before, head)
+            if was.oid != state.oid:
+                moved = self._has_moved(path)
+                theirs = path in self.others or moved
+                replayed = self._replayed(path, was, state, became) if theirs else None
+                if replayed is not None:
+                    state, mine = replayed, True
+                    continue
+                if moved and not self._holds(path, became):
+                    outside.pop(path, None)
+                    return False
+                # What was edited in the middle of the turn goes before it, if that can be told.
+                base = outside.get(path, head)
+                edited = self._merged(state, base, was) if mine else was
+                if edited is not None:
+                    outside[path] = edited
+            state, mine = became, True
+        final[path] = state
+        return True
+
+    def _has_moved(self, path: str) -> bool:
+        """Whether a commit has changed the file since the turn began: what HEAD has is then newer
+        than what the turn found, not older."""
+        words = ("diff-tree", "-r", "--name-only", self._began, "HEAD", "--", path)
+        return bool(self._began and self.git.says(*words))
+
+    def _replayed(self, path: str, was: Blob, state: Blob, became: Blob) -> Blob | None:
+        """The change of a turn made to what another turn has committed meanwhile. Lines that both
+        put in at one place stand in the order in which the file has them."""
+        for first in (False, True):
+            found = self._merged(was, state, became, both=True, first=first)
+            if found is None or first or self._holds(path, found):
+                return found
+        return None
+
+    def _holds(self, path: str, blob: Blob) -> bool:
+        """Whether a file holds that now; with NO_BLOB whether there is none."""
+        data = self._now(path)
+        if data is None or not blob.oid:
+            return not blob.oid and not os.path.lexists(self.root / path)
+        return oid_of(data, blob.oid) == blob.oid
+
+    def _now(self, path: str) -> bytes | None:
+        """What a plain file holds now, None for anything else."""
+        with suppress(NotPlain, OSError):
+            found = look(self.root, path, LARGEST_KEPT)
+            return found.data if found else None
+        return None
+
+    def _merged(
+        self, base: Blob, ours: Blob, theirs: Blob, *, both: bool = False, first: bool = False
+    ) -> Blob | None:
+        """The change from `base` to `theirs` made to `ours`, None when it does not fit. With `both`
+        lines may be put in where ours put some in too: after them, or `first`."""
+        if not (base.oid and ours.oid and theirs.oid):
+            return None
+        texts = (self.git.run("cat-file", "blob", blob.oid) for blob in (base, ours, theirs))
+        try:
+            data, merged = merge_bytes(*texts, touching=True)
+        except ValueError:
+            return None
+        if merged.conflicts:
+            if not both or any(conflict.base for conflict in merged.conflicts):
+                return None
+            data = _united(merged, first=first)
+        oid = self.git.run("hash-object", "-w", "--no-filters", "--stdin", data=data)
+        return Blob(theirs.mode, oid.decode().strip())
+
+    def _blob(self, path: str, name: str | None, head: Blob) -> Blob:
+        """The blob of a content that was written."""
+        if name is None:
+            return NO_BLOB
+        mode = PROGRAM if name.endswith(EXECUTABLE) else FILE
+        if os.name == "nt" and head.mode:  # where files do not say
+            mode = head.mode
+        return Blob(mode, self._oids[path, name])
+
+    def _write(self, steps: Iterable[Step], standing: Standing) -> None:
+        """Let git have the contents of these steps, byte for byte, all by one process."""
+        new: dict[tuple[str, str], bytes] = {}
+        for key in {(s.path, name): None for s in steps for name in (s.before, s.after) if name}:
+            head = standing.blobs.get(key[0], NO_BLOB)
+            data = self._ended(self._content(*key), head)
+            if head.oid and oid_of(data, head.oid) == head.oid:
+                self._oids[key] = head.oid
+            else:
+                new[key] = data
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder, str(number)) for number in range(len(new))]
+            for path, data in zip(paths, new.values(), strict=True):
+                path.write_bytes(data)
+            listed = "".join(f"{path}\n" for path in paths).encode()
+            words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
+            said = self.git.run(*words, data=listed).decode().split() if new else []
+        self._oids |= zip(new, said, strict=True)
+
+    def _ended(self, data: bytes, head: Blob) -> bytes:
+        """A text with the line ends that HEAD has of the file, where git is told to convert them:
+        the folder then has others than the commits."""
+        if b"\r\n" not in data or not head.oid or not self._converts():
+            return data
+        return ended_like(self.git.run("cat-file", "blob", head.oid), data) or b""
+
+    def _converts(self) -> bool:
+        said = self.git.says("config", "core.autocrlf")
+        return said in ("true", "input") or (self.root / ".gitattributes").is_file()
+
+    def _content(self, path: str, name: str) -> bytes:
+        data = content(self.place, name)
+        if data is None:
+            raise GitError(f"what {path} held is not in {self.place}", "openclaw doctor --fix")
+        return data
+
+    # -------- what the repository has
+
+    def _is_beyond(self, path: str) -> bool:
+        """Whether a path leads through a link or into another repository."""
+        folder = self.root
+        for part in Path(path).parts[:-1]:
+            folder = folder / part
+            if folder.is_symlink() or (folder / ".git").exists():
+                return True
+        return (self.root / path).is_symlink()
+
+    def _standing(self, paths: Sequence[str]) -> Standing:
+        head = self.git.says("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        found = Standing(head)
+        for some in chunks(paths):
+            if head:
+                found.blobs |= dict(
+                    tree_entries(self.git.run("ls-tree", "-z", "HEAD", "--", *some))
+                )
+            found.index |= dict(index_entries(self.git.run("ls-files", "-s", "-z", "--", *some)))
+        new = [path for path in paths if path not in found.blobs and path not in found.index]
+        if new:
+            found.ignored = frozenset(self._ignored(new))
+        return found
+
+    def _ignored(self, paths: Iterable[str]) -> list[str]:
+        # It takes no literal paths, but nothing that begins with a dot is a pattern.
+        data = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+        try:
+            said = self.git.run(
+                "check-ignore", "-z", "--stdin", data=data, GIT_LITERAL_PATHSPECS="0"
+            )
+        except GitError:  # it says so with its exit code when none is
+            return []
+        return [os.fsdecode(part).removeprefix("./") for part in said.split(b"\0") if part]
+
+    # -------- writing
+
+    def _move_index(
+        self, standing: Standing, outside: Mapping[str, Blob], final: Mapping[str, Blob]
+    ) -> None:
+        """Let the index have what HEAD will hold, for files of which nothing else is staged. Before
+        the commit: should we die in between, the user sees the turn as staged, not as undone."""
+        lines = []
+        for path, blob in final.items():
+            staged = standing.index.get(path, NO_BLOB)
+            if path not in standing.blobs and staged.oid == oid_of(b"", staged.oid or ZEROS):
+                staged = NO_BLOB  # what `git add --intent-to-add` leaves
+            known = {standing.blobs.get(path, NO_BLOB).oid, outside.get(path, blob).oid, blob.oid}
+            if staged.oid in known and staged != blob:
+                zeros = ZEROS if len(blob.oid or staged.oid) == 40 else "0" * 64
+                entry = f"{blob.mode or 0} {blob.oid or zeros}\t".encode()
+                lines.append(entry + os.fsencode(path) + b"\0")
+        lines.sort(key=lambda line: not line.startswith(b"0 "))  # a file may become a folder
+        if lines:
+            self.git.run("update-index", "--add", "-z", "--index-info", data=b"".join(lines))
+
+    def _import(
+        self, turn: Turn, standing: Standing, outside: Mapping[str, Blob], final: Mapping[str, Blob]
+    ) -> str:
+        """Write the commits and move HEAD, in one step, if it is still where it was."""
+        stream: list[bytes] = []
+        parent, mark = standing.head, 0
+        if outside:
+            mark += 1
+            edited = Turn(turn.id, "outside", turn.at, _edited(outside))
+            stream += commit_lines(edited, mark, parent, outside, self._you())
+            parent = f":{mark}"
+        changed = {
+            path: blob for path, blob in final.items() if blob != self._was(path, standing, outside)
+        }
+        if changed or not outside:
+            mark += 1
+            stream += commit_lines(turn, mark, parent, changed, AUTHOR)
+        stream.append(b"get-mark :%d\n" % mark)
+        said = self.git.run("fast-import", "--quiet", data=b"".join(stream))
+        return said.decode().strip()
+
+    def _you(self) -> str:
+        """The user as git knows him."""
+        name, mail = self.git.says("config", "user.name"), self.git.says("config", "user.email")
+        clean = [re.sub(r"[<>\n]", "", text) for text in (name, mail)]
+        return f"{clean[0]} <{clean[1]}>" if all(clean) else YOU
+
+
+def _united(merged: Merged, *, first: bool) -> bytes:
+    lines = list(merged.lines)
+    for conflict in reversed(merged.conflicts):
+        at = conflict.at + (0 if first else len(conflict.ours))
+        lines[at:at] = conflict.theirs
+    return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _edited(outside: Mapping[str, Blob]) -> str:
+    first, *more = outside
+    return f"Edited outside: {first}{f' and {len(more)} more' if more else ''}"
+
+
+TRAILER = "Openclaw"
+ARGUMENTS = 20_000
+"""Characters of paths that one command line gets."""
+ZEROS = "0" * 40
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A file in a tree or in the index: mode and object id, both "" where there is none."""
+
+    mode: str = ""
+    oid: str = ""
+
+
+NO_BLOB = Blob()
+
+
+def oid_of(data: bytes, like: str) -> str:
+    """The id that git gives to these bytes as a blob, by the hash that `like` was made with."""
+    made = hashlib.sha1 if len(like) == 40 else hashlib.sha256
+    return made(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def chunks(paths: Iterable[str]) -> Iterator[list[str]]:
+    """Paths in lists that a command line can hold."""
+    some: list[str] = []
+    room = ARGUMENTS
+    for path in paths:
+        if some and room < len(path):
+            yield some
+            some, room = [], ARGUMENTS
+        some.append(path)
+        room -= len(path) + 1
+    if some:
+        yield some
+
+
+def tree_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
+    """What `git ls-tree -z` lists."""
+    for entry in filter(None, listing.split(b"\0")):
+        head, _, path = entry.partition(b"\t")
+        mode, _, oid = head.decode().split(" ")
+        yield os.fsdecode(path), Blob(mode, oid)
+
+
+def index_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
+    """What `git ls-files -s -z` lists. GitError for one that is in conflict."""
+    for entry in filter(None, listing.split(b"\0")):
+        head, _, path = entry.partition(b"\t")
+        mode, oid, stage = head.decode().split(" ")
+        name = os.fsdecode(path)
+        if stage != "0":
+            raise GitError(f"{name} has a conflict that is not resolved", f"git add {name}")
+        yield name, Blob(mode, oid)
+
+
+def commit_lines(
+    turn: Turn, mark: int, parent: str, files: Mapping[str, Blob], who: str
+) -> Iterator[bytes]:
+    """A commit for `git fast-import`: of these files upon `parent` ("" for none), by `who`."""
+    at = datetime.fromisoformat(turn.at) if turn.at else datetime.now().astimezone()
+    when, now = (f"{int(time.timestamp())} {time:%z}" for time in (at, datetime.now().astimezone()))
+    message = "\n".join([turn.subject or "(no words)", "", *trailers(turn)]).encode()
+    yield b"commit HEAD\nmark :%d\n" % mark
+    yield f"author {who} {when}\ncommitter {who} {now}\ndata {len(message)}\n".encode()
+    yield message + b"\n"
+    if parent:
+        yield f"from {parent}\n".encode()
+    for path, blob in sorted(files.items(), key=lambda item: bool(item[1].oid)):
+        name = quoted(path)  # deletions first: a file may become a folder
+        yield (
+            b"M %s %s %s\n" % (blob.mode.encode(), blob.oid.encode(), name)
+            if blob.oid
+            else (b"D %s\n" % name)
+        )
+    yield b"\n"
+
+
+def trailers(turn: Turn) -> list[str]:
+    """What a commit's message says of a turn, by which it is found again."""
+    state = "interrupted" if turn.state == "interrupted" else turn.kind
+    found = {
+        "": state,
+        "-Id": turn.id,
+        "-Session": turn.session,
+        "-Turn": str(turn.number or ""),
+        "-Model": turn.model,
+        "-Tools": ", ".join(turn.tools),
+        "-Of": ", ".join(turn.of),
+        "-Scope": turn.scope if turn.of else "",
+        "-At": turn.at,
+    }
+    return [f"{TRAILER}{name}: {' '.join(text.split())}" for name, text in found.items() if text]
+
+
+FORMAT = "--format=%x02%H%x00%aI%x00%B%x03"
+LINE = re.compile(rf"(?m)^{TRAILER}(-[A-Z][a-z]+)?: (.*)$")
+CHUNK = 40
+
+
+def turns(root: Path, *, path: str = "", ours: bool = True) -> Iterator[Turn]:
+    """The turns in what HEAD is made of, newest first; with `path` the commits that changed this
+    file, and with `ours` false the user's own commits too: kind "outside", id ""."""
+    words = ["log", FORMAT]
+    words += [f"--grep=^{TRAILER}-Id: "] if ours else []
+    some: list[tuple[Turn, str]] = []
+    for head in _heads(root, [*words, *(["--", path] if path else [])]):
+        some.append(head)
+        if len(some) >= CHUNK:
+            yield from _with_steps(root, some)
+            some = []
+    yield from _with_steps(root, some)
+
+
+def _heads(root: Path, words: Sequence[str]) -> Iterator[tuple[Turn, str]]:
+    """Commits as git prints them, one by one, so that a long history is not read to its end."""
+    try:
+        process = subprocess.Popen(
+            Git(root).command(*words),
+            env=Git(root).environ(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except (OSError, GitError):
+        return
+    with process:
+        rest = b""
+        try:
+            while data := process.stdout.read(65_536) if process.stdout else b"":
+                *whole, rest = (rest + data).split(b"\x03")
+                yield from (_head(part) for part in whole)
+        finally:
+            process.kill()
+
+
+def _head(part: bytes) -> tuple[Turn, str]:
+    oid, at, message = (
+        part.lstrip(b"\n").removeprefix(b"\x02").decode("utf-8", "replace").split("\0", 2)
+    )
+    said = {name.removeprefix("-"): text for name, text in LINE.findall(message)}
+    subject = message.partition("\n")[0]
+    if not said.get("Id"):
+        return Turn("", "outside", at, subject, commit=oid), oid
+    kind = said.get("", "turn")
+    number = said.get("Turn", "")
+    return Turn(
+        id=said["Id"],
+        kind="turn" if kind == "interrupted" else kind,
+        at=said.get("At", at),
+        subject=subject,
+        session=said.get("Session", ""),
+        number=int(number) if number.isdigit() else 0,
+        model=said.get("Model", ""),
+        tools=_list(said.get("Tools", "")),
+        state="interrupted" if kind == "interrupted" else "done",
+        of=_list(said.get("Of", "")),
+        scope=said.get("Scope", "all"),
+        commit=oid,
+    ), oid
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(", ") if part)
+
+
+def _with_steps(root: Path, heads: Sequence[tuple[Turn, str]]) -> Iterator[Turn]:
+    if not heads:
+        return
+    data = b"".join(oid.encode() + b"\n" for _, oid in heads)
+    said = Git(root).run(
+        *("diff-tree", "--stdin", "--root", "-m", "--first-parent", "-r", "-z"),
+        *("--raw", "--no-renames", "--no-abbrev", "--format=%x02%H"),
+        data=data,
+    )
+    steps = dict(_steps(said))
+    for turn, oid in heads:
+        yield replace(turn, steps=tuple(steps.get(oid, ())))
+
+
+def _steps(said: bytes) -> Iterator[tuple[str, list[Step]]]:
+    for part in said.split(b"\x02")[1:]:
+        oid, _, rest = part.partition(b"\0")
+        fields = rest.split(b"\0")
+        found: list[Step] = []
+        for entry, name in zip(fields[::2], fields[1::2], strict=False):
+            old_mode, new_mode, old, new, _ = entry.lstrip(b"\n:").decode().split(" ")
+            path = os.fsdecode(name)
+            if is_inside(path):  # a tree that was not made by git may name any place
+                found.append(Step(path, _name(old_mode, old), _name(new_mode, new)))
+        yield oid.decode().strip(), found
+
+
+def _name(mode: str, oid: str) -> str | None:
+    """The name of a blob's content; None for no file. Links and other repositories have none that
+    could be put back."""
+    if not oid.strip("0"):
+        return None
+    return f"{GIT}{mode}:{oid}"
+
+
+def blob_content(root: Path, name: str) -> bytes | None:
+    """What a blob holds, byte for byte; None when it cannot be read."""
+    try:
+        return Git(root).run("cat-file", "blob", name.rpartition(":")[2])
+    except GitError:
+        return None
+
+
+def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Those of many blobs that git can give at once, as `content` gives each; none when one of them
+    is not there."""
+    asked = list(names)
+    with suppress(GitError):
+        oids = [name.rpartition(":")[2] for name in asked]
+        yield from zip(asked, Git(root).blobs(oids), strict=True)

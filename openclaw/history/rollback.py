@@ -1,0 +1,237 @@
+"""Works out how files go back to what they were before some turns, later edits of others kept.
+
+Nothing is written here. A file that still holds what the turn left becomes what it was; one that
+was edited since is merged: what the turn did is taken out, what came later stays. Where both have
+changed the same lines there is a conflict.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from openclaw.errors import OpenclawError
+from openclaw.history.turns import Scope, Step, Turn
+from openclaw.storage.home import is_inside
+from openclaw.storage.merge import Conflict, Merged, merge_bytes
+from openclaw.storage.readers import LARGEST_KEPT, NotPlain, Plain, look
+from openclaw.storage.safe_open import checked, reading, remove
+from openclaw.storage.text import ended_like, unwritable, write_if_same
+
+Read = Callable[[str | None], bytes | None]
+Merge = Callable[[str, bytes, bytes, bytes | None], tuple[bytes, bool] | None]
+"""Merges files of which the lines say nothing: path, base, ours, theirs; None for the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileConflict:
+    """A file that cannot be taken back as a whole. `text` are the places, marked as git marks them:
+    what is there now, what the turn had left, what it was before."""
+
+    path: str
+    text: str
+
+
+@dataclass(slots=True)
+class Plan:
+    """What files hold now and what they are to hold, by path, None for no file.
+
+    `programs` tells of some whether they are to be executable, `were` whether they are. `merged`
+    had been edited since; `missing` have no content that was kept, or are no plain files any more,
+    and stay as they are.
+    """
+
+    now: dict[str, bytes | None] = field(default_factory=dict)
+    wanted: dict[str, bytes | None] = field(default_factory=dict)
+    programs: dict[str, bool] = field(default_factory=dict)
+    were: dict[str, bool] = field(default_factory=dict)
+    merged: dict[str, None] = field(default_factory=dict)
+    missing: dict[str, None] = field(default_factory=dict)
+    conflicts: list[FileConflict] = field(default_factory=list)
+
+    @property
+    def changes(self) -> list[str]:
+        """The paths that become different, those first that go: a folder may become a file."""
+        found = [path for path in self.wanted if self._differs(path)]
+        return sorted(found, key=lambda path: self.wanted[path] is not None)
+
+    def _differs(self, path: str) -> bool:
+        wanted, were = self.wanted[path], self.were[path]
+        program = wanted is not None and self.programs.get(path, were) != were
+        return wanted != self.now[path] or program
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """How to read contents and the home's files, and to merge what is no text."""
+
+    read: Read
+    is_program: Callable[[str | None], bool]
+    look: Callable[[str], Plain | None]
+    merge: Merge
+
+    def plan(self, turns: Iterable[Turn], scope: Scope, only: str = "") -> Plan:
+        """How to take these turns back, the newest first; with `only` for this one file."""
+        plan = Plan()
+        for turn in turns:
+            for step in reversed(turn.within(scope)):
+                if only in ("", step.path):
+                    self._step(plan, step)
+        return plan
+
+    def _step(self, plan: Plan, step: Step) -> None:
+        before, after = self.read(step.before), self.read(step.after)
+        known = (step.before is None or before is not None) and (
+            step.after is None or after is not None
+        )
+        if not known:  # UNKNOWN has no content either
+            plan.missing[step.path] = None
+            return
+        if self._take_back(plan, step.path, before, after):
+            plan.programs[step.path] = self.is_program(step.before)
+
+    def _take_back(self, plan: Plan, path: str, before: bytes | None, after: bytes | None) -> bool:
+        """Whether the file has become what it was, not only a part of it."""
+        if path not in plan.now:
+            try:
+                found = self.look(path)
+            except NotPlain:
+                found = Plain(None, False)
+            if found and found.data is None:
+                plan.missing[path] = None
+                return False
+            plan.now[path] = plan.wanted[path] = found.data if found else None
+            plan.were[path] = bool(found and found.program)
+        now = plan.wanted[path]
+        if now == after:
+            plan.wanted[path] = before
+            return True
+        if now != before:
+            # git may have kept them with other line ends than the file has.
+            before, after = ended_like(now, before), ended_like(now, after)
+            fits = now == after
+            plan.wanted[path] = before if fits else self._merged(plan, path, now, before, after)
+        return False
+
+    def _merged(
+        self, plan: Plan, path: str, now: bytes | None, before: bytes | None, after: bytes | None
+    ) -> bytes | None:
+        if now is None:  # removed since: nothing of the turn is left in it
+            plan.merged[path] = None
+            return None
+        made = self.merge(path, after or b"", now, before)
+        if made is not None:
+            data, fits = made
+            if not fits:
+                plan.conflicts.append(FileConflict(path, "messages of it were changed since"))
+            plan.merged[path] = None
+            return data
+        if before is None or after is None:
+            return self._kept(plan, path, now, before)
+        try:
+            data, found = merge_bytes(after, now, before, touching=True)
+        except ValueError:
+            plan.conflicts.append(FileConflict(path, "it is no text and was changed since"))
+            return now
+        if found.conflicts:
+            plan.conflicts.append(FileConflict(path, marked(found)))
+        plan.merged[path] = None
+        return data
+
+    def _kept(self, plan: Plan, path: str, now: bytes, before: bytes | None) -> bytes:
+        what = "it was made by the turn" if before is None else "the turn had removed it"
+        plan.conflicts.append(FileConflict(path, f"{what} and was changed since"))
+        return now
+
+
+def marked(found: Merged) -> str:
+    """The conflicts as text, with the marks of git's style diff3."""
+    return "\n".join(_marked(conflict) for conflict in found.conflicts)
+
+
+def _marked(conflict: Conflict) -> str:
+    parts: Sequence[tuple[str, tuple[str, ...]]] = (
+        ("<<<<<<< now", conflict.ours),
+        ("||||||| after the turn", conflict.base),
+        ("=======", conflict.theirs),
+    )
+    lines: list[str] = []
+    for mark, part in parts:
+        lines += [mark, *(text.rstrip("\r\n") for text in part)]
+    text = "\n".join([*lines, ">>>>>>> before the turn"])
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+KEPT_FOLDERS = frozenset({"workspace", "memory", "skills", "sessions"})
+"""Of the home; they stay when the last file in them goes."""
+
+
+def seen(root: Path, name: str) -> Plain | None:
+    """A file of the home as `files.plain.look` sees it. NotPlain as there; OpenclawError for what
+    cannot be read, or is no file of the home."""
+    if not is_inside(name):
+        raise OpenclawError(
+            f"{name!r} is no file of the home and is left alone", "see the turn: openclaw log"
+        )
+    try:
+        return look(root, name, LARGEST_KEPT)
+    except OSError as error:
+        raise OpenclawError(
+            f"{root / name} cannot be read: {error.strerror}", "give this user access to it"
+        ) from error
+
+
+def put(
+    root: Path, name: str, now: bytes | None, wanted: bytes | None, *, program: bool | None = None
+) -> bool:
+    """Let a file hold `wanted`, None for no file, if it still holds `now`; whether it did.
+    `program` says whether it is to be one that can be run, None for as it is. OpenclawError when it
+    cannot be written, also where a link or the like stands in the way by now."""
+    path = root / name
+    try:
+        found = seen(root, name)
+    except NotPlain:
+        raise OpenclawError(
+            f"{path} is or lies behind a link, a pipe or a device, which is not followed",
+            "put a plain file or folder in its place",
+        ) from None
+    if (found.data if found else None) != now or (found and found.data is None):
+        return False
+    if wanted is None:
+        _remove(root, path)
+        return True
+    with contextlib.suppress(OSError):
+        checked(path).rmdir()  # what had files in it and has none any more
+    if wanted != now and not write_if_same(path, now, wanted):
+        return False
+    if program is not None and os.name != "nt":
+        _set_program(path, program)
+    return True
+
+
+def _set_program(path: Path, program: bool) -> None:
+    try:
+        with reading(path) as file:
+            mode = os.fstat(file.fileno()).st_mode & 0o777
+            wanted = mode | (mode & 0o444) >> 2 if program else mode & ~0o111
+            if wanted != mode:
+                os.fchmod(file.fileno(), wanted)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def _remove(root: Path, path: Path) -> None:
+    """Remove a file, and the folders that are empty then."""
+    try:
+        remove(path)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    with contextlib.suppress(OSError):
+        checked(path.parent)
+        for folder in path.parents:
+            if folder == root or folder.name in KEPT_FOLDERS:
+                break
+            folder.rmdir()

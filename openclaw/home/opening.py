@@ -1,0 +1,130 @@
+"""Opens what a home's settings name: the model that answers, the search, the embedder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from openclaw.config import Settings
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.models.base import Model, ModelCard
+from openclaw.storage.home import Home
+
+if TYPE_CHECKING:
+    from openclaw.retrieval.embedders import Choice
+    from openclaw.retrieval.scan import IndexOptions
+    from openclaw.retrieval.search import Search
+    from openclaw.retrieval.vector_store import Engine
+
+
+def open_model(
+    name: str, settings: Settings, home: Home, *, as_tested: bool = True, saving: bool = True
+) -> Model:
+    """The model of that name ("auto" too), with what a test of it has found unless that is not
+    wanted. Without `saving` it keeps nothing of a conversation. Raises what `models.choose`
+    does."""
+    from openclaw.models.catalog import profiles_folder
+    from openclaw.models.registry import choose
+
+    return choose(
+        name,
+        host=settings.ollama.host,
+        window=settings.window,
+        keep_alive=settings.keep_alive,
+        openai_base_url=settings.openai.base_url,
+        api_key=os.environ.get(settings.openai.api_key_env, ""),
+        threads=settings.embedded.threads,
+        kv_folder=home.private / "cache" / "kv",
+        kv_mb=settings.embedded.kv_cache_mb,
+        api_key_env=settings.openai.api_key_env,
+        fallbacks=settings.fallbacks,
+        wanted=lambda session: saving and (home.sessions / f"{session}.json").exists(),
+        profiles=profiles_folder() if as_tested else None,
+    )
+
+
+def open_search(home: Home, settings: Settings) -> Search:
+    """The search of a home. Nothing is read before it is asked."""
+    from openclaw.retrieval.search import Search
+
+    index = settings.index
+    return Search(
+        home,
+        index_options(settings),
+        lambda: open_embedder(settings),
+        home.private,
+        engine=choose_engine(index.vectors, index.vectors_uri, home),
+    )
+
+
+def index_options(settings: Settings) -> IndexOptions:
+    """What the index is made of."""
+    from openclaw.retrieval.scan import IndexOptions
+
+    index = settings.index
+    return IndexOptions(index.paths, index.sessions, index.max_file_mb * 1_000_000)
+
+
+def open_embedder(settings: Settings) -> Choice:
+    """What turns text into vectors, or why there is none. Nothing is loaded yet."""
+    from openclaw.models.catalog import embedding_files
+    from openclaw.models.ollama_server import base_url
+    from openclaw.retrieval.embedders import choose_embedder
+
+    return choose_embedder(
+        settings.embedding,
+        minilm=embedding_files(),
+        ollama_url=base_url(settings.ollama.host),
+        threads=settings.embedded.threads,
+    )
+
+
+ROOM_TO_THINK = 4096
+"""Tokens of a reply for a model that cannot be kept from thinking."""
+
+
+def bounds(settings: Settings, card: ModelCard) -> tuple[int, bool | None]:
+    """(longest reply in tokens, whether the model is to think; None: as it likes).
+
+    A model that used up a whole reply by thinking when it was tested is kept from it; one that
+    cannot be kept from it gets longer replies, at most half of its window. A setting that is not
+    the default stays as it is.
+    """
+    profile, most, think = card.profile, settings.max_tokens, settings.think
+    if profile is None or not profile.only_thinks or think is not None:
+        return most, think
+    if profile.think_off:
+        return most, False
+    if most == Settings().max_tokens:
+        most = max(most, min(ROOM_TO_THINK, card.window // 2))
+    return most, None
+
+
+def choose_engine(kind: str, uri: str, home: Home) -> Callable[[], Engine] | None:
+    """What opens the engine of the settings `index.vectors` and `index.vectors_uri`; None for the
+    index itself. `uri` is a file (relative to the home) or an address; empty for the default.
+    Raises UsageError for an engine that does not exist or a place that cannot be one."""
+    if kind == "embedded":
+        return None
+    if kind != "milvus":
+        raise UsageError(f"no such vector store: {kind}", "index.vectors is embedded or milvus")
+    if uri and "://" not in uri and not uri.endswith(".db"):
+        raise UsageError(
+            f"not a place for Milvus: {uri}",
+            "index.vectors_uri is a file that ends in .db, or an address like http://host:19530",
+        )
+
+    def open_milvus() -> Engine:
+        try:
+            from openclaw.retrieval.milvus import Milvus
+        except ImportError as error:
+            raise OpenclawError(
+                f"Milvus is not installed: {error}", "pip install 'openclaw[milvus]'"
+            ) from error
+        folder = home.private / "index"
+        default = folder / "milvus.db"
+        target = uri if "://" in uri else str(home.root / uri if uri else default)
+        return Milvus(target, folder / "milvus.sqlite", str(home.root))
+
+    return open_milvus

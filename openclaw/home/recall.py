@@ -1,0 +1,236 @@
+"""What a turn knows of the search: a process beside it, started when it is first needed."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from openclaw.config import Settings
+from openclaw.home.opening import index_options
+from openclaw.nlp.intent import Cues
+from openclaw.storage.child import python_command
+from openclaw.storage.home import Home
+from openclaw.types import ToolProblem
+
+TOOL_SECONDS = 60.0
+TODO_FILE = "memory/TODO.md"
+MOST_CHARACTERS = 1000
+"""Of a longer prompt the beginning is looked up."""
+
+BROKEN = "memory could not be searched; see what is wrong: openclaw memory search WORDS"
+
+
+class Process(Protocol):
+    """A search that runs: a request a line in, a reply a line out."""
+
+    @property
+    def stdin(self) -> IO[str] | None: ...
+
+    @property
+    def stdout(self) -> IO[str] | None: ...
+
+    def kill(self) -> None: ...
+
+    def wait(self) -> object: ...
+
+
+def launch(root: Path) -> Process:
+    """The search of the home at `root` as a process of its own."""
+    return subprocess.Popen(
+        python_command("openclaw.home.recall_worker", str(root)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+    )
+
+
+@dataclass(slots=True)
+class Recall:
+    """The search of a home, asked from outside. `notices` are for the user."""
+
+    home: Home
+    notices: list[str] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list)
+    """What the newest `passages` did not take, with path, start_line, end_line, score and rule."""
+    launch: Callable[[Path], Process] = launch
+    _process: Process | None = None
+    _replies: queue.Queue[Mapping[str, Any]] = field(default_factory=queue.Queue)
+    _asked: int = 0
+    _reading: tuple[int, int] | None = None
+    """How many files of how many the process has read, while it reads them."""
+    answered: bool = False
+    """Whether it has answered once; then the next answer takes only milliseconds."""
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None
+
+    def start(self) -> None:
+        """Start the process, which then gets ready by itself."""
+        if self._process is None:
+            self._start()
+
+    def begin(self, question: str, skip: Collection[str], only: Sequence[str] = ()) -> None:
+        """Start to look for what a prompt is about. `skip` are files that it knows already; with
+        `only` nothing but these files is searched."""
+        self.left_out = []
+        text = question[:MOST_CHARACTERS]
+        self._send("recall", question=text, skip=sorted(skip), only=list(only))
+
+    def passages(self, patience: float) -> list[dict[str, Any]]:
+        """What was found for the question that was begun; nothing when it takes more than so many
+        seconds from now on."""
+        try:
+            found: dict[str, Any] = self._result(patience)
+        except ToolProblem:
+            self.notices.append(BROKEN)
+            return []
+        except TimeoutError:
+            self.notices.append(too_late(patience, self._reading))
+            return []
+        self.left_out = found["left_out"]
+        passages: list[dict[str, Any]] = found["passages"]
+        return passages
+
+    def unshown(self) -> list[dict[str, Any]]:
+        """What was left out since the last look."""
+        told, self.left_out = self.left_out, []
+        return told
+
+    def search(self, question: str, k: int, path: str = "") -> list[dict[str, Any]]:
+        """The best passages for a question. Raises ToolProblem when the search fails."""
+        return self._asked_now("search", question=question, k=k, path=path) or []
+
+    def get(self, path: str, start: int, end: int) -> str:
+        """Lines of an indexed file. Raises ToolProblem when there is none of that name."""
+        return str(self._asked_now("get", path=path, start=start, end=end))
+
+    def news(self) -> list[str]:
+        """The notices since the last look."""
+        told, self.notices = self.notices, []
+        return told
+
+    def rest(self) -> None:
+        """Let it use the time until the next question, for vectors that are missing."""
+        self._send("rest")
+
+    def close(self) -> None:
+        """End the process at once: what it has written is whole, the rest is derived anyway."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            with suppress(OSError):
+                _pipe(process.stdin).close()
+            process.wait()
+
+    def _asked_now(self, do: str, **values: Any) -> Any:
+        self._send(do, **values)
+        try:
+            return self._result(TOOL_SECONDS)
+        except TimeoutError:
+            raise ToolProblem("The search takes too long; use search_files.") from None
+
+    def _send(self, do: str, **values: Any) -> None:
+        self._asked += 1
+        line = json.dumps({"id": self._asked, "do": do, **values}, ensure_ascii=False) + "\n"
+        for _ in range(2):  # once more when the process has died meanwhile
+            process = self._process or self._start()
+            try:
+                stdin = _pipe(process.stdin)
+                stdin.write(line)
+                stdin.flush()
+            except OSError:
+                self.close()
+            else:
+                return
+
+    def _start(self) -> Process:
+        self._replies = queue.Queue()
+        process = self.launch(self.home.root)
+        reader = threading.Thread(
+            target=_read, args=(_pipe(process.stdout), self._replies), daemon=True
+        )
+        reader.start()
+        self._process = process
+        return process
+
+    def _result(self, seconds: float) -> Any:
+        """The reply to the newest request; those to earlier ones, which came too late, are gone."""
+        end = time.monotonic() + seconds
+        self._reading = None
+        while True:
+            try:
+                reply = self._replies.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                raise TimeoutError from None
+            if not reply:
+                self.close()
+                raise ToolProblem("The search has failed; use search_files.")
+            if "reading" in reply:
+                done, total = reply["reading"]
+                self._reading = (done, total) if done < total else None
+                continue
+            if reply["id"] != self._asked:
+                continue
+            self.answered = True
+            self.notices += reply["notices"]
+            if "problem" in reply:
+                raise ToolProblem(reply["problem"])
+            return reply["result"]
+
+
+def too_late(seconds: float, reading: tuple[int, int] | None) -> str:
+    """What the user is told when a search was not waited for: why, and what helps."""
+    told = f"memory search was not ready in {seconds:g} s; answered without it"
+    if reading:
+        done, total = reading
+        return (
+            f"{told} ({done:,} of {total:,} new files were read; read all: openclaw memory index)"
+        )
+    return f"{told} (to wait longer: openclaw config set recall_wait {max(10, 2 * seconds):g})"
+
+
+def worth_looking_up(text: str, cues: Cues) -> bool:
+    """Whether a prompt may be about something remembered: code has not yet told what it wants."""
+    told = cues.fact or cues.todos or cues.expression or cues.named or cues.skill
+    return not told and any(c.isalnum() for c in text)
+
+
+def long_files(home: Home, cues: Cues, page: int) -> list[str]:
+    """The files that a question names and that are too long to be read in one go, longer than
+    `page` characters by a third: a small model takes the first page for the whole, so that what
+    fits the question is looked up in them."""
+    named = cues.named if cues.asks else ()
+    return [path for path in named if (home.root / path).stat().st_size > page * 4 // 3]
+
+
+def has_more(home: Home, settings: Settings, known: Collection[str]) -> bool:
+    """Whether the index would hold a file that a prompt does not know already. To-dos do not count:
+    the tool for them shows them. Ends at the first such file."""
+    from openclaw.retrieval.scan import find_files
+
+    known = {TODO_FILE, *known}
+    files = find_files(home, index_options(settings))
+    return any(found.path not in known and found.stat.st_size for found in files)
+
+
+def _read(stream: IO[str], replies: queue.Queue[Mapping[str, Any]]) -> None:
+    with stream, suppress(ValueError):  # not JSON: the process is of no use any more
+        for line in stream:
+            replies.put(json.loads(line))
+    replies.put({})
+
+
+def _pipe(stream: IO[str] | None) -> IO[str]:
+    if stream is None:
+        raise AssertionError("the process was started with pipes")
+    return stream

@@ -1,0 +1,172 @@
+"""The search as a process of its own beside the turn: one JSON object a line in, one out.
+
+    python -m openclaw.home.recall_worker HOME
+
+The imports take their time, and llama.cpp holds the interpreter while it loads a model: beside it
+the search costs the turn nothing. What a prompt is about is ranked without LlamaIndex, whose import
+takes most of a second and 60 MB; a tool's search loads it. When it is told to rest, until the next
+question, it watches the folders and makes the vectors that are missing. It ends with its input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from openclaw.config import load_settings
+from openclaw.errors import OpenclawError
+from openclaw.home.opening import open_search
+from openclaw.retrieval.index import Watch
+from openclaw.retrieval.passages import LeftOut, Passage
+from openclaw.retrieval.search import Search, load_llama
+from openclaw.storage.home import Home
+from openclaw.storage.safe_open import follow, is_folder
+from openclaw.types import ToolProblem
+
+MOST_PASSAGES = 3
+MOST_TOKENS = 400
+CHANGED = "changed\n"
+REST_SECONDS = 0.5
+"""How long it works on vectors before it listens for a question again."""
+TOLD_SECONDS = 0.5
+"""How often it says how far the reading of files is."""
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the terminal is meant for the turn
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
+    sys.stdout = sys.stderr  # what a library prints is no answer
+    home = Home(Path(sys.argv[1]))
+    settings = load_settings(home)
+    follow(home.root, lambda: settings.links)
+    search = open_search(home, settings)
+    search.tell_news_only()
+    lines = lines_of(sys.stdin)
+    if settings.index.vectors != "embedded":  # what our own files hold is ranked without it
+        load_llama()
+    folders = [f for f in (home.memory, home.workspace) if is_folder(f) or not f.is_dir()]
+    with closing(search), closing(Watch(folders, lambda: lines.put(CHANGED))):
+        serve(search, lines, out)
+
+
+def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
+    """Answer questions until the input ends, which an empty line stands for. While files are read
+    for it, it says how many of how many are done: {"reading": [570, 10000]}."""
+    told = float("-inf")
+
+    def reading(done: int, total: int) -> None:
+        nonlocal told
+        if done == total or time.monotonic() - told >= TOLD_SECONDS:
+            told = time.monotonic()
+            _say(out, {"reading": [done, total]})
+
+    search.tell_reading(reading)
+    resting = False
+    while line := _next(lines, search, resting):
+        if line == CHANGED:
+            search.refresh()
+            continue
+        request = json.loads(line)
+        resting = request["do"] == "rest"
+        if not resting:
+            _say(out, answer(search, request))
+
+
+def _say(out: IO[str], reply: Mapping[str, Any]) -> None:
+    out.write(json.dumps(reply, ensure_ascii=False) + "\n")
+    out.flush()
+
+
+def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply to one request: what was asked for, or a problem; and what the user should know."""
+    reply: dict[str, Any] = {"id": request["id"]}
+    try:
+        reply["result"] = WORK[request["do"]](search, request)
+    except (OpenclawError, ToolProblem, OSError) as error:
+        reply["problem"] = str(error)
+    reply["notices"], search.notices[:] = list(search.notices), []
+    return reply
+
+
+def _recall(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Passages for a prompt, and what was left out of it by which rule."""
+    if only := request["only"]:
+        asked = _without(request["question"], only)
+        named = [p for path in only for p in search.search(asked, MOST_PASSAGES, path=path)]
+        return _shown(named[:MOST_PASSAGES])
+    found = search.chosen_for_prompt(
+        request["question"],
+        frozenset(request["skip"]),
+        most=MOST_PASSAGES,
+        tokens=MOST_TOKENS,
+        count=at_most_tokens,
+    )
+    return _shown(found.passages, found.left_out)
+
+
+def _shown(passages: Sequence[Passage], left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
+    return {"passages": list(map(asdict, passages)), "left_out": list(map(asdict, left_out))}
+
+
+def _without(question: str, paths: Sequence[str]) -> str:
+    """A question without the files that it names: no line of a file says the file's name, so that
+    those words would speak against all of them."""
+    names = [name for path in paths for name in (path, path.rsplit("/", 1)[-1])]
+    return re.sub("|".join(map(re.escape, names)), " ", question, flags=re.IGNORECASE)
+
+
+def _search(search: Search, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = search.search(request["question"], request["k"], path=request["path"])
+    return [asdict(passage) for passage in found]
+
+
+def _get(search: Search, request: Mapping[str, Any]) -> str:
+    return search.get(request["path"], request["start"], request["end"])
+
+
+WORK: Mapping[str, Callable[[Search, Mapping[str, Any]], Any]] = {
+    "recall": _recall,
+    "search": _search,
+    "get": _get,
+}
+
+
+def at_most_tokens(text: str) -> int:
+    """A number of tokens that a text hardly exceeds, without loading a tokenizer for it."""
+    return len(text.encode()) // 3 + 1
+
+
+def _next(lines: queue.Queue[str], search: Search, resting: bool) -> str:
+    """The next line; while there is none and it may rest, a slice of the missing vectors."""
+    left = 1 if resting else 0
+    while left and lines.empty():
+        left = search.embed(seconds=REST_SECONDS)
+    return lines.get()
+
+
+def lines_of(stream: IO[str]) -> queue.Queue[str]:
+    """What comes in, read by a thread; an empty line at its end."""
+    lines: queue.Queue[str] = queue.Queue()
+
+    def read() -> None:
+        for line in stream:
+            lines.put(line)
+        lines.put("")
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines
+
+
+if __name__ == "__main__":
+    main()

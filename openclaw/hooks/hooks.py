@@ -1,0 +1,243 @@
+"""The user's own programs around turns, tools and compactions: asked when it is their time.
+
+Loaded where openclaw.yaml names one. None runs unless the user has said yes to exactly this home,
+these commands and these files (`openclaw.security.trust`); that is looked at before each of them,
+as an agent may write into its home.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from openclaw.config import Settings
+from openclaw.config.file import settings_text
+from openclaw.config.hook_settings import REFUSING, Event, Fault, Hook, fault_line, read_hooks
+from openclaw.errors import Refused
+from openclaw.events import Done
+from openclaw.hooks.runner import WITHIN, Reply, line, run_hook
+from openclaw.security.trust import Asked, asked, why_not
+from openclaw.security.untrusted import fence
+from openclaw.storage.home import Home, State, Trust, trust_file
+from openclaw.tools.results import Room, as_data, cut
+from openclaw.types import Action, Ledger
+
+VERSION = 1
+"""Of the facts that a hook is given."""
+TRUST = "openclaw hooks trust"
+Text = tuple[Hook, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the hooks of one event came to: texts that they add, or why it is not to happen."""
+
+    texts: tuple[Text, ...] = ()
+    refused: str = ""
+
+
+@dataclass(slots=True)
+class Hooks:
+    """The hooks of a home. `faults` are those that are written wrongly, told with their place;
+    `mask` puts names in the place of secrets. What the user should know waits for `news`. `_ran`
+    says that they ran when the turn that goes on began."""
+
+    home: Home
+    hooks: tuple[Hook, ...]
+    faults: tuple[Fault, ...] = ()
+    mask: Callable[[str], str] = str
+    trust: Trust = field(default_factory=lambda: Trust(trust_file()))
+    _news: list[str] = field(default_factory=list)
+    _told: set[str] = field(default_factory=set)
+    _turn: dict[str, Any] = field(default_factory=dict)
+    _ended: Done | None = None
+    _ran: bool = False
+
+    def news(self) -> list[str]:
+        news, self._news = self._news, []
+        return news
+
+    def asked(self) -> Asked:
+        """What a yes would now be said to."""
+        return asked(self.home, self.hooks)
+
+    def state(self, now: Asked) -> State:
+        return self.trust.state(self.home, now.mark)
+
+    # -------- the events
+
+    def before_turn(
+        self, session: str, number: int, prompt: str, material: Sequence[str]
+    ) -> tuple[Text, ...]:
+        """What goes along with the prompt. Refused with the reason when there is to be no turn."""
+        self._turn = {"session": session, "turn": number, "prompt": prompt}
+        self._ended = None
+        self._ran = self.state(self.asked()) == "trusted"
+        answer = self._fire("before_turn", {**self._turn, "material": list(material)})
+        if answer.refused:
+            raise Refused(f"this turn was refused by a hook: {answer.refused}")
+        return answer.texts
+
+    def ended(self, done: Done) -> None:
+        """The turn is over; its after_turn hooks run when its answer was shown."""
+        self._ended = done
+        self._ran = False
+
+    def after_turn(self) -> list[str]:
+        """Run the hooks of the turn that ended; what the user should know. Ctrl-C ends them."""
+        done, self._ended = self._ended, None
+        if done is None:
+            return []
+        facts = {
+            **self._turn,
+            "answer": done.answer,
+            "stop": done.stop_reason,
+            "receipt": asdict(done.receipt),
+            "refused": list(done.refused),
+            "unbacked": list(done.unbacked),
+        }
+        try:
+            answer = self._fire("after_turn", facts)
+            self._news += [f"hook {hook.label}: {line(text)}" for hook, text in answer.texts]
+        except KeyboardInterrupt:
+            self._news.append("the hooks after the turn were ended")
+        return self.news()
+
+    def before_compact(
+        self, session: str, number: int, messages: int, focus: str | None, *, dry_run: bool
+    ) -> str | None:
+        """The focus of a compaction with the words of trusted hooks behind it. Refused with the
+        reason when there is to be none."""
+        facts = {"session": session, "turn": number, "messages": messages, "focus": focus or ""}
+        answer = self._fire("before_compact", {**facts, "dry_run": dry_run})
+        if answer.refused:
+            raise Refused(
+                f"the conversation was not summed up, a hook refused it: {answer.refused}",
+                "begin a new conversation, or change the hook (openclaw hooks list)",
+            )
+        words = [line(text) for hook, text in answer.texts if hook.trusted]
+        untrusted = [hook.label for hook, _ in answer.texts if not hook.trusted]
+        self._once(f"words of {name} count with `trusted: true` only" for name in untrusted)
+        return " ".join(filter(None, (focus, *words))) if words else focus
+
+    def around(self, ledger: Ledger) -> AroundTools:
+        """The hooks around the tools of a turn."""
+        return AroundTools(self, ledger)
+
+    def shown(self, texts: Sequence[Text], ledger: Ledger, room: Room) -> list[str]:
+        """Texts of hooks as the model is given them: fenced. Anybody's words may come out of a
+        program, so they count as text of others unless the user says that they do not."""
+        return [self._shown(hook, text, ledger, room) for hook, text in texts]
+
+    def _shown(self, hook: Hook, text: str, ledger: Ledger, room: Room) -> str:
+        source = f"hook {hook.label}"
+        if not hook.trusted:
+            return as_data(text, source, ledger, room)
+        kept, note = cut(text, room)
+        return fence(kept, source, ledger.marker, own=True) + note
+
+    # -------- running
+
+    def tool(self, event: Event, name: str, facts: Mapping[str, Any]) -> Answer:
+        place = {key: self._turn.get(key) for key in ("session", "turn")}
+        return self._fire(event, {**place, **facts}, name)
+
+    def _fire(self, event: Event, facts: Mapping[str, Any], tool: str = "") -> Answer:
+        """Run the hooks of an event one after the other, up to one that refuses."""
+        if os.environ.get(WITHIN):
+            return Answer()
+        self._once(fault.text for fault in self.faults)
+        wrong = next((fault for fault in self.faults if fault.required), None)
+        if wrong and event in REFUSING:
+            return Answer(refused=f"a required hook is written wrongly, {wrong.text}")
+        chosen = [hook for hook in self.hooks if hook.event == event and hook.matches(tool)]
+        texts: list[Text] = []
+        for hook in chosen:
+            reply = self._run(hook, {**head(event, self.home), **facts})
+            if reply.refused:
+                return Answer(refused=f"{reply.refused} ({line(hook.label)})")
+            if reply.text:
+                texts.append((hook, reply.text))
+        return Answer(tuple(texts))
+
+    def _run(self, hook: Hook, facts: Mapping[str, Any]) -> Reply:
+        """What one hook comes to, its failure told, and made a refusal where it is required."""
+        now = self.asked()
+        if why := why_not(now, self.state(now)):
+            self._once([f"hooks of this home do not run: {why} ({TRUST})"])
+            if self._ran and hook.event in REFUSING:  # what others wrote may be behind the change
+                return Reply(refused=f"it ran when this turn began, and now may not: {why}")
+            return Reply(refused=f"it is required and may not run: {why}" if hook.required else "")
+        reply = self.try_one(hook, facts, now)
+        if reply.notice:
+            self._news.append(f"hook {hook.label}: {reply.notice}")
+        if not reply.failed:
+            return reply
+        self._news.append(f"hook {hook.label} failed: {reply.failed}")
+        return Reply(refused=f"it is required and failed: {reply.failed}" if hook.required else "")
+
+    def try_one(self, hook: Hook, facts: Mapping[str, Any], now: Asked) -> Reply:
+        """Run a hook to which the user has said yes. A refusal that comes too late is a failure."""
+        if missing := now.missing(hook):
+            return Reply(failed=f"{line(missing)} is not there")
+        reply = self._masked(run_hook(self.home, hook, facts, now.programs.held))
+        if reply.refused and hook.event not in REFUSING:
+            failed = f"{hook.event} comes too late to refuse: {reply.refused}"
+            return replace(reply, refused="", failed=failed)
+        return reply
+
+    def _masked(self, reply: Reply) -> Reply:
+        return replace(
+            reply,
+            text=self.mask(reply.text),
+            notice=self.mask(reply.notice),
+            refused=self.mask(reply.refused),
+            failed=self.mask(reply.failed),
+        )
+
+    def _once(self, lines: Iterable[str]) -> None:
+        new = [text for text in lines if text not in self._told]
+        self._told.update(new)
+        self._news += new
+
+
+@dataclass(frozen=True, slots=True)
+class AroundTools:
+    """Asks the hooks before and after each tool of a turn; see `openclaw.tools.toolbox.Around`."""
+
+    hooks: Hooks
+    ledger: Ledger
+
+    def before(self, action: Action, arguments: Mapping[str, Any]) -> str:
+        return self.hooks.tool("before_tool", action.tool, _call(action, arguments)).refused
+
+    def after(
+        self, action: Action, arguments: Mapping[str, Any], output: str, ok: bool, room: Room
+    ) -> str:
+        facts = {**_call(action, arguments), "output": output, "ok": ok}
+        texts = self.hooks.tool("after_tool", action.tool, facts).texts
+        return "\n".join(self.hooks.shown(texts, self.ledger, room))
+
+
+def open_hooks(home: Home, settings: Settings, mask: Callable[[str], str] = str) -> Hooks:
+    """The hooks that the settings name. Nothing is run."""
+    hooks, faults = read_hooks(settings.hooks or {})
+    text = settings_text(home) if faults else ""
+    told = [replace(fault, text=fault_line(text, fault)) for fault in faults]
+    return Hooks(home, tuple(hooks), tuple(told), mask)
+
+
+def head(event: Event, home: Home) -> dict[str, Any]:
+    """What every hook is told first."""
+    return {"version": VERSION, "event": event, "home": os.path.realpath(home.root)}
+
+
+def _call(action: Action, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "tool": action.tool,
+        "effect": action.effect,
+        "target": action.target,
+        "input": dict(arguments),
+    }

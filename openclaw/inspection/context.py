@@ -1,0 +1,360 @@
+"""What the next request is made of: for people who ask where the tokens go."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, TypeVar, cast, get_args
+
+from openclaw import events
+from openclaw.agent import prompt
+from openclaw.agent.agent import Prepared, prepare
+from openclaw.agent.prompt import SOURCES, Heads, read_sources
+from openclaw.agent.protocols.base import RunningTurn as AgentTurn
+from openclaw.agent.protocols.choice import choose_protocol
+from openclaw.agent.toolset import toolbox
+from openclaw.errors import UsageError
+from openclaw.history.turns import Turn
+from openclaw.home.open_home import Rooms
+from openclaw.models import token_count
+from openclaw.models.base import Request
+from openclaw.models.token_count import compact
+from openclaw.security.policy import Question
+from openclaw.sessions.session import Session
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import decode, md5
+from openclaw.types import Entry, Ledger, Material, Message, Mode
+
+T = TypeVar("T")
+END_OF_TAIL, FENCE = "</context>", "\n<<data "
+"""Where the tail block of a message ends, and where in it the passages begin; see
+`openclaw.security.untrusted`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the next request: where it comes from and what it costs."""
+
+    name: str
+    path: str
+    tokens: int
+    bytes: int
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ContextReport:
+    """The next request: window and use in tokens, by part; `raw` is what goes over the line.
+
+    `compacted` is the number of messages that would be put away before it is sent: the summary that
+    then stands for them is not in it yet. `record` is what the turn would note of itself (see
+    `Entry.record`): the model, what was offered and left out, what was cut by which rule.
+    """
+
+    window: int
+    used: int
+    parts: tuple[Part, ...]
+    request: Request
+    raw: bytes
+    compacted: int = 0
+    notices: tuple[str, ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def reply(self) -> int:
+        """The tokens that are kept for the reply."""
+        return max(0, min(self.request.max_tokens, self.window - self.used))
+
+    @property
+    def free(self) -> int:
+        """The tokens of the window that neither the request nor the reply takes."""
+        return max(0, self.window - self.used - self.reply)
+
+
+def context_report(
+    rooms: Rooms,
+    session: Session | None,
+    text: str = "",
+    material: Sequence[Material] = (),
+    skill: str = "",
+) -> ContextReport:
+    """What the next request would be, part by part and byte by byte, made as `ask` makes it.
+    Nothing is sent to the model or saved, but for a secret in the text: it is kept apart."""
+    seen = session or rooms.sessions.new(None, rooms.model_name)
+    scratch = replace(seen, extra=dict(seen.extra), messages=list(seen.messages))
+    return report(rooms, prepare(rooms, text, scratch, material, skill, ahead=False))
+
+
+def report(rooms: Rooms, preparing: Generator[events.Event, None, Prepared]) -> ContextReport:
+    """The report on the first request of the turn that is prepared."""
+    made, happened = _ended(preparing)
+    fitting, turn = made.fitting, made.turn
+    request, plan = fitting.first(turn, made.loop.request(turn))
+    parts = [_measured(p.name, p.path, p.text, p.cut) for p in fitting.parts]
+    if request.tools:
+        parts.append(_measured("tool schemas", "", token_count.flat((), request.tools)))
+    path = f"sessions/{fitting.session.id}.json"
+    if earlier := fitting.session.compressed_context:
+        parts.append(_measured("earlier", path, earlier))
+    newest = fitting.protocol.wire(turn.user)
+    said = list(request.messages[1 : len(request.messages) - len(newest)])
+    if earlier and said and said[0].content.startswith(earlier):
+        said[0] = replace(said[0], content=said[0].content[len(earlier) :].lstrip())
+    if any(message.content for message in said):
+        parts.append(_measured("history", path, token_count.flat(said)))
+    parts += _newest(turn.user, token_count.flat(newest))
+    parts += (part for message in request.messages for part in _images(message))
+    return ContextReport(
+        fitting.window,
+        sum(part.tokens for part in parts),
+        tuple(parts),
+        request,
+        rooms.model.wire(request),
+        plan.drop,
+        tuple(each.text for each in happened if isinstance(each, events.Notice)),
+        turn.user.record,
+    )
+
+
+def _newest(user: Entry, text: str) -> list[Part]:
+    """The parts of the newest message: the tail block, the passages in it, what was attached, and
+    the user's own words."""
+    context = user.context
+    if not context or not text.startswith(context):
+        return [_measured("message", "", text)]
+    block, end, material = context.partition(END_OF_TAIL)
+    tail, fenced, passages = block.partition(FENCE)
+    found = [
+        ("tail", tail + end),
+        ("passages", (fenced + passages).strip("\n")),
+        ("attached", material.strip("\n")),
+        ("message", text[len(context) :].lstrip("\n")),
+    ]
+    return [_measured(name, "", part) for name, part in found if part]
+
+
+def _images(message: Message) -> Iterator[Part]:
+    for image in message.images:
+        yield Part("image", image.path, token_count.IMAGE_TOKENS, len(image.data or b""), False)
+
+
+def _ended(preparing: Generator[events.Event, None, T]) -> tuple[T, list[events.Event]]:
+    """What a generator returns, and what it gave on the way."""
+    happened: list[events.Event] = []
+    while True:
+        try:
+            happened.append(next(preparing))
+        except StopIteration as end:
+            return end.value, happened
+
+
+def _measured(name: str, path: str, text: str, was_cut: bool = False) -> Part:
+    return Part(name, path, token_count.count(text), len(text.encode(errors="replace")), was_cut)
+
+
+MOST_VERSIONS = 100
+"""Versions of a file that are looked at."""
+OPTIONS = ("mode", "asked", "memory")
+"""What of the options of a turn its head depends on, as its record names it."""
+SKILL_LINE = re.compile(r"^[+-]- ([a-z0-9][a-z0-9-]*):", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A part of the head that is no longer as it was sent. `told` says whether an earlier turn has
+    told the model of it in its tail. `writers` are the turns and commits that changed its file, the
+    newest first; None stands for an edit that is in no entry of the history yet."""
+
+    name: str
+    path: str
+    before: str
+    after: str
+    told: bool
+    writers: tuple[Turn | None, ...] = ()
+
+    def unified(self) -> Iterator[str]:
+        """The lines of the diff."""
+        name = self.path or self.name
+        yield f"diff --git a/{name} b/{name}"
+        old, new = self.before.splitlines(), self.after.splitlines()
+        yield from difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="")
+
+
+@dataclass(frozen=True, slots=True)
+class HeadChanges:
+    """`known` is False when no copy of the head that was sent is left: the next request then begins
+    with a new one. `turn` and `at` are those of the conversation's last turn. `tools` are names of
+    native tools with + or - in front; `described` says that what the tools say of themselves has
+    changed."""
+
+    session: str
+    turn: int
+    at: str
+    known: bool
+    changes: tuple[Change, ...] = ()
+    tools: tuple[str, ...] = ()
+    described: bool = False
+
+
+def head_changes(rooms: Rooms, session: Session, given: Collection[str] = OPTIONS) -> HeadChanges:
+    """Compare the head that a conversation was last sent with one of the files as they are now.
+    Options that are not `given` are those of its last turn. UsageError when nothing was said in it
+    yet."""
+    asked = [entry for entry in session.messages if entry.role == "user"]
+    if not asked:
+        raise UsageError(
+            f"nothing was sent in conversation {session.id} yet", "see all: openclaw sessions list"
+        )
+    kept = session.extra.get("head")
+    kept = kept if isinstance(kept, dict) else {}
+    heads = Heads(rooms.home.private / "cache" / "heads")
+    old = heads.kept(str(kept.get("sha256", "")))
+    last = asked[-1]
+    if old is None:
+        return HeadChanges(session.id, session.turns, last.at, known=False)
+    rooms = _as_recorded(rooms, last.record, given)
+    fresh, specs = _fresh(rooms)
+    changes = tuple(_changes(rooms, old, fresh, _told(kept)))
+    described = _described(last, specs)
+    tools = _tools(kept, specs)
+    return HeadChanges(session.id, session.turns, last.at, True, changes, tools, described)
+
+
+def _as_recorded(rooms: Rooms, record: Mapping[str, Any], given: Collection[str]) -> Rooms:
+    """The rooms with the options that a turn had; what is open in them is shared."""
+    then = {name: record[name] for name in OPTIONS if name in record and name not in given}
+    changed: dict[str, Any] = {}
+    if then.get("mode") in get_args(Mode):
+        changed["mode"] = cast(Mode, then["mode"])
+    if isinstance(then.get("asked"), bool):
+        changed["ask_user"] = _nobody if then["asked"] else None
+    if isinstance(then.get("memory"), bool):
+        changed["use_memory"] = then["memory"]
+    if not changed:
+        return rooms
+    for opened in (rooms.model, rooms.served):  # what a copy opens nobody closes
+        del opened
+    return replace(rooms, **changed)
+
+
+def _nobody(question: Question) -> str:
+    raise AssertionError("no tool runs where a head is only compared")
+
+
+def _fresh(rooms: Rooms) -> tuple[tuple[prompt.Part, ...], Sequence[Mapping[str, Any]]]:
+    """The head that a new conversation would get, and the specs of its native tools."""
+    card, shelf = rooms.model.card, rooms.shelf()
+    protocol = choose_protocol(rooms.settings.protocol, card)
+    box = toolbox(rooms, Ledger(), shelf)
+    rules = protocol.rules(box)
+    parts = prompt.head(read_sources(rooms), rules, shelf.blurbs, card.window)
+    return parts, protocol.demand(AgentTurn(Entry("user", "")), box).tools
+
+
+def _changes(
+    rooms: Rooms,
+    old: Sequence[prompt.Part],
+    new: Sequence[prompt.Part],
+    told: Mapping[str, str],
+) -> Iterator[Change]:
+    before = {part.name: part for part in old}
+    after = {part.name: part for part in new}
+    sums = {s.path: md5(s.text.encode()) for s in read_sources(rooms).values()}
+    for name in dict.fromkeys((*before, *after)):
+        was, now = before.get(name), after.get(name)
+        texts = (was.text if was else "", now.text if now else "")
+        if texts[0] == texts[1]:
+            continue
+        path = (now or was or prompt.Part(name, "")).path
+        is_told = path in sums and told.get(path) == sums[path]
+        yield Change(name, path, *texts, is_told, tuple(_writers(rooms, name, path, texts)))
+
+
+# -------- who
+
+
+def _writers(rooms: Rooms, name: str, path: str, texts: tuple[str, str]) -> Iterator[Turn | None]:
+    if name in SOURCES and path:
+        yield from _writers_of(rooms, name, path, texts[0])
+    elif name == "skills":
+        yield from _writers_of_skills(rooms, texts)
+
+
+def _writers_of(rooms: Rooms, name: str, path: str, sent: str) -> Iterator[Turn | None]:
+    """Who made the versions of a file that are younger than the one whose text was sent."""
+    file = rooms.home.root / path
+    shown = _Shown(rooms, name, path)
+    text = shown.text(read_bytes(file) if file.is_file() else None)
+    versions = islice(rooms.history.versions(path), MOST_VERSIONS)
+    writer: Turn | None = None
+    for turn, content in versions:
+        older = shown.text(content)
+        if older != text:
+            yield writer
+        if older == sent or turn is None:
+            return
+        text, writer = older, turn
+    if text != sent:
+        yield writer
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Tells what the head shows of a version of a file."""
+
+    rooms: Rooms
+    name: str
+    path: str
+
+    def text(self, content: bytes | None) -> str:
+        if content is None:
+            return ""
+        source = prompt.Source(self.path, self.rooms.vault.mask(decode(content)))
+        parts = prompt.head({self.name: source}, "", (), self.rooms.model.card.window)
+        return next((part.text for part in parts if part.name == self.name), "")
+
+
+def _writers_of_skills(rooms: Rooms, texts: tuple[str, str]) -> Iterator[Turn | None]:
+    """Who last changed the skills whose lines are not as they were."""
+    before, after = (text.splitlines() for text in texts)
+    diff = "\n".join(difflib.unified_diff(before, after, lineterm="", n=0))
+    seen: set[str] = set()
+    for name in dict.fromkeys(SKILL_LINE.findall(diff)):
+        path = f"skills/{name}/SKILL.md"
+        file = rooms.home.root / path
+        now = read_bytes(file) if file.is_file() else None
+        turn, content = next(iter(rooms.history.versions(path)), (None, None))
+        writer = turn if content == now else None
+        key = (writer.id or writer.commit) if writer else ""
+        if key not in seen:
+            seen.add(key)
+            yield writer
+
+
+# -------- what was kept
+
+
+def _told(kept: Mapping[str, Any]) -> dict[str, str]:
+    files = kept.get("files")
+    return files if isinstance(files, dict) else {}
+
+
+def _tools(kept: Mapping[str, Any], specs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The tools that came and went, where the conversation's file names those that it had."""
+    named = kept.get("tools")
+    if not isinstance(named, list):
+        return ()
+    now = [str(spec["function"]["name"]) for spec in specs]
+    added = [f"+{name}" for name in now if name not in named]
+    return (*added, *(f"-{name}" for name in named if name not in now))
+
+
+def _described(last: Entry, specs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the specs of the tools are others than those that the last turn was sent."""
+    sent = last.record.get("tools")
+    text = compact([dict(spec) for spec in specs])
+    return bool(sent) and sent != hashlib.sha256(text.encode()).hexdigest()

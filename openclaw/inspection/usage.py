@@ -1,0 +1,189 @@
+"""What the model calls of all conversations have cost: tokens and seconds, from their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from openclaw.sessions.session import Session
+from openclaw.sessions.store import SessionStore
+from openclaw.types import Entry, Usage
+
+MEASURED = 64
+"""Tokens; the time of a shorter reading tells little of how long a longer one takes."""
+WRITTEN = 8
+"""Tokens; the same for writing."""
+SUMMING = ("steps", "repeated", "full")
+"""How a turn ends whose last message holds the sum of all its calls (see agent/loop.py)."""
+STOPPED = "I stopped: "
+"""What such a message says, where older sessions have no record of it."""
+DAY = len("2026-11-21")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnUsage:
+    """What one turn has cost. `number` is that of the turn in its conversation, from 1; `at` an ISO
+    8601 time; tokens and seconds as in `Usage`, summed over the turn's calls, and
+    `first_token_seconds` those of its first call. `uncached` are tokens that were read in
+    `read_seconds`, `written` those that were generated in `write_seconds`: only of calls whose
+    times tell something."""
+
+    session: str
+    number: int
+    at: str
+    model: str
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    generated_tokens: int
+    first_token_seconds: float
+    total_seconds: float
+    uncached: int
+    read_seconds: float
+    written: int
+    write_seconds: float
+
+    @property
+    def day(self) -> str:
+        return self.at[:DAY]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Turns taken together. Rates are tokens a second, 0.0 where no server told times; the seconds
+    to the first token are the median over the turns."""
+
+    name: str
+    turns: int
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    generated_tokens: int
+    first_token_seconds: float
+    total_seconds: float
+    reading_rate: float
+    writing_rate: float
+
+    @property
+    def share(self) -> float:
+        """The part of the tokens that had been read before."""
+        return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
+
+
+def summed(name: str, turns: Sequence[TurnUsage]) -> Sums:
+    """Some turns together, under a name."""
+    first = [turn.first_token_seconds for turn in turns if turn.first_token_seconds > 0]
+    return Sums(
+        name,
+        len(turns),
+        sum(turn.calls for turn in turns),
+        sum(turn.prompt_tokens for turn in turns),
+        sum(turn.cached_tokens for turn in turns),
+        sum(turn.generated_tokens for turn in turns),
+        median(first) if first else 0.0,
+        sum(turn.total_seconds for turn in turns),
+        _rate(sum(t.uncached for t in turns), sum(t.read_seconds for t in turns)),
+        _rate(sum(t.written for t in turns), sum(t.write_seconds for t in turns)),
+    )
+
+
+def grouped(turns: Iterable[TurnUsage], key: Callable[[TurnUsage], str]) -> list[Sums]:
+    """The turns by day, model ..., in the order of these names."""
+    groups: dict[str, list[TurnUsage]] = {}
+    for turn in turns:
+        groups.setdefault(key(turn), []).append(turn)
+    return [summed(name, groups[name]) for name in sorted(groups)]
+
+
+def all_turns(store: SessionStore, since: str = "") -> list[TurnUsage]:
+    """The turns of all conversations, archived ones too, the oldest first; `since` is an ISO day.
+
+    A message that several conversations hold, as a fork does, counts once. `store.problems` then
+    names the files that could not be read.
+    """
+    seen: dict[tuple[str, Usage], str] = {}
+    found = [turn for session, told in store.talks() for turn in _turns(session, told, seen)]
+    return sorted((turn for turn in found if turn.day >= since), key=lambda turn: turn.at)
+
+
+def turns_of(store: SessionStore, session: Session) -> list[TurnUsage]:
+    """The turns of one conversation, in their order."""
+    return list(_turns(session, store.messages(session), {}))
+
+
+def _turns(
+    session: Session,
+    numbered: Iterable[tuple[int, Entry]],
+    seen: dict[tuple[str, Usage], str],
+) -> Iterator[TurnUsage]:
+    """`seen` are the calls that count already, with the conversation that had them first."""
+    asked, number = Entry("user", ""), 0
+    replies: list[Entry] = []
+    for _, entry in numbered:
+        if entry.role == "user":
+            yield from _turn(session, number, asked, replies)
+            asked, replies, number = entry, [], number + 1
+        elif _is_first(session, entry, seen):
+            replies.append(entry)
+    yield from _turn(session, number, asked, replies)
+
+
+def _is_first(session: Session, entry: Entry, seen: dict[tuple[str, Usage], str]) -> bool:
+    """Whether no other conversation had this very call. Times to the microsecond and counts are
+    hardly ever the same by chance; calls without any time are never taken for the same."""
+    if entry.usage is None or not entry.usage.prompt_tokens + entry.usage.generated_tokens:
+        return False
+    if not entry.usage.total_seconds:
+        return True
+    return seen.setdefault((entry.at, entry.usage), session.id) == session.id
+
+
+def _turn(
+    session: Session, number: int, asked: Entry, replies: Sequence[Entry]
+) -> Iterator[TurnUsage]:
+    usages = [reply.usage for reply in replies if reply.usage]
+    if not usages:
+        return
+    total = sum(usages[1:], usages[0])
+    if _sums_up(replies[-1]):
+        total, usages = usages[-1], usages[:-1] or usages
+    reading = [u for u in usages if _uncached(u) >= MEASURED and u.read_seconds > 0]
+    writing = [u for u in usages if u.generated_tokens >= WRITTEN and _write_seconds(u) > 0]
+    told = asked.record.get("model")
+    yield TurnUsage(
+        session.id,
+        number,
+        asked.at or replies[0].at or session.updated_at,
+        told if isinstance(told, str) and told else session.model,
+        max(total.calls, 1),
+        total.prompt_tokens,
+        min(total.cached_tokens, total.prompt_tokens),
+        total.generated_tokens,
+        total.first_token_seconds,
+        total.total_seconds,
+        sum(map(_uncached, reading)),
+        sum(u.read_seconds for u in reading),
+        sum(u.generated_tokens for u in writing),
+        sum(map(_write_seconds, writing)),
+    )
+
+
+def _sums_up(reply: Entry) -> bool:
+    """Whether a message holds the usage of the whole turn, not that of its own call."""
+    if "stop" in reply.record:
+        return reply.record["stop"] in SUMMING
+    return bool(reply.usage and reply.usage.calls > 1 and STOPPED in reply.content)
+
+
+def _uncached(usage: Usage) -> int:
+    return max(0, usage.prompt_tokens - usage.cached_tokens)
+
+
+def _write_seconds(usage: Usage) -> float:
+    """Seconds in which a single call wrote; of several calls it is not known."""
+    return usage.total_seconds - usage.first_token_seconds if usage.calls <= 1 else 0.0
+
+
+def _rate(tokens: int, seconds: float) -> float:
+    return tokens / seconds if seconds > 0 else 0.0

@@ -1,0 +1,364 @@
+"""Puts a whole home into one archive: a .tar.gz with the SHA-256 of each file in it.
+
+What points at something is read before what it points at (a session before its archive, records of
+turns before git's branches, branches before commits): whatever other processes write meanwhile, the
+copy holds all that it names. Files that come or go meanwhile are in it or not.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import secrets
+import stat
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any
+
+from openclaw import __version__
+from openclaw.errors import Damaged, OpenclawError, UsageError
+from openclaw.history.record import sign
+from openclaw.storage.home import MARKS, Home, name_trouble
+from openclaw.storage.safe_open import is_folder, reading
+from openclaw.storage.text import unwritable
+
+LEFT_OUT = (".openclaw/cache", ".openclaw/index", ".openclaw/locks", ".openclaw/spill",
+            ".openclaw/skills.json")  # fmt: skip
+SECRETS = ".openclaw/secrets"
+ORDER = ("sessions", ".openclaw", ".git")
+"""Places in the order in which they are read; all others come before them."""
+
+
+@dataclass(slots=True)
+class Backup:
+    """What an archive holds. `files` are SHA-256 by path; `left_out` says of each path that is not
+    in it, and should be known, why."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    size: int = 0
+
+    def manifest(self, *, with_secrets: bool) -> bytes:
+        shape = {
+            "version": VERSION,
+            "openclaw": __version__,
+            "at": datetime.now().astimezone().isoformat(timespec="seconds"),
+            "secrets": with_secrets,
+            "files": self.files,
+            "links": self.links,
+            "folders": self.folders,
+            "left_out": self.left_out,
+            "seal": seal(self.files, self.links),
+        }
+        return (json.dumps(shape, indent=1) + "\n").encode("ascii")
+
+
+def back_up(home: Home, target: Path, *, with_secrets: bool = False, force: bool = False) -> Backup:
+    """Write the home into the archive `target` and read it back. Readable by this user only.
+
+    UsageError when there is a file and not `force`; OpenclawError when it cannot be written or is
+    not what was read: then there is none, and an older one stays.
+    """
+    _check_place(home, target, force=force)
+    temp = target.with_name(f".openclaw-{secrets.token_hex(6)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with os.fdopen(os.open(temp, flags, 0o600), "wb") as file:
+            made = _write(home, file, {temp, target}, with_secrets=with_secrets)
+            file.flush()
+            os.fsync(file.fileno())
+        _verify(temp, made)
+        _check_place(home, target, force=force)
+        temp.replace(target)
+    except OSError as error:
+        raise unwritable(target, error) from error
+    finally:
+        with suppress(OSError):
+            temp.unlink()
+    _flush(target.parent)
+    return made
+
+
+def _check_place(home: Home, target: Path, *, force: bool) -> None:
+    if os.path.lexists(target) and not (force and target.is_file()):
+        hint = "choose another name, or add --force" if target.is_file() else "name a file"
+        raise UsageError(f"{target} is there already", hint)
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {target.parent}", "make it, or choose another")
+    closed = (home.private, home.root / ".git")
+    if any(folder in Path(os.path.realpath(target)).parents for folder in closed):
+        raise UsageError(f"{target} lies in a closed folder of the home", "choose another place")
+
+
+def _write(home: Home, file: Any, own: set[Path], *, with_secrets: bool) -> Backup:
+    made = Backup()
+    with tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT, compresslevel=6) as tar:
+        for path in _paths(home, own, made, with_secrets=with_secrets):
+            _add(tar, home, path, made)
+        for path in _objects(home, "objects"):  # what was packed or written meanwhile
+            if home.relative(path) not in made.files:
+                _add(tar, home, path, made)
+        data = made.manifest(with_secrets=with_secrets)
+        info = tarfile.TarInfo(MANIFEST)
+        info.size, info.mode, info.mtime = len(data), 0o600, int(datetime.now().timestamp())
+        tar.addfile(info, io.BytesIO(data))
+    return made
+
+
+def _verify(path: Path, made: Backup) -> None:
+    found = {name: sha for name, sha in contents(path) if sha}
+    if found != made.files:
+        raise OpenclawError(
+            "the archive does not read back as it was written", "try again, on another disk"
+        )
+
+
+# -------- what belongs into it
+
+
+def _paths(home: Home, own: set[Path], made: Backup, *, with_secrets: bool) -> Iterator[Path]:
+    places = sorted(home.root.iterdir(), key=lambda path: (_rank(path.name), path.name))
+    for place in places:
+        if place.name == ".git" and place.is_file():
+            made.left_out[".git"] = "it leads to a repository elsewhere, whose branch would be used"
+            continue
+        for path in _below(home, place):
+            relative = home.relative(path)
+            if path in own or relative in LEFT_OUT or _is_temporary(path.name):
+                continue
+            if any(relative.startswith(f"{folder}/") for folder in LEFT_OUT):
+                continue
+            if "secrets" in path.name and relative.startswith(".openclaw/") and not with_secrets:
+                if relative.startswith(SECRETS):
+                    made.left_out[relative] = "secrets are only taken along with --secrets"
+                continue
+            yield path
+
+
+def _rank(name: str) -> int:
+    return ORDER.index(name) + 1 if name in ORDER else 0
+
+
+def _is_temporary(name: str) -> bool:
+    return name.startswith(".openclaw-") and name.endswith(".tmp")
+
+
+def _below(home: Home, path: Path) -> Iterator[Path]:
+    """A file, link or folder of the home, and what is in it, in the order of reading."""
+    if path == home.root / ".git" and path.is_dir():
+        yield from _repository(home, path)
+        return
+    if not path.is_dir() or (path.is_symlink() and not _is_place(home, path)):
+        yield path
+        return
+    yield path
+    if home.relative(path) in LEFT_OUT:
+        return
+    # A folder after the files beside it: sessions name parts of the archive, lines contents.
+    try:
+        entries = sorted(path.iterdir(), key=lambda each: (each.is_dir(), _last(each), each.name))
+    except FileNotFoundError:
+        return  # it went away meanwhile
+    except PermissionError as error:
+        raise _unreadable(path, error) from error
+    for each in entries:
+        yield from _below(home, each)
+
+
+def _last(path: Path) -> bool:
+    """Whether a file of a record is a content, which its lines name."""
+    return path.suffix != ".jsonl"
+
+
+def _repository(home: Home, folder: Path) -> Iterator[Path]:
+    yield folder
+    # A branch is packed before its own file goes: whoever reads in this order has one of them.
+    for path in sorted(folder.iterdir(), key=lambda each: (each.name == "packed-refs", each.name)):
+        if path.name != "objects" and not path.name.endswith(".lock"):
+            yield from (each for each in _below(home, path) if each.suffix != ".lock")
+    yield from _objects(home, "objects")
+
+
+def _objects(home: Home, name: str) -> Iterator[Path]:
+    """Commits and contents; an unfinished one of git's is none."""
+    folder = home.root / ".git" / name
+    if folder.is_dir():
+        yield from (each for each in _below(home, folder) if not each.name.startswith("tmp_"))
+
+
+# -------- one file after the other
+
+
+def _add(tar: tarfile.TarFile, home: Home, path: Path, made: Backup) -> None:
+    relative = home.relative(path)
+    try:
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode) and not _is_place(home, path):
+            _add_link(tar, home, path, made)
+        elif path.is_dir():
+            made.folders.append(relative)
+            tar.addfile(_info(relative, path.stat(), tarfile.DIRTYPE))
+        elif path.is_file():
+            _add_file(tar, path, relative, made)
+        else:
+            made.left_out[relative] = "it is no file"
+    except FileNotFoundError:
+        return  # it went away meanwhile
+    except PermissionError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> OpenclawError:
+    hint = "give this user access: openclaw doctor --fix"
+    return OpenclawError(f"cannot read {path}: {error.strerror}", hint)
+
+
+def _is_place(home: Home, path: Path) -> bool:
+    """Whether it is a folder that makes a home, be it through a link that the user has allowed."""
+    return path.parent == home.root and path.name in MARKS and is_folder(path)
+
+
+def _add_link(tar: tarfile.TarFile, home: Home, path: Path, made: Backup) -> None:
+    relative, target = home.relative(path), str(path.readlink())
+    there = Path(os.path.realpath(path))
+    root = Path(os.path.realpath(home.root))
+    if not is_inside(relative, target) or not (there == root or root in there.parents):
+        made.left_out[relative] = f"it is a link out of the home, to {target}"
+        return
+    info = _info(relative, path.lstat(), tarfile.SYMTYPE)
+    info.linkname = made.links[relative] = target.replace(os.sep, "/")
+    tar.addfile(info)
+
+
+def _add_file(tar: tarfile.TarFile, path: Path, relative: str, made: Backup) -> None:
+    """A file as it is at the moment when it is opened: writers put a new one in its place."""
+    with reading(path) as file:
+        status = os.fstat(file.fileno())
+        info = _info(relative, status, tarfile.REGTYPE)
+        source = _Hashing(file)
+        if status.st_size <= BLOCK:  # one that grows or shrinks while it is read
+            data = file.read()
+            info.size, source = len(data), _Hashing(io.BytesIO(data))
+        try:
+            tar.addfile(info, source)
+        except OSError as error:
+            raise OpenclawError(
+                f"{path} changed while it was read: {error}", "try again"
+            ) from error
+    made.files[relative] = source.sha.hexdigest()
+    made.size += info.size
+
+
+class _Hashing(io.RawIOBase):
+    """A file that is read and hashed at once."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__()
+        self._file = file
+        self.sha = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self._file.read(size)
+        self.sha.update(data)
+        return data
+
+
+def _info(relative: str, status: os.stat_result, kind: bytes) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(f"{TOP}/{relative}")
+    info.type = kind
+    info.mode = stat.S_IMODE(status.st_mode) & 0o777
+    info.mtime = status.st_mtime
+    info.size = status.st_size if kind == tarfile.REGTYPE else 0
+    return info
+
+
+def _flush(folder: Path) -> None:
+    if os.name == "nt":
+        return
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+VERSION = 1
+MANIFEST = "openclaw-backup.json"
+TOP = "home"
+"""The folder in the archive that holds the home."""
+BLOCK = 1 << 20
+BROKEN = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError)
+"""What Python raises for an archive that is cut off or damaged."""
+
+
+def seal(files: Mapping[str, str], links: Mapping[str, str]) -> str:
+    """The signature of this user on this machine under what an archive holds."""
+    return sign(MANIFEST, json.dumps([files, links], sort_keys=True).encode("ascii"))
+
+
+def contents(archive: Path) -> Iterator[tuple[str, str]]:
+    """The paths in an archive and their SHA-256, "" for what is no file, read from the disk."""
+    try:
+        with opened(archive) as tar:
+            for info in tar:
+                if info.name != MANIFEST:
+                    yield path_of(archive, info), _digest(tar, info) if info.isreg() else ""
+    except BROKEN as error:
+        raise damaged(archive, f"it is cut off or damaged ({error})") from error
+
+
+def opened(archive: Path) -> tarfile.TarFile:
+    return tarfile.open(archive, "r:gz", errorlevel=1)
+
+
+def path_of(archive: Path, info: tarfile.TarInfo) -> str:
+    """The path in the home. Damaged for one that leads out of it."""
+    name = info.name.rstrip("/")
+    parts = name.split("/")
+    wrong = parts[0] != TOP or len(parts) < 2 or "\\" in name or "\0" in name
+    if wrong or any(part in ("", ".", "..") or _is_unfit(part) for part in parts):
+        raise damaged(archive, f"it holds {info.name!r}, which is no path of a home")
+    return "/".join(parts[1:])
+
+
+def _is_unfit(part: str) -> bool:
+    """Whether Windows would take the name for something else than a file of this name."""
+    trouble = name_trouble(part, windows=True) if os.name == "nt" else ""
+    return bool(trouble) and "closed" not in trouble
+
+
+def is_inside(relative: str, target: str) -> bool:
+    """Whether a link at this path of the home leads to a place in it, told by its words alone."""
+    target = target.replace("\\", "/")
+    if target.startswith("/") or ":" in target.split("/")[0]:
+        return False
+    there = os.path.normpath(f"/home/{relative}/../{target}").replace(os.sep, "/")
+    return there == "/home" or there.startswith("/home/")
+
+
+def _digest(tar: tarfile.TarFile, info: tarfile.TarInfo) -> str:
+    sha = hashlib.sha256()
+    for block in blocks(tar, info):
+        sha.update(block)
+    return sha.hexdigest()
+
+
+def blocks(tar: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[bytes]:
+    source: IO[bytes] | None = tar.extractfile(info)
+    while source is not None and (block := source.read(BLOCK)):
+        yield block
+
+
+def damaged(archive: Path, why: str) -> Damaged:
+    return Damaged(f"{archive} cannot be used: {why}", "take another backup; nothing was changed")

@@ -1,0 +1,98 @@
+"""Runs the named checks, one after the other, and repairs what they find when it may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from openclaw.errors import OpenclawError
+from openclaw.maintenance.doctor import home_files, private_files, repository, saved_sessions
+from openclaw.maintenance.doctor.finding import Finding, Kept, State, View
+from openclaw.storage.home import Home
+
+Check = Callable[[View], Iterable[Finding]]
+
+CHECKS: Mapping[str, Check] = {
+    "links": home_files.links,
+    "access": home_files.rights,
+    "disk": home_files.disk,
+    "network": home_files.network,
+    "folders": home_files.folders,
+    "leftovers": home_files.files,
+    "locks": home_files.locks,
+    "encoding": home_files.encoding,
+    "sessions": saved_sessions.sessions,
+    "aside": saved_sessions.aside,
+    "turns": home_files.turns,
+    "conflicts": home_files.conflict_markers,
+    "to-dos": home_files.todo_ids,
+    "front matter": home_files.front_matter,
+    "private": private_files.files,
+    "clock": home_files.clock,
+    "index": private_files.index,
+    "git": repository.git,
+    "hooks": private_files.hooks,
+}
+"""In this order: what is repaired first lets the checks after it see more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a named check says: `found` in one line, what to do in `advice`; `fixed` says what was
+    repaired, and the state is "ok" then."""
+
+    name: str
+    state: State
+    found: str = ""
+    advice: str = ""
+    exit_code: int = 0
+    fixed: str = ""
+
+
+def checkup(
+    home: Home,
+    *,
+    fix: bool = False,
+    deep: bool = False,
+    checks: Mapping[str, Check] = CHECKS,
+) -> Iterator[Result]:
+    """What each check finds; one that finds nothing gives one result that says so. With `fix` each
+    finding that can be repaired is, and the copies are named at the end. Nothing is raised: a check
+    that fails is a fault of its own."""
+    view, kept = View(home, deep), Kept(home)
+    for name, check in checks.items():
+        results = list(_run(name, check, view, kept if fix else None))
+        yield from results or [Result(name, "ok")]
+    if kept.where:
+        yield Result("kept", "ok", f"copies of what was repaired: {kept.where}")
+
+
+def _run(name: str, check: Check, view: View, kept: Kept | None) -> Iterator[Result]:
+    repaired = False
+    try:
+        for finding in list(check(view)):
+            result = _result(name, finding)
+            if kept is not None and finding.repair:
+                result = _repaired(result, finding, kept)
+                repaired = True
+            yield result
+    except Exception as error:  # noqa: BLE001  (one check must not keep the others from running)
+        found = f"the check itself failed: {type(error).__name__}: {error}"
+        yield Result(name, "fault", found, "openclaw doctor --debug shows more", 1)
+    if repaired:
+        view.forget()
+
+
+def _result(name: str, finding: Finding) -> Result:
+    lines = [finding.advice, f"--fix {finding.fix}" if finding.repair else ""]
+    advice = "\n".join(line for line in lines if line)
+    return Result(name, finding.state, finding.found, advice, finding.exit_code)
+
+
+def _repaired(result: Result, finding: Finding, kept: Kept) -> Result:
+    try:
+        done = finding.repair(kept) if finding.repair else ""
+    except (OpenclawError, OSError) as error:
+        advice = "\n".join(filter(None, [f"not repaired: {error}", finding.advice]))
+        return replace(result, advice=advice)
+    return replace(result, state="ok", advice="", exit_code=0, fixed=done)

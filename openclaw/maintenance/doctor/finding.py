@@ -1,0 +1,238 @@
+"""What a check finds, and where copies go before anything is repaired."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Literal
+
+from openclaw.errors import OpenclawError
+from openclaw.storage.home import MARKS, Home
+from openclaw.storage.safe_open import checked, is_folder, is_ordinary, make_folder, read_bytes
+from openclaw.storage.text import unwritable
+
+State = Literal["ok", "warning", "fault"]
+PLACE = "kept"
+
+
+@dataclass(slots=True)
+class Kept:
+    """Copies of what is about to be repaired: .openclaw/kept/<time>/<path>, made when the first one
+    is. They may be deleted at any time."""
+
+    home: Home
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    _folder: Path | None = field(default=None)
+
+    @property
+    def where(self) -> str:
+        """The folder relative to the home, "" as long as nothing was kept."""
+        return self.home.relative(self._folder) if self._folder else ""
+
+    def copy(self, path: Path) -> Path:
+        """Keep a file, link or whole folder of the home as it is; returns where. OpenclawError when
+        that cannot be done: then nothing may be repaired."""
+        try:
+            target = self._free(Path(place_in(self.home, path)))
+            make_folder(target.parent)
+            checked(path.parent)
+            if path.is_dir() and not path.is_symlink():
+                shutil.copytree(path, target, symlinks=True)
+            else:
+                shutil.copy2(path, target, follow_symlinks=False)
+        except (OSError, shutil.Error) as error:
+            raise unwritable(self.home.private / PLACE, error) from error
+        return target
+
+    def move(self, path: Path) -> None:
+        """Keep a file or folder and take it out of its place."""
+        self.copy(path)
+        try:
+            checked(path.parent)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        except OSError as error:
+            raise unwritable(path, error) from error
+
+    def _free(self, relative: Path) -> Path:
+        if self._folder is None:
+            name = f"{self.now():%Y%m%d-%H%M%S}"
+            names = (f"{name}-{number}" if number else name for number in count())
+            place = self.home.private / PLACE
+            self._folder = next(place / name for name in names if not (place / name).exists())
+            make_folder(self._folder, 0o700)
+        target = self._folder / relative
+        numbered = (target.with_name(f"{target.name}-{n}") if n else target for n in count())
+        return next(path for path in numbered if not os.path.lexists(path))
+
+
+def place_in(home: Home, path: Path) -> str:
+    """A path of the home as it is shown and kept; of a repository elsewhere (the home is a linked
+    worktree) its last parts."""
+    try:
+        return home.relative(path)
+    except ValueError:
+        return "/".join(("elsewhere", *path.parts[-3:]))
+
+
+Repair = Callable[[Kept], str]
+"""Repairs one finding after it kept a copy; returns what it did. OpenclawError when it cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it should be. `fix` says what `doctor --fix` does about it, "" for
+    nothing; `advice` what the user can do. `exit_code` is for a fault."""
+
+    found: str
+    state: State = "warning"
+    advice: str = ""
+    fix: str = ""
+    repair: Repair | None = None
+    exit_code: int = 0
+
+
+class NotRepaired(OpenclawError):
+    """What was found is still so: it is in use, or was changed by another program meanwhile."""
+
+
+TEXTS = (".md", ".json", ".yaml", ".yml")
+LARGEST = 5_000_000
+"""Bytes of the largest file whose text is looked at."""
+MOST_FILES = 50_000
+PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", ".venv", ".git"})
+PLACES = (*MARKS, ".agents", ".gitignore", ".gitattributes")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file or folder of the home: its path relative to it, with slashes, and its status."""
+
+    path: str
+    status: os.stat_result
+    is_folder: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        return not self.is_folder and self.path.lower().endswith(TEXTS)
+
+
+@dataclass(slots=True)
+class View:
+    """The files of the places that make a home, without repositories of the user's in them, links
+    and what programs install. `now` is in seconds since the epoch; `deep` allows for checks that
+    take their time; `is_whole` is False when there were more than can be looked at."""
+
+    home: Home
+    deep: bool = False
+    now: float = field(default_factory=time.time)
+    is_whole: bool = True
+    _seen: list[Seen] | None = None
+    _texts: list[tuple[Seen, bytes]] | None = None
+
+    def forget(self) -> None:
+        """Look anew: something was repaired."""
+        self._seen = self._texts = None
+
+    @property
+    def seen(self) -> list[Seen]:
+        if self._seen is None:
+            self._seen = []
+            for seen in self._walk():
+                self._seen.append(seen)
+                if len(self._seen) >= MOST_FILES:
+                    self.is_whole = False
+                    break
+        return self._seen
+
+    def texts(self) -> list[tuple[Seen, bytes]]:
+        """The Markdown, JSON and YAML files that can be read, with their bytes."""
+        if self._texts is None:
+            self._texts = []
+            for seen in self.seen:
+                if seen.is_text and seen.status.st_size <= LARGEST:
+                    data = bytes_of(self.path(seen))
+                    if data is not None:
+                        self._texts.append((seen, data))
+        return self._texts
+
+    def path(self, seen: Seen) -> Path:
+        return self.home.root / seen.path
+
+    def _walk(self) -> Iterator[Seen]:
+        for name in PLACES:
+            path = self.home.root / name
+            if is_folder(path):
+                yield from self._folder(str(path), name)
+            elif is_ordinary(path):
+                with suppress(OSError):
+                    yield Seen(name, path.stat())
+        yield from self._loose()
+
+    def _loose(self) -> Iterator[Seen]:
+        """What a killed process may have left beside the settings and in the private folder."""
+        for folder in (self.home.root, self.home.private):
+            for entry in _entries(str(folder)):
+                if not entry.name.endswith(".tmp"):
+                    continue
+                with suppress(OSError):
+                    if entry.is_file(follow_symlinks=False):
+                        yield Seen(self.home.relative(Path(entry.path)), entry.stat())
+        for name in ("history", "index", "cache", "logs"):
+            if is_folder(self.home.private / name):
+                for seen in self._folder(str(self.home.private / name), f".openclaw/{name}"):
+                    if seen.path.endswith(".tmp"):
+                        yield seen
+
+    def _folder(self, folder: str, prefix: str) -> Iterator[Seen]:
+        try:
+            yield Seen(prefix, Path(folder).stat(), is_folder=True)
+        except OSError:
+            return
+        for entry in _entries(folder):
+            path = f"{prefix}/{entry.name}"
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in PASSED_OVER and not _is_repository(entry.path):
+                        yield from self._folder(entry.path, path)
+                elif entry.is_file(follow_symlinks=False):
+                    yield Seen(path, entry.stat(follow_symlinks=False))
+            except OSError:
+                continue
+
+
+def bytes_of(path: Path) -> bytes | None:
+    """What a file holds, None when it cannot be read."""
+    try:
+        return read_bytes(path)
+    except OSError:
+        return None
+
+
+def written(path: Path, now: float) -> float:
+    """When a file was written; `now` for one that went away meanwhile."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return now
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _is_repository(folder: str) -> bool:
+    return os.path.lexists(f"{folder}/.git")

@@ -1,0 +1,502 @@
+"""Checks of what lies below the files: rights, disk, clock, the kind of file system."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from openclaw.agent.prompt import SOURCES
+from openclaw.errors import OpenclawError
+from openclaw.history import journal, record
+from openclaw.maintenance.doctor.finding import PLACE, Finding, Kept, NotRepaired, Seen, View
+from openclaw.sessions.session import from_json
+from openclaw.sessions.session_search import last_updated
+from openclaw.storage.git import Git, GitError, is_own
+from openclaw.storage.home import MARKS, Home
+from openclaw.storage.lock import locked
+from openclaw.storage.merge import SIGN, conflicts
+from openclaw.storage.readers import yaml_trouble
+from openclaw.storage.safe_open import NotOrdinary, checked, is_ordinary, make_folder, remove
+from openclaw.storage.text import BOM, CUT, as_utf8, decode, encoding_of, unwritable, write_if_same
+
+LOW, FULL = 100_000_000, 10_000_000
+"""Free bytes on the home's disk: too few, and so few that a turn cannot be saved."""
+AHEAD = 24 * 3600
+"""Seconds that a file may be from the future: time zones, other machines."""
+OWN = ("memory", "sessions", "openclaw.yaml")
+"""What the program writes itself. In workspace/ and skills/ a file may be read-only on purpose."""
+
+
+def rights(view: View) -> Iterator[Finding]:
+    """Files and folders that cannot be read, and those of the program's that it cannot write."""
+    for seen in view.seen:
+        missing = _missing(view, seen)
+        if missing:
+            found = f"{seen.path} cannot be {missing}"
+            if not _is_ours(seen):
+                yield Finding(found, advice="it is another user's: have that one give you access")
+                continue
+            word = "u+rwx" if seen.is_folder else "u+rw"
+            yield Finding(
+                found,
+                fix=f"gives this user access (chmod {word})",
+                repair=partial(_give_access, view.path(seen), seen.is_folder),
+            )
+
+
+def _missing(view: View, seen: Seen) -> str:
+    """What this user may not do with it: "read", "written" or ""."""
+    mode, path = seen.status.st_mode, view.path(seen)
+    listable = not seen.is_folder or mode & stat.S_IXUSR or os.name == "nt"
+    if _is_ours(seen):  # by the mode: root may do everything, and its files should not mislead
+        readable, writable = mode & stat.S_IRUSR and listable, mode & stat.S_IWUSR
+    else:
+        readable = os.access(path, os.R_OK | (os.X_OK if seen.is_folder else 0))
+        writable = os.access(path, os.W_OK)
+    if not readable:
+        return "read"
+    is_own = seen.path.split("/", 1)[0] in OWN or seen.is_folder
+    return "written" if is_own and not writable else ""
+
+
+def _is_ours(seen: Seen) -> bool:
+    return os.name == "nt" or seen.status.st_uid == os.geteuid()
+
+
+def _give_access(path: Path, is_folder: bool, kept: Kept) -> str:
+    """Only the mode is changed, so there is nothing to keep a copy of."""
+    try:
+        mode = stat.S_IMODE(checked(path).stat().st_mode)
+        path.chmod(mode | (0o700 if is_folder else 0o600))
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return f"{kept.home.relative(path)} may be read and written again"
+
+
+def disk(view: View) -> Iterator[Finding]:
+    """Whether there is space for what the program writes."""
+    yield from space(shutil.disk_usage(view.home.root).free)
+
+
+def space(free: int) -> Iterator[Finding]:
+    """What `free` bytes on the home's disk mean."""
+    found = f"{free / 1e6:.0f} MB are free on the home's disk"
+    if free < FULL:
+        advice = "free some space: nothing that is said can be saved without"
+        yield Finding(found, "fault", advice, exit_code=1)
+    elif free < LOW:
+        yield Finding(found, advice="free some space")
+
+
+def network(view: View) -> Iterator[Finding]:
+    """Whether the home lies on another machine, where locks may not hold."""
+    from openclaw.storage.network_drives import network_place
+
+    if name := network_place(view.home.root):
+        advice = "use the home from one machine at a time, or move it to a disk of this one"
+        yield Finding(
+            f"the home lies on a network file system ({name}); locks may not hold", advice=advice
+        )
+
+
+def clock(view: View) -> Iterator[Finding]:
+    """Whether files, sessions or the last commit are from the future: then it is the clock that
+    went wrong, and new entries would be sorted before old ones."""
+    late = [seen.path for seen in view.seen if seen.status.st_mtime > view.now + AHEAD]
+    late += [at for at in _late_sessions(view) if at not in late]
+    if is_own(view.home.root):
+        at = Git(view.home.root).says("log", "-1", "--format=%ct")
+        late += ["the last commit"] if at.isdigit() and int(at) > view.now + AHEAD else []
+    if late:
+        more = f" and {len(late) - 3} more" if len(late) > 3 else ""
+        day = time.strftime("%Y-%m-%d", time.localtime(view.now))
+        found = f"from the future, as it is {day} by this clock: {', '.join(late[:3])}{more}"
+        yield Finding(found, advice="set the clock; if it is right, touch these files")
+
+
+def _late_sessions(view: View) -> Iterator[str]:
+    for seen in view.seen:
+        in_sessions = seen.path.startswith("sessions/") and seen.path.count("/") == 1
+        if in_sessions and seen.path.endswith(".json"):
+            at, _ = last_updated(view.path(seen))
+            if at > view.now + AHEAD:
+                yield seen.path
+
+
+FOLDERS = ("workspace", "memory", "skills", "sessions")
+FILES = {"100644": 0o644, "100755": 0o755}
+"""The modes of ordinary files in git."""
+
+
+def folders(view: View) -> Iterator[Finding]:
+    """Folders that are gone and that git has files of, and a memory that is not there at all."""
+    for name in FOLDERS:
+        if os.path.lexists(view.home.root / name):
+            continue
+        if committed := _committed(view.home, name):
+            yield Finding(
+                f"{name}/ is not there; the last commit has {len(committed)} files of it",
+                fix="brings these files back",
+                repair=partial(_bring_back, view.home, name),
+            )
+        elif name == "memory":
+            yield Finding(
+                "memory/ is not there: nothing is remembered",
+                fix="makes the folder",
+                repair=partial(_make, view.home, name),
+            )
+
+
+def _committed(home: Home, name: str) -> list[tuple[str, int, str]]:
+    """Path, mode and blob of each ordinary file of a folder as they were last committed."""
+    try:
+        said = Git(home.root).run("ls-tree", "-r", "-z", "HEAD", "--", f"{name}/")
+    except GitError:
+        return []
+    entries = (line.partition("\t") for line in said.decode("utf-8", "surrogateescape").split("\0"))
+    listed = ((path, about.split()) for about, _, path in entries if path)
+    return [(path, FILES[words[0]], words[2]) for path, words in listed if words[0] in FILES]
+
+
+def _bring_back(home: Home, name: str, kept: Kept) -> str:
+    committed = _committed(home, name)
+    blobs = Git(home.root).blobs([blob for _, _, blob in committed])
+    try:
+        for (path, mode, _), data in zip(committed, blobs, strict=True):
+            if write_if_same(home.root / path, None, data) and mode != FILES["100644"]:
+                (home.root / path).chmod(mode)
+    except OSError as error:
+        raise unwritable(home.root / name, error) from error
+    return f"{name}/ is back with {len(committed)} files"
+
+
+def _make(home: Home, name: str, kept: Kept) -> str:
+    try:
+        make_folder(home.root / name)
+    except OSError as error:
+        raise unwritable(home.root / name, error) from error
+    return f"made {name}/"
+
+
+NAMED = (*MARKS, ".openclaw", ".gitignore", "workspace/HEARTBEAT.md", *SOURCES.values())
+WHOLE = ("memory", "sessions", ".openclaw")
+"""Folders of which every file is the program's to read."""
+MOST = 20
+
+
+def links(view: View) -> Iterator[Finding]:
+    """Links, pipes and devices; of workspace/ only the files that the program reads by itself."""
+    places = dict.fromkeys(map(view.home.root.joinpath, NAMED)) | dict.fromkeys(_odd(view.home))
+    yield from islice((found for path in places for found in _looked_at(view.home, path)), MOST)
+
+
+def _looked_at(home: Home, path: Path) -> Iterator[Finding]:
+    try:
+        checked(path)
+    except NotOrdinary as error:
+        if error.filename == str(path) and "its folder" not in str(error.strerror):
+            advice = "put the file or folder itself there; a folder elsewhere may be named in links"
+            yield Finding(f"{home.relative(path)} is not read: {error.strerror}", advice=advice)
+
+
+def _odd(home: Home) -> Iterator[Path]:
+    """What is neither file nor folder in the folders that are the program's."""
+    waiting = [home.root / name for name in WHOLE]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            checked(folder)
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if Path(entry.path) != home.private / PLACE:
+                    waiting.append(Path(entry.path))
+            elif not entry.is_file(follow_symlinks=False):
+                yield Path(entry.path)
+
+
+OLD = 3600
+"""Seconds after which nobody is still writing a file."""
+YOUNG = 60
+"""Seconds in which the first line of a record may still be on its way."""
+_TEMP = re.compile(r"\.openclaw-[0-9a-f]{6,}\.tmp")
+
+
+def files(view: View) -> Iterator[Finding]:
+    """Files that were being written by a process that is gone."""
+    old = [
+        view.path(seen)
+        for seen in view.seen
+        if _TEMP.fullmatch(seen.path.rpartition("/")[2]) and seen.status.st_mtime < view.now - OLD
+    ]
+    if old:
+        names = ", ".join(view.home.relative(path) for path in old[:3])
+        more = f" and {len(old) - 3} more" if len(old) > 3 else ""
+        found = f"half-written files of killed processes: {names}{more}"
+        yield Finding(found, fix="removes them", repair=partial(_take_away, old))
+
+
+def _take_away(paths: list[Path], kept: Kept) -> str:
+    for path in paths:
+        if path.exists():
+            kept.move(path)
+    return f"{len(paths)} removed"
+
+
+def locks(view: View) -> Iterator[Finding]:
+    """Notes beside locks on who holds them, of processes that are gone. They hinder nobody."""
+    folder = view.home.private / "locks"
+    stale = [path for path in sorted(folder.glob("*.lock.*")) if _is_free(path)]
+    if stale:
+        found = f"{len(stale)} notes of processes that are gone beside their locks; they do no harm"
+        yield Finding(found, "ok", fix="removes them", repair=partial(_drop, stale))
+
+
+def _is_free(note: Path) -> bool:
+    lock = note.with_name(note.name.partition(".lock")[0] + ".lock")
+    try:
+        return note.stat().st_size >= 0 and not _is_held(lock)
+    except OSError:
+        return False
+
+
+def _is_held(lock: Path) -> bool:
+    from filelock import FileLock, Timeout
+
+    if not lock.exists():
+        return False
+    try:
+        free = FileLock(checked(lock))
+        free.acquire(timeout=0)
+    except (Timeout, OSError, NotImplementedError, RuntimeError):
+        return True
+    free.release()
+    return False
+
+
+def _drop(notes: list[Path], kept: Kept) -> str:
+    for note in notes:
+        if _is_free(note):
+            remove(note)
+    return f"{len(notes)} removed"
+
+
+def turns(view: View) -> Iterator[Finding]:
+    """Turns of processes that were killed, and records of turns that cannot be read."""
+    place = journal.place_of(view.home)
+    open_ones = record.marked(place, record.RUNNING)
+    ended = [each for each in open_ones if _is_dead(view.home, each)]
+    if ended:
+        found = f"{len(ended)} turns were interrupted (the newest: {ended[-1].turn.subject!r})"
+        fix = "marks what was half done and closes them, as the next prompt does by itself"
+        yield Finding(found, fix=fix, repair=_recover)
+    for folder in record.unreadable(place):
+        finding = _unreadable(view.home, folder)
+        if not finding.repair or abs(_age(folder, view.now)) > YOUNG:
+            yield finding
+
+
+def _unreadable(home: Home, folder: Path) -> Finding:
+    where = home.relative(folder)
+    what = "is no record of a turn"
+    try:
+        record.read(folder)
+    except OpenclawError as error:
+        return Finding(f"{where}: {error}; it is left alone", advice=error.hint)
+    except record.Foreign:
+        what = "was not written by you on this machine, or by an older openclaw: it does not count"
+    except (OSError, ValueError, LookupError, TypeError):
+        pass
+    fix = "takes it out of the history"
+    return Finding(f"{where} {what}", fix=fix, repair=partial(_take_out, folder))
+
+
+def _age(folder: Path, now: float) -> float:
+    """Seconds since something was written into a record, 0 for one that is gone."""
+    try:
+        paths = [folder, *folder.iterdir()]
+        return now - max(path.stat().st_mtime for path in paths)
+    except OSError:
+        return 0
+
+
+def _take_out(folder: Path, kept: Kept) -> str:
+    try:
+        record.read(folder)
+    except (OSError, ValueError, LookupError, TypeError):
+        pass
+    else:
+        raise NotRepaired("it can be read by now")
+    locks = sorted((kept.home.private / "locks").glob("*-*.lock"))
+    if (folder / record.RUNNING).exists() and any(map(_is_held, locks)):
+        raise NotRepaired("a conversation is in use, and the record may be of its turn")
+    kept.move(folder)
+    return "taken out of the history"
+
+
+def _is_dead(home: Home, found: record.Record) -> bool:
+    """Whether nobody holds the lock under which a turn, or an undo, runs."""
+    return not _is_held(home.private / "locks" / f"{found.turn.lock}.lock")
+
+
+def _recover(kept: Kept) -> str:
+    from openclaw.agent.agent import App
+    from openclaw.config import load_settings
+
+    app = App.open(kept.home, load_settings(kept.home))
+    try:
+        said = app.recover()
+    finally:
+        app.close()
+    return "; ".join(said) or "nothing was left to repair"
+
+
+LOCK_SECONDS = 5.0
+_GIVEN = re.compile(r"\s\^[A-Za-z0-9-]+\s*$")
+_KEY = re.compile(r"[\w-]+[ \t]*:(?:\s|$)")
+
+
+def encoding(view: View) -> Iterator[Finding]:
+    """Texts that are not UTF-8: the program would misread them, and refuses to write them."""
+    for seen, data in view.texts():
+        if (found := encoding_of(data)) == "UTF-8" or _is_anothers(seen.path, found, data):
+            continue
+        if not found or as_utf8(data) is None:
+            advice = "restore it from a backup or from git, or remove it"
+            yield Finding(f"{seen.path} holds bytes that are no text", advice=advice)
+            continue
+        fix, repair = "converts it to UTF-8", partial(_convert, view.path(seen), data)
+        how = found if found == CUT else f"{found}, not UTF-8"
+        yield Finding(f"{seen.path} is {how}", fix=fix, repair=repair)
+
+
+def _is_anothers(path: str, found: str, data: bytes) -> bool:
+    """Whether a file is a session that is damaged as well, which the checks of those put right."""
+    is_json = path.startswith("sessions/") and path.endswith(".json")
+    if not is_json or found in ("UTF-16", "UTF-32"):
+        return False
+    try:
+        from_json((as_utf8(data) or b"").removeprefix(BOM).decode("utf-8"), "")
+    except ValueError:
+        return True
+    return ".damaged-" in path
+
+
+def _convert(path: Path, data: bytes, kept: Kept) -> str:
+    kept.copy(path)
+    if not write_if_same(path, data, as_utf8(data) or data):
+        raise NotRepaired("another program is changing it")
+    return f"converted from {encoding_of(data)} to UTF-8"
+
+
+def conflict_markers(view: View) -> Iterator[Finding]:
+    """What a merge has left for the user to decide; in sessions that is a check of its own."""
+    for seen, data in view.texts():
+        if SIGN in data and not _is_session(seen.path) and (found := conflicts(decode(data))):
+            lines = ", ".join(str(each.line) for each in found[:5])
+            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+            advice = "decide there what should stand, and take the markers out"
+            said = f"{seen.path} has conflict markers in line {lines}{more}"
+            yield Finding(said, advice=advice)
+
+
+def _is_session(path: str) -> bool:
+    return path.startswith("sessions/") and path.endswith(".json") and path.count("/") == 1
+
+
+def todo_ids(view: View) -> Iterator[Finding]:
+    """To-dos with an id that another one has: which one a command means is then chance."""
+    from openclaw.memory.markdown import text_of
+
+    path = view.home.memory / "TODO.md"
+    lines = _doubled(text_of(path)) if is_ordinary(path) else []
+    if lines:
+        where = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
+        found = f"memory/TODO.md: the id of another to-do in line {where}"
+        fix = "gives each but the first an id of its own"
+        yield Finding(found, fix=fix, repair=partial(_new_ids, view.home))
+
+
+def _doubled(text: str) -> list[int]:
+    """The lines (from 1) of to-dos whose id an earlier one has."""
+    from openclaw.memory.markdown import scan
+
+    page = scan(text)
+    return [i.at + 1 for i in page.items if not i.given and _GIVEN.search(page.lines[i.at])]
+
+
+def _new_ids(home: Home, kept: Kept) -> str:
+    from openclaw.memory.markdown import rewrite, scan, stamped
+
+    changed: list[int] = []
+
+    def change(text: str) -> str:
+        changed[:] = _doubled(text)
+        page = scan(text)
+        stamped(page)
+        return "".join(page.lines)
+
+    with locked(home.private / "locks" / "todo.lock", LOCK_SECONDS, what="the to-dos"):
+        kept.copy(home.memory / "TODO.md")
+        rewrite(home.memory / "TODO.md", change)
+    return f"new ids: {len(changed)}"
+
+
+def front_matter(view: View) -> Iterator[Finding]:
+    """Skills that are not loaded for what stands in their head, and heads of memories and of the
+    workspace's files that are no YAML."""
+    for seen, data in view.texts():
+        name = seen.path.rpartition("/")[2]
+        if name == "SKILL.md" and seen.path.startswith(("skills/", ".agents/")):
+            yield from _skill(view.path(seen), seen.path)
+            continue
+        plain = seen.path.startswith(("memory/", "workspace/")) and name.endswith(".md")
+        if plain and (reason := _broken_head(data)):
+            advice = "fix the lines between the two ---"
+            yield Finding(f"{seen.path}: its front matter {reason}", advice=advice)
+
+
+def _skill(file: Path, path: str) -> Iterator[Finding]:
+    from openclaw.skills.skill import check
+
+    found = [p for p in check(file) if p.level == "error" or p.code == "yaml-repaired"]
+    if found:
+        worst = min(found, key=lambda problem: problem.level)
+        what = "is not loaded" if worst.level == "error" else "can only just be read"
+        advice = f"fix it: openclaw skills validate {path}"
+        yield Finding(f"{path} {what}: {worst.message}", advice=advice)
+
+
+def _broken_head(data: bytes) -> str:
+    """What is wrong with the YAML that a Markdown file begins with, "" for nothing."""
+    if not data[:8].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
+        return ""
+    lines = decode(data[:20_000]).splitlines()
+    if lines[0].rstrip() != "---" or len(lines) < 2 or not _KEY.match(lines[1]):
+        return ""
+    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
+    if not end:
+        return "is never closed" if len(data) < 20_000 else ""
+    import yaml
+
+    head = "\n".join(lines[1:end])
+    line, trouble = yaml_trouble(head)
+    if trouble:
+        return f"is too much YAML in line {line + 1} ({trouble})"
+    try:
+        yaml.safe_load(head)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else 2
+        return f"is no YAML in line {line} ({error.problem or error.context})"
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return "is no YAML"
+    return ""

@@ -1,0 +1,271 @@
+"""Checks of the private files that last: secrets and whose words files hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openclaw.config import load_settings
+from openclaw.errors import Damaged, OpenclawError, Refused
+from openclaw.maintenance.doctor.finding import Finding, Kept, NotRepaired, View, bytes_of
+from openclaw.retrieval.index_store import HINDRANCES
+from openclaw.retrieval.records import VERSION
+from openclaw.security import untrusted, vault
+from openclaw.storage.lock import locked
+from openclaw.storage.safe_open import NotOrdinary, checked, checked_database, remove
+from openclaw.storage.text import unwritable, write_if_same, write_private
+
+if TYPE_CHECKING:
+    from openclaw.config.hook_settings import Hook
+
+
+LOCK_SECONDS = 5.0
+_SECRET = re.compile(r'"([a-z0-9-]{1,60})"\s*:\s*(?=\{)')
+SECRETS, LEARNED = "secrets.json", untrusted.FILE
+
+
+def files(view: View) -> Iterator[Finding]:
+    """What of them does not load, is of a newer version, or may be read by others."""
+    yield from _secrets(view)
+    yield from _learned(view)
+
+
+def _secrets(view: View) -> Iterator[Finding]:
+    path = view.home.private / SECRETS
+    where = f".openclaw/{SECRETS}"
+    data = bytes_of(path)
+    if data is None:
+        yield from _lost(path, set())
+        return
+    if trouble := _secrets_trouble(lambda: vault.entries_in(data.decode("utf-8"))):
+        if trouble.startswith("it has version"):
+            advice = "install a newer openclaw: without the file nothing can be said"
+            yield Finding(f"{where}: {trouble}", "fault", advice, exit_code=Damaged.exit_code)
+        else:
+            fix = "keeps the secrets that can be read"
+            found = f"{where} does not load: {trouble}"
+            yield Finding(found, "fault", "", fix, partial(_mend_secrets, path), Damaged.exit_code)
+    else:
+        yield from _lost(path, set(vault.entries_in(data.decode("utf-8"))))
+    if os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        fix = "lets only this user read it"
+        yield Finding(f"{where} may be read by others", fix=fix, repair=partial(_close, path))
+
+
+def _lost(path: Path, known: set[str]) -> Iterator[Finding]:
+    """Secrets of a damaged file that a prompt has moved aside, which the file of today has not."""
+    lost = [name for name in _aside(path) if name not in known]
+    if lost:
+        found = f"{len(lost)} secrets are only in .openclaw/{path.stem}.damaged-*.json"
+        fix = "puts them back"
+        yield Finding(found, "fault", "", fix, partial(_mend_secrets, path), Damaged.exit_code)
+
+
+def _aside(path: Path) -> dict[str, Any]:
+    """What can be read of the damaged files, by name."""
+    found: dict[str, Any] = {}
+    for each in sorted(path.parent.glob(f"{path.stem}.damaged-*.json")):
+        found |= _entries((bytes_of(each) or b"").decode("utf-8", "replace"))
+    return found
+
+
+def _secrets_trouble(read: Any) -> str:
+    """Why something does not load, "" when it does."""
+    try:
+        read()
+    except Damaged as error:
+        return str(error).replace("the secrets file", "it").replace(f"{LEARNED}", "it")
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _mend_secrets(path: Path, kept: Kept) -> str:
+    with locked(path.parent / "locks" / "secrets.lock", LOCK_SECONDS, "the secrets file"):
+        data = bytes_of(path)
+        text = (data or b"").decode("utf-8", "replace")
+        if data is not None:
+            kept.copy(path)
+        if data is not None and _secrets_trouble(lambda: vault.entries_in(data.decode("utf-8"))):
+            # The vault gives none of the names in it to another secret.
+            write_private(_free(path, f"{kept.now():%Y%m%d-%H%M%S}"), text)
+        found = _aside(path) | dict(_entries(text))
+        shape = {"version": vault.VERSION, "secrets": found}
+        write_private(path, json.dumps(shape, ensure_ascii=False, indent=1) + "\n")
+    return f"{len(found)} secrets could be read; the others have no value now"
+
+
+def _free(path: Path, at: str) -> Path:
+    names = (f"{path.stem}.damaged-{at}{f'-{n}' if n else ''}.json" for n in count())
+    return next(path.with_name(name) for name in names if not path.with_name(name).exists())
+
+
+def _entries(text: str) -> Iterator[tuple[str, Any]]:
+    decoder = json.JSONDecoder()
+    for found in _SECRET.finditer(text):
+        try:
+            entry, _ = decoder.raw_decode(text, found.end())
+        except ValueError:
+            continue
+        if isinstance(entry, dict) and isinstance(entry.get("value"), str) and entry["value"]:
+            yield found[1], entry
+
+
+def _close(path: Path, kept: Kept) -> str:
+    checked(path).chmod(0o600)
+    return f"only this user may read {kept.home.relative(path)} now"
+
+
+def _learned(view: View) -> Iterator[Finding]:
+    path = view.home.private / LEARNED
+    where = f".openclaw/{LEARNED}"
+    data = bytes_of(path)
+    if data is None:
+        return
+    trouble = _secrets_trouble(lambda: untrusted.entries_in(data))
+    if trouble.startswith("it has version"):
+        advice = "install a newer openclaw: without the file nobody knows whose words files hold"
+        yield Finding(f"{where}: {trouble}", "fault", advice, exit_code=Damaged.exit_code)
+    elif trouble:
+        fix = "keeps the lines that can be read"
+        repair = partial(_mend_learned, path, data)
+        yield Finding(f"{where} does not load: {trouble}", "warning", "", fix, repair)
+
+
+def _mend_learned(path: Path, data: bytes, kept: Kept) -> str:
+    with locked(path.parent / "locks" / "learned.lock", LOCK_SECONDS):
+        kept.copy(path)
+        found = untrusted.saved_from(data)
+        if not write_if_same(path, data, untrusted.as_text(found).encode("utf-8")):
+            raise NotRepaired("another process is changing it")
+    return (
+        f"{len(found)} of its lines could be read; of the files in the others it is no longer known"
+        " that the words of others are in them"
+    )
+
+
+SMALL = 20_000_000
+"""Bytes of an index that is looked through as a whole without `deep`: 0.1 s."""
+ROW_BYTES = 20
+"""Of a row of openclaw.retrieval.records.ROW."""
+MISMATCH = """
+SELECT count(*) FROM files LEFT JOIN file_rows ON file_rows.file = files.id
+WHERE files.chunks > 0 AND coalesce(length(file_rows.rows), 0) != files.chunks * ?
+"""
+NO_TEXT = "SELECT (SELECT count(*) FROM chunks) - (SELECT coalesce(sum(chunks), 0) FROM files)"
+
+
+def index(view: View) -> Iterator[Finding]:
+    """An index that is damaged, or whose list of files names passages that it does not hold. Being
+    behind the files is no fault: each search brings it up to date."""
+    folder = view.home.private / "index"
+    path = folder / "index.sqlite"
+    if not path.is_file():
+        yield Finding("not built yet", "ok")
+        return
+    if reason := _index_trouble(path, view.deep):
+        fix = "drops it; the next search builds it again"
+        repair = partial(_drop, path)
+        yield Finding(f"{view.home.relative(path)}: {reason}", fix=fix, repair=repair)
+        return
+    files = [each for each in folder.rglob("*") if each.is_file()]
+    size = sum(each.stat().st_size for each in files)
+    yield Finding(f"{len(files)} files, {size:,} bytes", "ok")
+
+
+def _index_trouble(path: Path, deep: bool) -> str:
+    try:
+        with closing(_opened(path)) as db:
+            version = int(db.execute("PRAGMA user_version").fetchone()[0])
+            if version != VERSION:
+                return f"it has version {version}, this openclaw makes {VERSION}" if version else ""
+            if deep or path.stat().st_size < SMALL:
+                said = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+                if said != "ok":
+                    return f"it is damaged ({said.splitlines()[-1]})"
+            for statement, values in ((MISMATCH, (ROW_BYTES,)), (NO_TEXT, ())):
+                if db.execute(statement, values).fetchone()[0]:
+                    return "it lists passages that it does not hold"
+    except NotOrdinary as error:
+        return str(error.strerror)
+    except sqlite3.Error as error:
+        name = str(getattr(error, "sqlite_errorname", ""))
+        passing = any(name.startswith(prefix) for prefix in HINDRANCES)
+        return "" if passing else f"it is damaged ({error})"
+    return ""
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """The index to read. Without a write-ahead log nothing is made beside it, as it is to be left
+    as it is."""
+    rest = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
+    checked_database(path)
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{rest}", uri=True, timeout=1.0)
+
+
+def _drop(path: Path, kept: Kept) -> str:
+    """The log goes before the file: an empty file beside an old log drops the log. No copy is kept
+    of what is derived."""
+    try:
+        for suffix in ("-wal", "-shm", ""):
+            remove(path.with_name(path.name + suffix))
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return f"{kept.home.relative(path)} was dropped; the next search builds it again"
+
+
+MEND = "fix it in openclaw.yaml (docs/hooks.md)"
+
+
+def hooks(view: View) -> Iterator[Finding]:
+    """What keeps hooks from running. A required one then refuses turns or tools: that is a fault.
+    Settings that cannot be read have a check of their own."""
+    try:
+        settings = load_settings(view.home)
+    except OpenclawError:
+        return
+    if not settings.hooks:
+        return
+    from openclaw.hooks.hooks import TRUST, open_hooks
+    from openclaw.security.trust import why_not
+
+    found = open_hooks(view.home, settings)
+    for fault in found.faults:
+        yield _finding(fault.text, MEND, required=fault.required)
+    if not found.hooks:
+        return
+    needed = any(hook.required for hook in found.hooks)
+    now = found.asked()
+    if why := why_not(now, found.state(now)):
+        yield _finding(f"not run ({len(found.hooks)}): {why}", TRUST, required=needed)
+    for hook in found.hooks:
+        if name := now.missing(hook):
+            said = f"{name}, which {hook.event} runs, is not there"
+            yield _finding(said, MEND, required=hook.required)
+        elif (name := _started(hook)) in now.programs.named and not _may_run(view, name):
+            yield _finding(f"{name} may not be run", f"chmod +x {name}", required=hook.required)
+
+
+def _started(hook: Hook) -> str:
+    """What a hook begins with, as a path of the home if it is one."""
+    first = (hook.run.split() if isinstance(hook.run, str) else hook.run)[0]
+    return os.path.normpath(first).replace(os.sep, "/")
+
+
+def _may_run(view: View, path: str) -> bool:
+    return os.name == "nt" or os.access(view.home.root / path, os.X_OK)
+
+
+def _finding(found: str, advice: str, *, required: bool) -> Finding:
+    if required:
+        return Finding(found, "fault", advice, exit_code=Refused.exit_code)
+    return Finding(found, "warning", advice)

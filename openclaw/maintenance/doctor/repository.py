@@ -1,0 +1,302 @@
+"""Checks of the home's git repository."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from openclaw.maintenance.doctor.finding import Finding, Kept, NotRepaired, View, place_in, written
+from openclaw.storage.git import BUSY, Git, GitError, folder_of, is_source
+from openclaw.storage.git_settings import common_of, trouble
+from openclaw.storage.home import IGNORE, Home
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import decode, unwritable, write_if_same
+
+OLD = 600
+"""Seconds after which a lock of git's is stale, when no git is running."""
+_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REF = re.compile(r"ref: (refs/\S+)")
+_MOVED = re.compile(r"(?m)\tcheckout: moving from \S+ to (\S+)$")
+_PACKED = re.compile(r"(?m)^[0-9a-f]+ (refs/heads/\S+)$")
+
+
+def git(view: View) -> Iterator[Finding]:
+    """What keeps turns from being committed, and what git should not have."""
+    home = view.home
+    if not shutil.which("git"):
+        yield Finding("git is not installed", advice="install git to keep a history in it")
+        return
+    folder = folder_of(home.root)
+    if folder is None:
+        yield from _no_repository(home)
+        return
+    if why := trouble(home.root, folder):
+        advice = "put a repository of its own in its place: turns are not committed here"
+        yield Finding(f"git is not used in the home: {why}", advice=advice)
+        return
+    broken = list(_broken_head(home, folder))
+    yield from broken or _state(view, folder)
+
+
+def _no_repository(home: Home) -> Iterator[Finding]:
+    top = b""
+    with suppress(GitError):
+        top = Git(home.root, around=True).run("rev-parse", "--show-toplevel")
+    if top:
+        where = top.decode("utf-8", "replace").strip()
+        found = f"the home lies in the repository {where}; nothing is committed automatically"
+        yield Finding(found, "ok")
+    else:
+        advice = f'openclaw init "{home.root}", or git init in it'
+        yield Finding("the home is no repository", advice=advice)
+
+
+def _state(view: View, folder: Path) -> Iterator[Finding]:
+    home, program = view.home, Git(view.home.root)
+    try:
+        program.run("rev-parse", "--git-dir")
+    except GitError as error:
+        yield _refused(home, str(error))
+        return
+    own = "" if not is_source(home.root) else "; it is the program's source: nothing is committed"
+    branch = program.says("symbolic-ref", "--quiet", "--short", "HEAD")
+    on = f"on {branch}" if branch else "on no branch (detached HEAD): turns are committed there"
+    yield Finding(f"the home is a repository, {on}{own}", "ok")
+    yield from _locks(view, folder)
+    yield from _unfinished(home, program, folder)
+    yield from _ignored(home, program)
+    if view.deep:
+        yield from _objects(home, program)
+
+
+def _refused(home: Home, said: str) -> Finding:
+    if "dubious ownership" in said:
+        advice = f"if you trust it: git config --global --add safe.directory {home.root}"
+        return Finding("git refuses the home: the folder is another user's", advice=advice)
+    return Finding(f"git cannot use the repository: {said}", advice=f"git -C {home.root} status")
+
+
+def _locks(view: View, folder: Path) -> Iterator[Finding]:
+    """Locks of a git that was killed: with them no commit is made any more."""
+    found = [*folder.glob("*.lock"), *(folder / "refs").rglob("*.lock")]
+    stale = [path for path in found if written(path, view.now) < view.now - OLD]
+    if stale and not _git_runs(view.home.root):
+        names = ", ".join(place_in(view.home, path) for path in stale)
+        fix, repair = "removes them", partial(_unlock, stale)
+        yield Finding(f"locks of a git that is gone: {names}", fix=fix, repair=repair)
+
+
+def _unlock(paths: list[Path], kept: Kept) -> str:
+    if _git_runs(kept.home.root):
+        raise NotRepaired("git is running")
+    for path in paths:
+        if path.exists():
+            kept.move(path)
+    return f"{', '.join(path.name for path in paths)} removed"
+
+
+def _git_runs(root: Path) -> bool:
+    """Whether a git works in the home; where that cannot be told, whether any runs at all."""
+    if Path("/proc/self/comm").is_file():
+        processes = (folder for folder in Path("/proc").iterdir() if folder.name.isdigit())
+        return any(_is_git_in(folder, Path(os.path.realpath(root))) for folder in processes)
+    command = ["tasklist", "/nh"] if os.name == "nt" else ["ps", "-A", "-o", "comm="]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return True
+    return bool(re.search(rb"(?m)(?:^|/)git(?:\.exe|-\S+)?\s*(?:$|\s)", done.stdout))
+
+
+def _is_git_in(process: Path, root: Path) -> bool:
+    """Whether a process is a git at work in that folder; another user's says not where."""
+    try:
+        name = (process / "comm").read_text("utf-8", errors="replace").strip()
+        if name != "git" and not name.startswith("git-"):
+            return False
+        place = (process / "cwd").readlink()
+    except OSError:
+        return False
+    return place == root or root in place.parents
+
+
+def _unfinished(home: Home, program: Git, folder: Path) -> Iterator[Finding]:
+    entries = filter(None, program.says("ls-files", "--unmerged", "-z").split("\0"))
+    unmerged = list(dict.fromkeys(entry.partition("\t")[2] for entry in entries))
+    if unmerged:
+        names = ", ".join(unmerged[:3]) + (" ..." if len(unmerged) > 3 else "")
+        advice = f"decide on them, then: git -C {home.root} add {names.split(', ')[0]}"
+        yield Finding(f"not merged yet: {names}", advice=advice)
+    what = next((what for name, what in BUSY.items() if (folder / name).exists()), "")
+    if what:
+        advice = f"finish or abort it (git -C {home.root} status says how)"
+        yield Finding(f"{what} is not finished; turns are committed after it", advice=advice)
+
+
+def _ignored(home: Home, program: Git) -> Iterator[Finding]:
+    """Nothing of .openclaw/ belongs into a repository that may be pushed somewhere."""
+    tracked = [p for p in program.says("ls-files", "-z", "--", ".openclaw").split("\0") if p]
+    if tracked:
+        secret = any("secrets" in path for path in tracked)
+        advice = "have the secrets in it replaced: earlier commits keep them" if secret else ""
+        found = f"git has {len(tracked)} private files, such as {tracked[0]}"
+        fix = "takes them out of the next commit; they stay on the disk"
+        yield Finding(found, advice=advice, fix=fix, repair=partial(_untrack, home))
+    if not _is_ignored(program, ".openclaw/secrets.json"):
+        fix = "adds it to .gitignore"
+        found = "git does not ignore .openclaw/, which is private"
+        yield Finding(found, fix=fix, repair=_ignore)
+
+
+def _is_ignored(program: Git, path: str) -> bool:
+    """What .gitignore says of a path. git refuses to tell with pathspecs that are literal, as all
+    of ours are; this path is one either way."""
+    try:
+        done = subprocess.run(
+            program.command("check-ignore", "--quiet", "--no-index", path),
+            env=program.environ() | {"GIT_LITERAL_PATHSPECS": "0"},
+            capture_output=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return True
+    return done.returncode != 1
+
+
+def _untrack(home: Home, kept: Kept) -> str:
+    folder = folder_of(home.root)
+    if folder is not None and (folder / "index").is_file():
+        kept.copy(folder / "index")
+    git = Git(home.root)
+    names = git.run("ls-files", "-z", "--", ".openclaw")
+    git.run("update-index", "--force-remove", "-z", "--stdin", data=names)
+    return "taken out of the next commit"
+
+
+def _ignore(kept: Kept) -> str:
+    path = kept.home.root / ".gitignore"
+    before = read_bytes(path) if path.is_file() else None
+    if before is not None:
+        kept.copy(path)
+    start = before or b""
+    start += b"\n" if start and not start.endswith(b"\n") else b""
+    if not write_if_same(path, before, start + IGNORE.encode("utf-8")):
+        raise NotRepaired("another program is changing .gitignore")
+    return ".openclaw/ is ignored now"
+
+
+def _objects(home: Home, program: Git) -> Iterator[Finding]:
+    try:
+        program.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
+    except GitError as error:
+        advice = "fetch them from a clone or a backup; see git fsck"
+        yield Finding(f"the repository is not whole: {error}", advice=advice)
+
+
+# -------- HEAD
+
+
+def _broken_head(home: Home, folder: Path) -> Iterator[Finding]:
+    """A HEAD, or the branch that it names, which a lost power supply has left empty or which names
+    a commit that is not there. git's own log of it knows what it was."""
+    broken = _broken_file(home, folder)
+    if broken is None:
+        return
+    path, why = broken
+    advice = "git clone a copy of it, or restore a backup"
+    value = _logged(home, folder, path)
+    found = f"{place_in(home, path)} {why}: git has no last commit"
+    if value:
+        fix = f"writes what git's log of it says was there ({value[:20].strip()})"
+        repair = partial(_mend_ref, path, value)
+        yield Finding(found, fix=fix, repair=repair)
+    else:
+        yield Finding(found, advice=advice)
+
+
+def _broken_file(home: Home, folder: Path) -> tuple[Path, str] | None:
+    """The file that is wrong and how; None for a sound HEAD, and for one without a commit yet."""
+    head = _read(folder / "HEAD")
+    if head is None:
+        return folder / "HEAD", "is missing"
+    ref = _REF.fullmatch(head)
+    if not ref and not _NAME.fullmatch(head):
+        return folder / "HEAD", "is empty" if not head.strip("\0") else "holds no commit"
+    path = common_of(folder) / ref[1] if ref else folder / "HEAD"
+    value = _read(path) if ref else head
+    if value is None:
+        return None
+    if not _NAME.fullmatch(value):
+        return path, "is empty" if not value.strip("\0") else "holds no commit"
+    says = Git(home.root).says("cat-file", "-t", value)
+    return None if says == "commit" or not _usable(home) else (path, "names a commit that is gone")
+
+
+def _usable(home: Home) -> bool:
+    """Whether git runs here at all; else what it says of a commit means nothing."""
+    return bool(Git(home.root).says("rev-parse", "--git-dir"))
+
+
+def _logged(home: Home, folder: Path, path: Path) -> str:
+    """The text that belongs into HEAD or a branch, "" when nobody knows."""
+    common = common_of(folder)
+    if path.name == "HEAD":
+        branch = _checked_out(folder, common)
+        return f"ref: {branch}\n" if branch else ""
+    log = _read(common / "logs" / path.relative_to(common)) or _read(folder / "logs" / "HEAD") or ""
+    for line in reversed(log.splitlines()):
+        name = line.partition(" ")[2].partition(" ")[0]
+        if _NAME.fullmatch(name) and _is_there(home, common, name):
+            return f"{name}\n"
+    return ""
+
+
+def _checked_out(folder: Path, common: Path) -> str:
+    """The branch that HEAD was on, by the last checkout in its log; without one the only branch.
+    "" for what is no branch (any more), and in a rebase, when HEAD is on none."""
+    if any((folder / name).exists() for name in ("rebase-merge", "rebase-apply")):
+        return ""
+    found = (each for each in (common / "refs" / "heads").rglob("*") if each.is_file())
+    names = {each.relative_to(common).as_posix() for each in found}
+    names |= set(_PACKED.findall(_read(common / "packed-refs") or ""))
+    moves = _MOVED.findall(_read(folder / "logs" / "HEAD") or "")
+    if moves:
+        names &= {f"refs/heads/{moves[-1]}"}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _is_there(home: Home, common: Path, name: str) -> bool:
+    """Whether a commit's object is there. git itself may not run with a broken HEAD."""
+    loose = common / "objects" / name[:2] / name[2:]
+    if loose.is_file():
+        return loose.stat().st_size > 0
+    return Git(home.root).says("cat-file", "-t", name) == "commit"
+
+
+def _mend_ref(path: Path, value: str, kept: Kept) -> str:
+    before = read_bytes(path) if path.exists() else None
+    if before is not None:
+        kept.copy(path)
+    if path.with_name(f"{path.name}.lock").exists():
+        raise NotRepaired("another git works on it")
+    try:
+        written = write_if_same(path, before, value.encode("ascii"))
+    except OSError as error:
+        raise unwritable(path, error) from error
+    if not written:
+        raise NotRepaired("another git works on it")
+    return f"{path.name} is {value.strip()} again"
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return decode(read_bytes(path)).strip("\r\n ")
+    except OSError:
+        return None

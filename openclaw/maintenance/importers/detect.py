@@ -1,0 +1,324 @@
+"""Tells whose folder it is: an OpenClaw's, a nanobot's, a Hermes' or one of plain notes.
+
+What goes by: openclaw/openclaw, docs/concepts/agent-workspace and src/config/paths.ts
+(openclaw.json or, earlier, clawdbot.json and moltbot.json; workspace/; agents/<id>/sessions/);
+HKUDS/nanobot, nanobot/templates (config.json; workspace/ with memory/HISTORY.md, later
+history.jsonl; sessions/); NousResearch/hermes-agent (memories/, state.db, config.yaml).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, get_args
+
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.maintenance.importers.source import Source, databases, decoded
+
+Format = Literal["openclaw", "nanobot", "hermes", "notes"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+LABELS: dict[Format, str] = {
+    "openclaw": "OpenClaw",
+    "nanobot": "nanobot",
+    "hermes": "Hermes",
+    "notes": "a folder of notes",
+}
+OPENCLAW_SETTINGS = ("openclaw.json", "clawdbot.json", "moltbot.json")
+WORKSPACES = ("workspace", "workspace.default", "workspace-main")
+IDENTITY = ("SOUL.md", "USER.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md", "HEARTBEAT.md")
+_MOST_TELLING_FIRST: tuple[Format, ...] = ("hermes", "nanobot", "openclaw")
+NOTES = (".md", ".markdown", ".txt", ".org")
+MOST_LOOKED_AT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Whose folder it is, and where its workspace lies: "" for the folder itself, None when it is
+    none and holds none."""
+
+    format: Format
+    workspace: str | None = None
+
+
+def recognised(source: Source, wanted: str = "") -> Layout:
+    """The layout of a folder; `wanted` is a format that the user names. UsageError for a folder of
+    none of them, and for a home of this program."""
+    if wanted and wanted not in FORMATS:
+        raise UsageError(f"no format '{wanted}'", f"one of {', '.join(FORMATS)}")
+    if _is_ours(source):
+        raise UsageError(
+            f"{source.root} is a home of this program already",
+            f'use it as it is: openclaw --home "{source.root}"',
+        )
+    if wanted == "notes":
+        return Layout("notes")
+    folders = (name for name in WORKSPACES if source.is_folder(name))
+    workspace = next((name for name in folders if _has_identity(source, name)), "")
+    itself = None if not workspace and _is_state(source) else ""
+    for known in _MOST_TELLING_FIRST:
+        if wanted == known or (not wanted and _is(source, known, workspace)):
+            return Layout(known, None if known == "hermes" else workspace or itself)
+    if _has_notes(source):
+        return Layout("notes")
+    raise UsageError(
+        f"{source.root} is no folder that can be imported",
+        "give the folder of an OpenClaw (~/.openclaw), a nanobot (~/.nanobot) or a Hermes"
+        " (~/.hermes), the workspace of one, or a folder with notes (.md, .txt)",
+    )
+
+
+def _is(source: Source, known: Format, workspace: str) -> bool:
+    if known == "hermes":
+        memories = any(source.is_file(f"memories/{name}") for name in ("MEMORY.md", "USER.md"))
+        state = source.is_file("state.db") and source.is_file("config.yaml")
+        return memories or state
+    if known == "nanobot":
+        return _is_nanobot(source, workspace)
+    if any(source.is_file(name) for name in OPENCLAW_SETTINGS) or source.is_folder("agents/main"):
+        return True
+    return bool(workspace) or _has_identity(source, "")
+
+
+def _is_state(source: Source) -> bool:
+    """Whether a folder holds an agent's settings and conversations, and is no workspace."""
+    settings = any(source.is_file(name) for name in (*OPENCLAW_SETTINGS, "config.json"))
+    return (settings or source.is_folder("agents/main")) and not _has_identity(source, "")
+
+
+def _is_nanobot(source: Source, workspace: str) -> bool:
+    if any(source.is_file(name) for name in OPENCLAW_SETTINGS):
+        return False
+    inner = f"{workspace}/" if workspace else ""
+    logs = any(source.is_file(f"{inner}memory/{n}") for n in ("HISTORY.md", "history.jsonl"))
+    return (
+        (logs and _has_identity(source, workspace))
+        or (bool(workspace) and source.is_file("config.json"))
+        or any(_is_nanobots(source, folder) for folder in (f"{inner}sessions", "sessions"))
+    )
+
+
+def _is_nanobots(source: Source, folder: str) -> bool:
+    """Whether a folder has a conversation that begins as nanobot's do."""
+    looked = Source(source.root)
+    found = (path for path in looked.files(folder) if path.endswith(".jsonl"))
+    for path in islice(found, 3):
+        try:
+            first = json.loads(decoded(source.held(path)).partition("\n")[0])
+        except (OpenclawError, ValueError, RecursionError):
+            continue
+        if isinstance(first, dict) and first.get("_type") == "metadata":
+            return True
+    return False
+
+
+def _has_identity(source: Source, folder: str) -> bool:
+    """Whether a folder is a workspace: SOUL.md or IDENTITY.md, or AGENTS.md beside USER.md."""
+    names = {name.upper() for name in source.names(folder)}
+    return bool(names & {"SOUL.MD", "IDENTITY.MD"}) or {"AGENTS.MD", "USER.MD"} <= names
+
+
+def _is_ours(source: Source) -> bool:
+    own = source.is_file("workspace/SOUL.md") and source.is_file("memory/MEMORY.md")
+    return source.is_file("openclaw.yaml") or own
+
+
+def _has_notes(source: Source) -> bool:
+    looked = Source(source.root)
+    for number, path in enumerate(looked.files()):
+        if path.lower().endswith(NOTES):
+            return True
+        if number > MOST_LOOKED_AT:
+            break
+    return False
+
+
+Kind = Literal["identity", "memory", "daily", "to-dos", "note", "file", "skills", "session"]
+
+TEXTS = (*NOTES, ".rst", ".csv", ".tsv", ".html", ".htm", ".canvas")
+OTHERS = tuple(
+    ".pdf .png .jpg .jpeg .gif .webp .bmp .svg .mp3 .m4a .wav .ogg .docx .odt .xlsx .ods .pptx "
+    ".epub".split()
+)
+_DAY = re.compile(r"(?:.*/)?(\d{4}-\d{2}-\d{2})\.md")
+_DAY_AND_MORE = re.compile(r"\d{4}-\d{2}-\d{2}[^/]*\.md")
+_TODO = re.compile(r"to-?dos?\.(?:md|markdown)", re.IGNORECASE)
+_FIRST_START = ("BOOTSTRAP.MD", "BOOT.MD")
+# Archives and checkpoints of conversations (openclaw/openclaw, src/config/sessions/artifacts.ts)
+# and requests that Hermes has kept for finding faults.
+_COPY = re.compile(r".+\.(?:checkpoint\.[0-9a-f-]{36}|trajectory)\.jsonl|request_dump_.+")
+_ARCHIVED = re.compile(r".+\.jsonl\.(?:bak|reset|deleted)\..+|sessions\.json\.bak\..+")
+
+SETTINGS = "settings, which may hold keys: not read; see what there is here: openclaw config"
+SECRETS = "credentials: not read"
+OTHER = "another workspace: import it by itself"
+FIRST_START = "only for the first start of the other agent"
+_TOP = {
+    "openclaw.json": SETTINGS, "clawdbot.json": SETTINGS, "moltbot.json": SETTINGS,
+    "config.json": SETTINGS, "config.yaml": SETTINGS, "exec-approvals.json": SETTINGS,
+    "auth.json": SECRETS, "auth.lock": SECRETS, "credentials": SECRETS, "identity": SECRETS,
+    "devices": SECRETS, "secrets": SECRETS, "oauth": SECRETS, "pairing": SECRETS,
+    "whatsapp-auth": SECRETS, "cron": "jobs by the clock, which there are none of here",
+    "profiles": "other profiles: import each by itself",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A file of the source and what it is. `name` is where it belongs: the name of an identity file
+    or of a day, the path that a note has below its folder. `shape` says what its text must be made
+    into: "entries" are Hermes' memories, "log" nanobot's history.jsonl."""
+
+    kind: Kind
+    path: str
+    name: str = ""
+    shape: Literal["", "entries", "log"] = ""
+
+
+def sort(source: Source, layout: Layout) -> Iterator[Item]:
+    """What is there to import. What is not is left in `source`, with the reason."""
+    if layout.format == "notes":
+        yield from _notes(source)
+    elif layout.format == "hermes":
+        yield from _hermes(source)
+    else:
+        if layout.workspace is not None:
+            yield from _workspace(source, layout.workspace)
+        yield from _sessions(source, layout)
+        yield from _skills(source, layout.workspace or "")
+    if layout.format != "notes":
+        _leave_others(source, layout)
+
+
+def _workspace(source: Source, folder: str) -> Iterator[Item]:
+    inner = f"{folder}/" if folder else ""
+    apart = {f"{inner}{name}" for name in ("skills", "sessions")}
+    apart |= set() if folder else {"agents", "cron", "media", *_TOP}
+    for path in source.files(folder, but=frozenset(apart)):
+        name = path.removeprefix(inner)
+        if not folder and name in _TOP:
+            continue
+        known = _known(source, path, name)
+        if known:
+            yield known
+        elif "/" in name or not name.upper().endswith(_FIRST_START):
+            yield from _other(source, path, _agents_place(name))
+        else:
+            source.leave(path, FIRST_START)
+
+
+def _known(source: Source, path: str, name: str) -> Item | None:
+    """The item of a file of a workspace that has a meaning by its name."""
+    proper = next((one for one in IDENTITY if one.upper() == name.upper()), "")
+    if proper:
+        return Item("identity", path, proper)
+    if name.upper() in ("MEMORY.MD", "MEMORY/MEMORY.MD"):
+        return Item("memory", path)
+    if name == "memory/HISTORY.md":
+        return Item("note", path, "memory/notes/nanobot-history.md")
+    if name == "memory/history.jsonl":
+        return Item("note", path, "memory/notes/nanobot-log.md", "log")
+    day = _DAY.fullmatch(name)
+    if day and name == f"memory/{day[1]}.md":
+        return Item("daily", path, f"{day[1]}.md")
+    if _TODO.fullmatch(name.removeprefix("memory/")):
+        return Item("to-dos", path)
+    return None
+
+
+def _agents_place(name: str) -> str:
+    """Where a file of an agent's workspace belongs in the home: what it kept as memory is memory,
+    the rest are the user's own files."""
+    if not name.startswith("memory/"):
+        return f"workspace/{name}"
+    rest = name.removeprefix("memory/")
+    return f"memory/{rest}" if _DAY_AND_MORE.fullmatch(rest) else f"memory/notes/{rest}"
+
+
+def _notes(source: Source) -> Iterator[Item]:
+    for path in source.files():
+        day = _DAY.fullmatch(path)
+        if day:
+            yield Item("daily", path, f"{day[1]}.md")
+        elif path.upper() == "MEMORY.MD":
+            yield Item("memory", path)
+        elif _TODO.fullmatch(path.rpartition("/")[2]):
+            yield Item("to-dos", path)
+        else:
+            yield from _other(source, path, f"workspace/notes/{path}")
+
+
+def _hermes(source: Source) -> Iterator[Item]:
+    for name in ("SOUL.md", "AGENTS.md"):
+        if source.is_file(name) and source.takes(name):
+            yield Item("identity", name, name)
+    for path in source.files("memories"):
+        if path == "memories/USER.md":
+            yield Item("identity", path, "USER.md", "entries")
+        elif path == "memories/MEMORY.md":
+            yield Item("memory", path, shape="entries")
+        elif not path.endswith((".lock", ".bak")):
+            yield from _other(source, path, f"memory/notes/{path.removeprefix('memories/')}")
+    for path in source.files("sessions"):
+        yield from _session(source, path, (".json", ".jsonl"))
+    yield from _skills(source, "")
+
+
+def _other(source: Source, path: str, place: str) -> Iterator[Item]:
+    lower = path.lower()
+    if lower.endswith(TEXTS):
+        yield Item("note", path, place)
+    elif lower.endswith(OTHERS):
+        yield Item("file", path, place)
+    else:
+        source.leave(path, "no note, and no kind of file that notes hold")
+
+
+def _sessions(source: Source, layout: Layout) -> Iterator[Item]:
+    folders = [f"{layout.workspace}/sessions"] if layout.workspace else []
+    folders += ["sessions", *(f"agents/{name}/sessions" for name in source.names("agents"))]
+    for folder in folders:
+        for path in source.files(folder):
+            yield from _session(source, path, (".jsonl",))
+
+
+def _session(source: Source, path: str, kinds: tuple[str, ...]) -> Iterator[Item]:
+    name = path.rpartition("/")[2]
+    if name == "sessions.json" or name.endswith((".lock", ".meta.json")):
+        return
+    if _COPY.fullmatch(name) or _ARCHIVED.fullmatch(name):
+        source.leave(path, "a copy or an archive of a conversation")
+    elif name.endswith(kinds):
+        yield Item("session", path)
+    else:
+        source.leave(path, "no conversation in plain JSON")
+
+
+def _skills(source: Source, workspace: str) -> Iterator[Item]:
+    for folder in dict.fromkeys((f"{workspace}/skills".lstrip("/"), "skills")):
+        if source.is_folder(folder):
+            yield Item("skills", folder)
+
+
+def _leave_others(source: Source, layout: Layout) -> None:
+    """Name what lies at the top beside what is imported."""
+    databases(source)
+    for name in source.names("agents"):
+        if source.is_folder(f"agents/{name}/agent"):
+            source.leave(f"agents/{name}/agent", "keys and state of the agent: not read")
+    walked = layout.workspace == ""
+    taken = {layout.workspace, "skills", "sessions", "memories", "agents", "SOUL.md", "AGENTS.md"}
+    for name in source.names():
+        if name.startswith(".env"):
+            source.leave(name, SECRETS)
+        elif name in _TOP or not (walked or name in taken or name.startswith(".")):
+            source.leave(name, _reason(source, name))
+
+
+def _reason(source: Source, name: str) -> str:
+    """Why a file or folder at the top is not imported."""
+    if name in WORKSPACES or name.startswith("workspace-"):
+        return OTHER if source.is_folder(name) else "a link: import where it leads"
+    return _TOP.get(name, "nothing that is imported")

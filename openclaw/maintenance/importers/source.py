@@ -1,0 +1,205 @@
+"""The folder that is imported from: looked at and read, never changed.
+
+Links are followed only to files of the folder itself. What holds credentials by its name is not
+opened, whatever it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.request import pathname2url
+
+from openclaw.errors import OpenclawError
+from openclaw.security.credentials import denied_name
+from openclaw.storage.text import BOM
+
+MOST_BYTES = 10_000_000
+MOST_FILES = 100_000
+DEEPEST = 24
+_SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is not imported: its path in the source, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Source:
+    """A folder to import from. Paths are relative to it, with slashes. `left` is what the walks
+    came across and did not take, each once."""
+
+    root: Path
+    left: dict[str, Left] = field(default_factory=dict)
+
+    def leave(self, path: str, reason: str) -> None:
+        self.left.setdefault(path, Left(path, reason))
+
+    def is_file(self, path: str) -> bool:
+        return _quietly(os.path.isfile, self.root / path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether it is a folder, and no link to one."""
+        real = self.root / path
+        return _quietly(os.path.isdir, real) and not _quietly(os.path.islink, real)
+
+    def names(self, folder: str = "") -> list[str]:
+        """What lies in a folder, by name; nothing for a missing one."""
+        try:
+            return sorted(os.listdir(self.root / folder))  # noqa: PTH208 - names only
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            self.leave(f"{folder}/", f"cannot be opened: {error.strerror}")
+            return []
+
+    def files(self, folder: str = "", *, but: frozenset[str] = frozenset()) -> Iterator[str]:
+        """The files of a folder and of those below it that may be read, in their order. `but` are
+        paths of folders that are passed over."""
+        real = os.path.realpath(self.root / folder)
+        if folder and real != str(self.root / folder):
+            self.leave(folder, "a link, which is not followed")
+            return
+        waiting, seen = [folder.rstrip("/")], 0
+        while waiting:
+            at = waiting.pop()
+            below = []
+            for name in self.names(at):
+                path = f"{at}/{name}" if at else name
+                if self.is_folder(path):
+                    if path not in but and self._enters(path, name):
+                        below.append(path)
+                    continue
+                if name.startswith("."):
+                    continue
+                seen += 1
+                if seen > MOST_FILES:
+                    self.leave(f"{path} ...", f"more than {MOST_FILES:,} files")
+                    return
+                if self.takes(path):
+                    yield path
+            waiting += reversed(below)
+
+    def takes(self, path: str) -> bool:
+        """Whether a file may be read; what may not is left with its reason."""
+        reason = self._reason(path)
+        if reason:
+            self.leave(path, reason)
+        return not reason
+
+    def held(self, path: str) -> bytes:
+        """A file as it is. OpenclawError when it cannot be read."""
+        real = self.root / path
+        try:
+            with open(os.open(real, _FLAGS), "rb") as file:  # noqa: PTH123 - of a descriptor
+                return file.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise OpenclawError(f"cannot be read: {error.strerror or error}") from error
+
+    def text(self, path: str) -> str:
+        """A file as text with plain newlines: UTF-16 by its mark, else UTF-8, else Windows-1252
+        with Latin-1 for the bytes that it does not know. OpenclawError when it is no text."""
+        return decoded(self.held(path)).replace("\r\n", "\n").replace("\r", "\n")
+
+    def _enters(self, path: str, name: str) -> bool:
+        if name.startswith(".") or name in _SKIPPED:
+            return False
+        if path.count("/") >= DEEPEST:
+            self.leave(f"{path}/", f"more than {DEEPEST} folders deep")
+            return False
+        if reason := denied_name(path):
+            self.leave(f"{path}/", f"not read: {reason}")
+            return False
+        return True
+
+    def _reason(self, path: str) -> str:
+        real = self.root / path
+        try:
+            is_link = real.is_symlink()
+            target = Path(os.path.realpath(real))
+            info = target.stat()
+        except (OSError, ValueError) as error:
+            return f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        if is_link and not target.is_relative_to(self.root):
+            return "a link out of the folder, which is not followed"
+        if is_link and stat.S_ISDIR(info.st_mode):
+            return "a link to a folder, which is not followed"
+        if reason := denied_name(path) or denied_name(os.path.relpath(target, self.root)):
+            return f"not read: {reason}"
+        if not stat.S_ISREG(info.st_mode):
+            return "no regular file"
+        if info.st_size > MOST_BYTES:
+            return f"larger than {MOST_BYTES // 1_000_000} MB"
+        return "" if os.access(target, os.R_OK) else "cannot be read: no permission"
+
+
+def decoded(data: bytes) -> str:
+    """Bytes as text, in the manner of `Source.text`, newlines as they are."""
+    if data.startswith(_UTF_16):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data:
+        raise OpenclawError("no text: it holds NUL bytes")
+    try:
+        return data.removeprefix(BOM).decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _quietly(test: Callable[[Path], bool], path: Path) -> bool:
+    try:
+        return test(path)
+    except (OSError, ValueError):
+        return False
+
+
+SUFFIXES = (".db", ".sqlite", ".sqlite3")
+_TABLES = ("sessions", "session_nodes", "conversations")
+
+
+def databases(source: Source) -> None:
+    """Leave the SQLite files at the top and below agents/, each with the number of conversations
+    where a table of the usual name tells it."""
+    for path in _found(source):
+        count = _count(source.root / path)
+        told = f"; about {count} conversations" if count else ""
+        source.left.pop(path, None)
+        source.leave(path, f"SQLite, which is not read{told}")
+
+
+def _found(source: Source) -> Iterator[str]:
+    tops = [name for name in source.names() if name.endswith(SUFFIXES)]
+    yield from (name for name in tops if source.is_file(name))
+    for folder in ("agents", "state"):
+        if source.is_folder(folder):
+            for path in Source(source.root).files(folder):
+                if path.endswith(SUFFIXES):
+                    yield path
+
+
+def _count(path: Path) -> int:
+    """How many conversations a file holds, 0 when it cannot be told. It is opened as one that
+    nobody changes, so that SQLite makes no file beside it; what its log holds is not counted."""
+    address = f"file:{pathname2url(str(path))}?mode=ro&immutable=1"
+    with (
+        contextlib.suppress(sqlite3.Error, OSError, ValueError),
+        contextlib.closing(sqlite3.connect(address, uri=True)) as opened,
+    ):
+        for table in _TABLES:
+            with contextlib.suppress(sqlite3.Error):
+                return int(opened.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+    return 0

@@ -1,0 +1,55 @@
+"""What an import does, step by step: the plan that is shown, and the report of what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from openclaw.maintenance.importers.detect import LABELS, Item, Layout
+from openclaw.maintenance.importers.source import Source
+from openclaw.storage.home import Home
+
+Deed = Literal["write", "append", "install", "hold", "known", "leave", "failed"]
+DOES: tuple[Deed, ...] = ("write", "append", "install", "hold")
+"""The deeds that change the home; the others say why nothing is done."""
+NOTHING = Item("file", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is done with one file or skill of the source.
+
+    `source` is its path there, `target` the path in the home ("" when it goes nowhere). `deed`:
+    "write" a new file, "append" to one, "install" a skill, "hold" it until the user has looked at
+    it, "known" when all of it is there already, "leave" what is not imported, "failed" what could
+    not be done. `detail` says why or how much, `item` is what the source has there.
+    """
+
+    kind: str
+    source: str
+    target: str
+    deed: Deed
+    detail: str = ""
+    item: Item = field(default=NOTHING, repr=False, compare=False)
+
+    def with_result(self, deed: Deed, detail: str) -> Step:
+        return replace(self, deed=deed, detail=detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All steps of an import, what is left out at the end."""
+
+    home: Home
+    source: Source
+    layout: Layout
+    steps: tuple[Step, ...]
+
+    @property
+    def label(self) -> str:
+        """Whose folder it is, in words."""
+        return LABELS[self.layout.format]
+
+    def count(self, deeds: Sequence[Deed] = DOES) -> int:
+        return sum(step.deed in deeds for step in self.steps)

@@ -1,0 +1,188 @@
+"""."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from openclaw.memory.entries import Entry, entries_of
+from openclaw.memory.markdown import Page, read_page, shown
+from openclaw.memory.notes import DAILY
+from openclaw.security import secrets
+
+Level = Literal["error", "warning", "advice"]
+Kind = Literal["lasting", "daily", "inbox", "todo"]
+
+LEVELS: Mapping[str, Level] = {
+    "secret": "error",
+    "hidden": "error",
+    "order": "error",
+    "duplicate": "warning",
+    "contradiction": "warning",
+    "relative-date": "warning",
+    "too-long": "warning",
+    "mask": "warning",
+    "dead-link": "warning",
+    "not-found": "advice",
+    "never-offered": "advice",
+}
+"""The checks by name, and how much each matters: errors and warnings are faults."""
+SHOWN = 60
+"""Characters of an entry that stand for it in a message."""
+HIDDEN = "[secret]"
+_ISO = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Lines `start` to before `end` (indexes) of a file become `text`, "" for none."""
+
+    path: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found. `line` and `last` count from 1; `other` is the place (path, line)
+    it is compared with. `edits` are made together or not at all; without any, `advice` says what
+    the user can do. No field holds the value of a secret but an edit's `text`."""
+
+    check: str
+    level: Level
+    path: str
+    line: int
+    message: str
+    advice: str = ""
+    last: int = 0
+    other: tuple[str, int] | None = None
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file of the memory: its path in the home (with slashes) and its text."""
+
+    path: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def kind(self) -> Kind:
+        if "/inbox/" in self.path:
+            return "inbox"
+        if self.name == "TODO.md":
+            return "todo"
+        return "daily" if DAILY.fullmatch(self.name) else "lasting"
+
+    @cached_property
+    def page(self) -> Page:
+        return read_page(self.text)
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        return entries_of(self.text)
+
+    @cached_property
+    def day(self) -> str:
+        """The ISO day that the file is of, "" for none: its name or its front matter says it."""
+        if found := DAILY.fullmatch(self.name):
+            return found[1]
+        front = "".join(line for at, line in enumerate(self.page.lines) if self._in_front(at))
+        named = re.search(r"^(?:date|day|created)\s*:.*?(\d{4}-\d{2}-\d{2})", front, re.MULTILINE)
+        return named[1] if named else ""
+
+    def _in_front(self, at: int) -> bool:
+        return self.page.opaque.get(at) == 0 and self.page.lines[0].rstrip() == "---"
+
+    @cached_property
+    def _headings(self) -> list[str]:
+        """The heading above each line."""
+        named = [""] * len(self.page.lines)
+        for section in self.page.sections:
+            for at in range(section.start, section.end):
+                named[at] = section.name if section.level else ""
+        return named
+
+    def heading(self, entry: Entry) -> str:
+        return self._headings[entry.at]
+
+    def date(self, entry: Entry) -> str:
+        """The ISO day that an entry is of: in its comment, its heading, or its file's; "" else."""
+        named = _ISO.search(self.heading(entry))
+        return entry.meta.date or (named[0] if named else "") or self.day
+
+    def raw(self, entry: Entry) -> str:
+        """Its own lines as they stand."""
+        return "".join(self.page.lines[entry.at : entry.end])
+
+    def finding(
+        self,
+        check: str,
+        at: int,
+        message: str,
+        *,
+        advice: str = "",
+        last: int = 0,
+        edit: str | None = None,
+    ) -> Finding:
+        """A finding in the line of index `at`; `edit` is what becomes of this line, without its
+        end."""
+        edits: tuple[Edit, ...] = ()
+        if edit is not None:
+            line = self.page.lines[at]
+            end = line[len(line.rstrip("\r\n")) :]
+            edits = (Edit(self.path, at, at + 1, edit + end),)
+        return Finding(
+            check, LEVELS[check], self.path, at + 1, message, advice, last or at + 1, edits=edits
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known beside the texts. `today` is an ISO day; `secrets` the names of the kept
+    secrets, None when it is not known; `exists` tells whether the home has a file or folder of a
+    path; `files` are the paths of its notes, for links by name; `read` is the text of one."""
+
+    today: str
+    secrets: Collection[str] | None = None
+    exists: Callable[[str], bool] = lambda path: False
+    files: Callable[[], Collection[str]] = tuple
+    read: Callable[[str], str] = lambda path: ""
+
+
+def quoted(text: str) -> str:
+    """The beginning of a text in quotes, no secret in it."""
+    return f'"{_cut(without_secrets(" ".join(shown(text).split())))}"'
+
+
+def without_secrets(text: str) -> str:
+    """The text with a sign in the place of each secret."""
+    for secret in reversed(secrets.find(text)):
+        text = text[: secret.start] + HIDDEN + text[secret.end :]
+    return text
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 3].rstrip() + "..."
+
+
+@dataclass(slots=True)
+class Places:
+    """Items by key, for comparing only those that share one."""
+
+    by_key: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
+
+    def add(self, key: tuple[str, ...], number: int) -> None:
+        self.by_key.setdefault(key, []).append(number)
+
+    def groups(self) -> Iterator[list[int]]:
+        """The items of each key that several have."""
+        return (group for group in self.by_key.values() if len(group) > 1)

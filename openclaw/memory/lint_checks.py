@@ -1,0 +1,543 @@
+"""Finds entries that say the same.
+
+Entries are compared only within groups that share a key, so 2,000 of them take a fraction of a
+second. The same line on two days is two events and no fault.
+"""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations
+from typing import Literal
+from urllib.parse import unquote
+
+from openclaw.memory.corrections import same
+from openclaw.memory.entries import Entry, Meta, split_tail, written
+from openclaw.memory.findings import LEVELS, Document, Edit, Finding, Places, Surroundings, quoted
+from openclaw.memory.markdown import read_page
+from openclaw.memory.notes import DAILY
+from openclaw.nlp.lexicon import correction_words as w
+
+MOST_IN_GROUP = 60
+"""Items of one key that are compared with each other; more of them are a form, not a subject."""
+_ORDERED = re.compile(
+    r"\d|\b(?:over|than|before|after|from|to|by|not|never|no|und|vor|nach)\b", re.IGNORECASE
+)
+_NAME = re.compile(r"(?<=\s)[^\W\d_a-z]\w+")
+_REORDERED_LEAST = 4
+_ROTATED_LEAST = 5
+_COMPARED_MOST = 40
+"""Words of an entry that is compared word by word; longer ones only as they stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The numbers of two items that say the same; `sure` when no word of them differs."""
+
+    one: int
+    other: int
+    sure: bool
+
+
+def duplicates(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Entries that say what another one says. The better one stays: the lasting one, the one with a
+    date, the older one. It keeps the days of those that go. What stands below different headings,
+    or differs in a letter, is shown only."""
+    items = [item for item in items_of(documents) if stems(item.entry.text)]
+    gone: set[int] = set()
+    extra: dict[int, list[Item]] = {}
+    for pair in _alike(items):
+        keep, drop = sorted((items[pair.one], items[pair.other]), key=_worth)
+        if drop.order in gone or keep.order in gone:
+            continue
+        gone.add(drop.order)
+        edits: tuple[Edit, ...] = ()
+        if pair.sure and relation(keep, drop) == "sure":
+            extra.setdefault(keep.order, []).append(drop)
+            edits = (_removed(drop), *_dated(keep, extra[keep.order]))
+        yield _duplicate(keep, drop, edits)
+
+
+def _alike(items: Sequence[Item]) -> Iterator[_Pair]:
+    """Pairs of items that say the same, each once, the surest first."""
+    exact, moved, near = Places(), Places(), Places()
+    for number, item in enumerate(items):
+        words = stems(item.entry.text)
+        exact.add(words, number)
+        if len(words) > _COMPARED_MOST:
+            continue
+        if len(words) >= _REORDERED_LEAST:
+            moved.add(tuple(sorted(words)), number)
+        for at in range(len(words)):
+            near.add((str(len(words)), *words[:at], "", *words[at + 1 :]), number)
+    told = set()
+    for places in (exact, moved, near):
+        for group in places.groups():
+            for pair in combinations(group[:MOST_IN_GROUP], 2):
+                one, other = items[pair[0]], items[pair[1]]
+                if pair in told or not _comparable(one, other):
+                    continue
+                if places is exact or (_reordered if places is moved else _near)(one, other):
+                    told.add(pair)
+                    yield _Pair(*pair, places is not near)
+
+
+def _comparable(one: Item, other: Item) -> bool:
+    """False for days that tell of different events, and for "likes tea" below two names."""
+    days = {one.document.kind, other.document.kind} == {"daily"}
+    if days and one.document.path != other.document.path:
+        return False
+    return relation(one, other) != "none"
+
+
+def _near(one: Item, other: Item) -> bool:
+    return same(one.entry.text, other.entry.text)
+
+
+def _reordered(one: Item, other: Item) -> bool:
+    """The same for "behind the meter box hangs the key" and "the key hangs behind the meter box":
+    what begins with a preposition has moved to the end, and the rest may have turned. Where order
+    can matter (numbers, comparisons, two names) only whole sentences turn."""
+    left, right = stems(one.entry.text), stems(other.entry.text)
+    if len(left) >= _ROTATED_LEAST and _turns(left, right):
+        return True
+    both = one.entry.text, other.entry.text
+    names = {name.casefold() for text in both for name in _NAME.findall(text)}
+    if len(names) > 1 or any(map(_ORDERED.search, both)):
+        return False
+    fronted = [words_of(item)[0] in PREPOSITIONS for item in (one, other)]
+    return (fronted[0] and _fronted(left, right)) or (fronted[1] and _fronted(right, left))
+
+
+def _fronted(left: Sequence[str], right: Sequence[str]) -> bool:
+    """Whether what begins `left` ends `right`, and the rest is turned."""
+    return any(
+        left[:at] == right[-at:] and _turns(left[at:], right[:-at])
+        for at in range(1, len(left) - 1)
+    )
+
+
+def _turns(left: Sequence[str], right: Sequence[str]) -> bool:
+    return any((*left[at:], *left[:at]) == (*right,) for at in range(len(left)))
+
+
+def _worth(item: Item) -> tuple[bool, bool, str, int]:
+    """What sorts the better one first."""
+    return item.document.kind == "daily", not item.date, item.date, item.order
+
+
+def _duplicate(keep: Item, drop: Item, edits: tuple[Edit, ...]) -> Finding:
+    message = f"says what {keep.place} says: {quoted(keep.entry.text)}"
+    advice = "keep the other one, with the day of this one"
+    return Finding(
+        "duplicate",
+        LEVELS["duplicate"] if beside(keep, drop) else "advice",
+        drop.document.path,
+        drop.entry.at + 1,
+        message,
+        advice if edits else "if both mean the same, take one out",
+        drop.entry.end,
+        (keep.document.path, keep.entry.at + 1),
+        edits,
+    )
+
+
+def _removed(item: Item) -> Edit:
+    return Edit(item.document.path, item.entry.at, item.entry.end, "")
+
+
+def _dated(keep: Item, dropped: Sequence[Item]) -> Iterator[Edit]:
+    """What the survivor's lines become, to say on which other days it was noted."""
+    days = dict.fromkeys(item.date for item in dropped if item.date and item.date != keep.date)
+    meta, entry, document = keep.entry.meta, keep.entry, keep.document
+    if not days:
+        return
+    date, more = meta.date or keep.date, [*days]
+    if not date:
+        date, *more = sorted(days)
+    again = [f"again {day}" for day in more if day not in meta.source]
+    source = ", ".join(filter(None, [meta.source, *again]))
+    raw = document.raw(entry)
+    body, tail = split_tail(raw.rstrip())
+    if entry.end - entry.at > 1 or tail.count("<!--") > 1 or (tail.strip() and meta == Meta()):
+        return
+    line = written(body.rstrip(), Meta(meta.category, date, source, meta.importance))
+    yield Edit(document.path, entry.at, entry.end, line + raw[len(raw.rstrip("\r\n")) :])
+
+
+Relation = Literal["none", "shown", "sure"]
+"""Not of one thing; perhaps, so only shown; surely, so code may change them."""
+
+_WORD = re.compile(r"\w+[+#]*")
+_SMALL = frozenset(
+    "a an the is are be to of in on at for my our your s really very quite also just please note"
+    " that actually currently now still".split()
+)
+_FIRST_PERSON = frozenset("i we ich wir je nous yo user".split())
+_OWN = frozenset("my our mine mein meine unser unsere mon ma mes notre mi mis nuestro".split())
+_LEADING = frozenset(
+    "he she it they his her hers its their theirs this these those er sie es sein seine ihr ihre"
+    " il elle ils elles son sa ses leur su sus \u00e9l ella".split()
+)
+_OTHERS = frozenset("he him his she her hers they them their theirs".split())
+_DETERMINER = frozenset(
+    "the a an this that der die das ein eine le la les un une el los las".split()
+)
+PREPOSITIONS = frozenset(
+    "in on at behind under above near below beside inside outside before after during between since"
+    " with without within until every each".split()
+)
+_VERBS = frozenset(
+    "was were has had does do did can cannot will would should must likes loves hates prefers wants"
+    " needs knows sings plays eats drinks collects owes comes goes runs keeps holds sits stands"
+    " hangs lies".split()
+)
+_LABEL = re.compile(r"(?P<name>[^.!?:=]{1,40})[:=]\s")
+_RUN_VERB = re.compile(r"[a-z]\w*(?:s|ed)")
+_TOPICS = frozenset(
+    "memory memories notes note me myself user about work job office home house household flat"
+    " family people friends contacts health food money finances travel trips preferences likes"
+    " habits facts misc miscellaneous other others general projects places things tech computer"
+    " hobbies sport school shopping log diary inbox agenda arbeit zuhause haus familie leute"
+    " freunde gesundheit essen geld reisen notizen sonstiges allgemein".split()
+)
+_LINKING = frozenset("and und et y of the & my mein".split())
+_ISO_DAY = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
+_ATTRIBUTES = w.NAMED | w.PLAIN | w.WORDY
+_LONG = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An entry. `scope` is the line of the heading, or of the plain text, that it stands below;
+    `topical` whether all names above it are of topics ("Work") and none can be a person's."""
+
+    document: Document
+    entry: Entry
+    date: str
+    order: int
+    scope: int
+    topical: bool
+
+    @property
+    def place(self) -> str:
+        return f"{self.document.path}:{self.entry.at + 1}"
+
+
+def items_of(documents: Sequence[Document]) -> Iterator[Item]:
+    """What is compared: what holds, in files that are memory already."""
+    order = 0
+    for document in documents:
+        if document.kind in ("todo", "inbox"):
+            continue
+        scopes = _scopes(document)
+        for entry in document.entries:
+            order += 1
+            if not (entry.superseded or entry.depth or entry.below > entry.end):
+                yield Item(document, entry, document.date(entry), order, *scopes[entry.at])
+
+
+def relation(one: Item, other: Item) -> Relation:
+    """Whether two entries speak of one thing. Below the same heading they do, unless they begin
+    with "he" or "her"; else both must name their subject, and are at most shown."""
+    if beside(one, other):
+        led = any(words_of(item)[0] in _LEADING for item in (one, other))
+        return "shown" if led else "sure"
+    if all(_names_subject(item.entry.text) for item in (one, other)):
+        return "shown"
+    known = one.topical + other.topical
+    return "shown" if known and all(_is_told(i.entry.text, known) for i in (one, other)) else "none"
+
+
+def beside(one: Item, other: Item) -> bool:
+    """Whether two entries stand below the same heading of one file."""
+    return one.document is other.document and one.scope == other.scope
+
+
+@lru_cache(maxsize=8192)
+def stems(text: str) -> tuple[str, ...]:
+    """The stems of a text that tell it from others."""
+    plain = text.replace("\u2019", "'").replace("'s ", " ")
+    for pattern, by in w.PHRASES:
+        plain = pattern.sub(by, plain)
+    found = (word.casefold() for word in _WORD.findall(plain))
+    return tuple(_stem(word) for word in found if word not in _SMALL)
+
+
+def words_of(item: Item) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(item.entry.text)] or [""]
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+# ---- where they stand
+
+
+def _scopes(document: Document) -> list[tuple[int, bool]]:
+    """For each line what `Item` calls its scope, and whether that is of a topic."""
+    page = document.page
+    listed = {at for entry in document.entries for at in range(entry.at, entry.below)}
+    listed.update(section.start for section in page.sections if section.level)
+    found: list[tuple[int, bool]] = []
+    above: list[tuple[int, bool]] = [(0, _is_topic(_stem_of(document)))]
+    for section in page.sections:
+        while section.level and above[-1][0] >= section.level:
+            above.pop()
+        if section.level:
+            above.append((section.level, _is_topic(section.name)))
+        topical, scope = all(is_topic for _, is_topic in above), section.start
+        for at in range(section.start, section.end):
+            if at not in listed and at not in page.opaque and page.lines[at].strip():
+                topical, scope = topical and not section.level, at
+            found.append((scope, topical))
+    return found + [(0, False)] * (len(page.lines) - len(found))
+
+
+def _stem_of(document: Document) -> str:
+    return document.name.removesuffix(".md")
+
+
+def _is_topic(name: str) -> bool:
+    if _ISO_DAY.search(name) or DAILY.fullmatch(f"{name}.md") or name == "Odds and ends":
+        return True
+    words = {word.casefold() for word in _WORD.findall(name)} - _LINKING
+    return bool(words) and words <= _TOPICS
+
+
+# ---- what they are about
+
+
+def _names_subject(text: str) -> bool:
+    """Whether an entry says of itself whom it is about: the user, or somebody by name."""
+    words = _WORD.findall(text)
+    folded = [word.casefold() for word in words]
+    if not words or folded[0] in _LEADING:
+        return False
+    return _is_of_user(text, folded) or _has_name_before_verb(text, words, folded)
+
+
+def _is_of_user(text: str, folded: Sequence[str]) -> bool:
+    if _OTHERS.intersection(folded):
+        return False
+    if _FIRST_PERSON.intersection(folded) or folded[0] in _OWN:
+        return True
+    return bool(_OWN.intersection(_head(text, folded))) and folded[0] in _DETERMINER
+
+
+def _head(text: str, folded: Sequence[str]) -> Sequence[str]:
+    """The words before the verb or the label's mark; none when neither is known."""
+    if label := _LABEL.match(text):
+        return folded[: len(_WORD.findall(label["name"]))]
+    verb = next((at for at, word in enumerate(folded) if _is_verb(word)), 0)
+    return folded[:verb]
+
+
+def _is_verb(word: str) -> bool:
+    return w.FORMS.get(word, word) in w.STATE or word in _VERBS
+
+
+def _has_name_before_verb(text: str, words: Sequence[str], folded: Sequence[str]) -> bool:
+    head = len(_head(text, folded))
+    run = next((at for at, word in enumerate(words) if not _is_name(word)), len(words))
+    if not head:
+        follows = run < len(words) and _RUN_VERB.fullmatch(words[run])
+        return run > 1 and bool(follows) and not folded[0].endswith(("s", "ed"))
+    if _LABEL.match(text) or folded[0] in _DETERMINER:
+        return any(map(_is_name, words[1:head]))
+    return run > 1 and not _is_verb(folded[0])
+
+
+def _is_name(word: str) -> bool:
+    folded = word.casefold()
+    return (
+        word[0].isupper()
+        and not (word.isupper() and len(word) > 1)
+        and word not in w.MONTHS
+        and folded not in _ATTRIBUTES | w.DAYS | _DETERMINER
+    )
+
+
+def _is_told(text: str, least: int) -> bool:
+    """Whether a subject is named so far that it can be found again below a heading of a topic: by
+    two words ("the spare key"), for "the dog" everybody has; by one where `least` is 2, when
+    neither entry stands below a name."""
+    folded = [word.casefold() for word in _WORD.findall(text)]
+    if not folded or _LABEL.match(text):
+        return False
+    head = _head(text, folded)
+    if folded[0] in _DETERMINER and head:
+        told = [word for word in head if word not in _SMALL]
+        return least > 1 or len([n for n in told if n not in _ATTRIBUTES]) > 1
+    does = any(map(_is_verb, folded[1:2])) and not _is_verb(folded[0])
+    begins = does or folded[0] in _DETERMINER | PREPOSITIONS
+    return begins and len(stems(text)) >= _LONG
+
+
+_CODE = re.compile(r"(`{1,5})(?:(?!\1).){1,300}?\1")
+_COMMENT = re.compile(r"<!--.*?(?:-->|$)")
+_LINK = re.compile(
+    r"!?\[[^\[\]]{0,300}\]\([ \t]*<?(?P<to>[^()\s<>]{1,300}(?:\([^()\s]*\))?[^()\s<>]{0,300})>?"
+    r"(?:[ \t]+[\"'(][^\"')]*[\"')])?[ \t]*\)"
+)
+_DEFINED = re.compile(r"[ ]{0,3}\[[^\]^]{1,100}\]:[ \t]*<?(?P<to>[^\s<>]{1,300})>?")
+_WIKI = re.compile(r"(?<!\w)!?\[\[(?P<to>[^\[\]|\n]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]")
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*:|//|\{|\$|~")
+_LINES = re.compile(r"L\d+(?:-L?\d+)?")
+_SLUG = re.compile(r"[^\w\- ]")
+_CLOSE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    at: int
+    target: str
+    wiki: bool
+    start: int
+
+
+class Links:
+    """The links of a memory, and what they may lead to."""
+
+    def __init__(self, documents: Sequence[Document], around: Surroundings) -> None:
+        self._around = around
+        self._documents = {document.path: document for document in documents}
+        self._anchors: dict[str, Collection[str]] = {}
+
+    @cached_property
+    def _files(self) -> list[str]:
+        return sorted({*self._around.files(), *self._documents})
+
+    @cached_property
+    def _by_name(self) -> dict[str, str]:
+        """Files by what a wiki link may call them."""
+        named: dict[str, str] = {}
+        for path in reversed(self._files):
+            bare = path.casefold()
+            while bare:
+                named[bare] = path
+                named[bare.removesuffix(".md")] = path
+                bare = bare.partition("/")[2]
+        return named
+
+    def dead(self, document: Document) -> Iterator[Finding]:
+        """The links of a document that lead nowhere."""
+        struck = {at for e in document.entries if e.superseded for at in range(e.at, e.end)}
+        for link in _links(document):
+            if link.at in struck:
+                continue
+            path, anchor = self._target(document, link)
+            if path is None:
+                yield self._missing(document, link)
+            elif anchor and path.endswith(".md") and not self._has(path, anchor):
+                yield self._no_heading(document, link, path, anchor)
+
+    def _target(self, document: Document, link: _Link) -> tuple[str | None, str]:
+        """The path that a link leads to (None: to nothing, "": not to be looked at), its anchor."""
+        name, _, anchor = link.target.partition("#")
+        name, anchor = unquote(name.partition("?")[0]).strip(), unquote(anchor).strip()
+        if not name:
+            return document.path, anchor
+        if link.wiki:
+            return self._by_name.get(name.casefold().removeprefix("./")), anchor
+        folder = "" if name.startswith("/") else posixpath.dirname(document.path)
+        path = posixpath.normpath(posixpath.join(folder, name.lstrip("/")))
+        if path.startswith(".."):
+            return "", ""
+        return (path if path in self._documents or self._around.exists(path) else None), anchor
+
+    def _has(self, path: str, anchor: str) -> bool:
+        if _LINES.fullmatch(anchor):
+            return True
+        last = anchor.rpartition("#")[2].strip()
+        return last.casefold() in self._named(path) or _slug(last) in self._named(path)
+
+    def _named(self, path: str) -> Collection[str]:
+        """What an anchor may name in a file: headings, their slugs, blocks."""
+        if path not in self._anchors:
+            known = self._documents.get(path)
+            text = known.text if known else self._around.read(path)
+            page = known.page if known else read_page(text)
+            names: dict[str, None] = {}
+            for section in page.sections:
+                slug, number = _slug(section.name), 0
+                while slug in names:
+                    number += 1
+                    slug = f"{_slug(section.name)}-{number}"
+                names |= dict.fromkeys((section.name.casefold(), slug))
+            blocks = re.findall(r"\s(\^[A-Za-z0-9-]+)[ \t]*$", text, re.MULTILINE)
+            ids = re.findall(r"\b(?:id|name)=[\"']([^\"']+)", text)
+            self._anchors[path] = {*names, *map(str.casefold, (*blocks, *ids))}
+        return self._anchors[path]
+
+    def _missing(self, document: Document, link: _Link) -> Finding:
+        name, mark, anchor = link.target.partition("#")
+        found = self._near(name)
+        new = _as_written(document, link, found) + mark + anchor if found else ""
+        return self._finding(document, link, "leads to no file", new)
+
+    def _no_heading(self, document: Document, link: _Link, path: str, anchor: str) -> Finding:
+        names = [name for name in self._named(path) if link.wiki or " " not in name]
+        wanted = anchor.casefold() if link.wiki else _slug(anchor)
+        close = difflib.get_close_matches(wanted, names, n=1, cutoff=_CLOSE)
+        new = link.target.partition("#")[0] + "#" + close[0] if close else ""
+        return self._finding(document, link, f"has no such heading in {path}", new)
+
+    def _near(self, name: str) -> str:
+        """The one file that was meant by a name, "" when that is not sure."""
+        wanted = unquote(name).rpartition("/")[2].casefold()
+        wanted = wanted if "." in wanted else f"{wanted}.md"
+        names: dict[str, list[str]] = {}
+        for path in self._files:
+            names.setdefault(path.rpartition("/")[2].casefold(), []).append(path)
+        found = [*names.get(wanted, ())]
+        if not found and not re.search(r"\d", wanted):
+            close = difflib.get_close_matches(wanted, names, n=2, cutoff=_CLOSE)
+            found = names[close[0]] if len(close) == 1 else []
+        return found[0] if len(found) == 1 else ""
+
+    def _finding(self, document: Document, link: _Link, what: str, new: str) -> Finding:
+        line = document.page.lines[link.at].rstrip("\r\n")
+        edit = line[: link.start] + new + line[link.start + len(link.target) :] if new else None
+        advice = f"write {new}" if new else "fix the link, or remove it"
+        return document.finding(
+            "dead-link", link.at, f"{quoted(link.target)} {what}", advice=advice, edit=edit
+        )
+
+
+def _links(document: Document) -> Iterator[_Link]:
+    """The links into the home that a document holds, outside of code and comments."""
+    if "[" not in document.text:
+        return
+    for at, line in enumerate(document.page.lines):
+        if "[" not in line or at in document.page.opaque:
+            continue
+        plain = line
+        for pattern in (_CODE, _COMMENT):
+            plain = pattern.sub(lambda found: " " * len(found[0]), plain)
+        for pattern in (_LINK, _WIKI, _DEFINED):
+            for found in (
+                filter(None, [pattern.match(plain)])
+                if pattern is _DEFINED
+                else pattern.finditer(plain)
+            ):
+                if not _SCHEME.match(found["to"]):
+                    yield _Link(at, found["to"], pattern is _WIKI, found.start("to"))
+
+
+def _as_written(document: Document, link: _Link, path: str) -> str:
+    """How a link of this kind names a file."""
+    if link.wiki:
+        return path.rpartition("/")[2].removesuffix(".md")
+    return posixpath.relpath(path, posixpath.dirname(document.path))
+
+
+def _slug(heading: str) -> str:
+    """The anchor that GitHub gives to a heading."""
+    return _SLUG.sub("", heading.strip().casefold()).replace(" ", "-")

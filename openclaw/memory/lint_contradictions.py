@@ -1,0 +1,236 @@
+"""Finds entries that say otherwise of the same thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
+
+from openclaw.memory.corrections import corrects, subjects
+from openclaw.memory.entries import Entry, struck
+from openclaw.memory.findings import LEVELS, Document, Edit, Finding, Places, quoted
+from openclaw.memory.lint_checks import MOST_IN_GROUP, Item, beside, items_of, relation, stems
+from openclaw.types import ToolProblem
+
+_NOT = re.compile(
+    r"\b(?:do not|does not|did not|don't|doesn't|is not|isn't|are not|aren't|cannot|can't|no longer"
+    r"|not|never|nicht|kein\w*|nie|ne|pas|no)\b",
+    re.IGNORECASE,
+)
+_OVER = re.compile(r"\b(?:over|more than|rather than|lieber als)\b", re.IGNORECASE)
+
+
+def contradictions(
+    documents: Sequence[Document], gone: Collection[tuple[str, int]] = ()
+) -> Iterator[Finding]:
+    """Entries that a newer one corrects. The newest holds; without days to go by, or below other
+    headings, both are shown and nothing is proposed. `gone` are places (path, index of the line)
+    that are not looked at."""
+    items = [i for i in items_of(documents) if (i.document.path, i.entry.at) not in gone]
+    told: set[int] = set()
+    pairs = [(items[one], items[other]) for one, other in _opposed(items)]
+    for pair in sorted(pairs, key=_is_exception):  # what may be one says less than what is none
+        older, newer = sorted(pair, key=lambda i: (i.date, i.order))
+        if older.order in told:
+            continue
+        told.add(older.order)
+        yield _contradiction(older, newer)
+
+
+def _opposed(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
+    """Pairs of items that cannot both be true; for each the newest first."""
+    places = Places()
+    for number, item in enumerate(items):
+        for key in (*subjects(item.entry.text), *_turned(item.entry.text)):
+            places.add(key, number)
+    for group in places.groups():
+        newest = sorted(group, key=lambda n: (items[n].date, n), reverse=True)[:MOST_IN_GROUP]
+        for new, old in combinations(newest, 2):
+            if _of_one_time(items[new], items[old]) and _disagree(items[new], items[old]):
+                yield old, new
+
+
+def _of_one_time(one: Item, other: Item) -> bool:
+    """A day may be an exception from other days: its notes are compared with their own file and
+    with what is said to hold."""
+    both = {one.document.kind, other.document.kind}
+    if both == {"daily"} and one.document.path != other.document.path:
+        return False
+    if relation(one, other) == "none":
+        return False
+    if both == {"daily", "lasting"}:
+        daily = one if one.document.kind == "daily" else other
+        return daily.date >= max(one.date, other.date)
+    return True
+
+
+def _disagree(one: Item, other: Item) -> bool:
+    left, right = one.entry.text, other.entry.text
+    turned = {*_turned(left)} & {*_turned(right)}
+    if any(key[0] == "not" for key in turned):
+        return bool(_NOT.search(left)) != bool(_NOT.search(right))
+    if turned:
+        return stems(left) != stems(right)
+    return corrects(left, right)
+
+
+def _is_exception(pair: tuple[Item, Item]) -> bool:
+    return {item.document.kind for item in pair} == {"daily", "lasting"}
+
+
+def _turned(text: str) -> Iterator[tuple[str, ...]]:
+    """Keys that a fact shares with its opposite: "likes" and "does not like", "A over B" and "B
+    over A"."""
+    yield ("not", *stems(_NOT.sub(" ", text)))
+    if _OVER.search(text):
+        yield ("over", *sorted(stems(text)))
+
+
+def _contradiction(older: Item, newer: Item) -> Finding:
+    said = quoted(newer.entry.text)
+    known = bool(older.date and newer.date and older.date != newer.date)
+    exception = _is_exception((older, newer))
+    edits: tuple[Edit, ...] = ()
+    advice = "if both mean the same thing, strike the one through that no longer holds"
+    if exception:
+        advice = "if this is no exception: openclaw memory add --replaces PATH:LINE TEXT"
+    elif _is_ordered(older, newer) and relation(older, newer) == "sure":
+        edits = tuple(_struck(older, newer.date))
+        advice = "the newer one holds; strike this one through" if edits else advice
+    shown = exception or not beside(older, newer)
+    return Finding(
+        "contradiction",
+        "advice" if shown else LEVELS["contradiction"],
+        older.document.path,
+        older.entry.at + 1,
+        f"{newer.place} says otherwise{f' on {newer.date}' if known else ''}: {said}",
+        advice,
+        older.entry.end,
+        (newer.document.path, newer.entry.at + 1),
+        edits,
+    )
+
+
+def _is_ordered(older: Item, newer: Item) -> bool:
+    """Whether days tell which is newer. Lines are in the order of time only where the later one has
+    a day: what a person writes without one may stand anywhere."""
+    if older.date and newer.date:
+        return older.date != newer.date or older.order < newer.order
+    return bool(newer.date) and older.order < newer.order
+
+
+def _struck(item: Item, day: str) -> Iterator[Edit]:
+    document, entry = item.document, item.entry
+    try:
+        new = struck(document.text, entry, day)
+    except ToolProblem:
+        return
+    less = len(document.page.lines) - (entry.end - entry.at - 1)
+    lines = Document(document.path, new).page.lines
+    if len(lines) == less:
+        yield Edit(document.path, entry.at, entry.end, lines[entry.at])
+
+
+_UNIT = r"(?:hour|day|week|weekend|fortnight|month|year|decade)s?"
+_COUNT = (
+    r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|twenty|thirty|a few|a couple of"
+    r"|half an?|some|several|many|a dozen)"
+)
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_TAG = (
+    r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|woche|wochenende|monat|jahr)"
+)
+_ZAHL = r"(?:\d{1,3}|eine[mnr]?|zwei|drei|vier|f\u00fcnf|sechs|sieben|acht|neun|zehn|ein paar)"
+_RELATIVE = re.compile(
+    r"\b(?:the day after tomorrow|the day before yesterday|tomorrow|today|tonight|yesterday"
+    rf"|(?:this|next|last|this coming) (?:week|weekend|month|quarter|year|{_DAY}"
+    r"|spring|summer|autumn|winter|morning|afternoon|evening|night)"
+    rf"|(?<!with)in {_COUNT} {_UNIT}(?: time)?|{_COUNT} (?:{_UNIT}|{_DAY}s) (?:ago|from now|hence)"
+    rf"|(?:the )?(?:{_DAY}|weekend|week|month|year|one) (?:after next|before last)"
+    rf"|(?:the )?coming (?:{_DAY}|week|weekend|month)|{_DAY} week"
+    rf"|(?:a week|a fortnight|two weeks) (?:on {_DAY}|from (?:today|tomorrow|{_DAY}))"
+    r"|\u00fcbermorgen|vorgestern|gestern|heute"
+    rf"|(?:n\u00e4chste|kommende|diese|letzte|vorige)[nrsm]? {_TAG}"
+    rf"|(?:in|vor) {_ZAHL} (?:tage?n?|wochen?|monate?n?|jahre?n?)"
+    r"|apr\u00e8s-demain|demain|avant-hier|aujourd'hui"
+    r"|(?:la semaine|le mois|l'ann\u00e9e) (?:prochaine?|derni\u00e8re?|dernier)"
+    r"|pasado ma\u00f1ana|anteayer|ayer|hoy"
+    r"|(?:la semana|el mes|el a\u00f1o) (?:que viene|pasad[oa])"
+    r"|la pr\u00f3xima semana|el pr\u00f3ximo (?:mes|a\u00f1o))\b"
+    r"|(?<!guten )(?<!am )(?<!jeden )\bmorgen\b(?! fr\u00fch ist)",
+    re.IGNORECASE,
+)
+_MORNING = re.compile(r"\b(?:Morgen|MORGEN)\b")
+_TITLE = re.compile(
+    r" (?:Show|Programme|Program|News|Magazine|Newspaper|Never|Times|Press|FM|TV)\b"
+)
+_QUOTES = re.compile(
+    r"`[^`]{0,300}`|\"[^\"]{0,300}\"|\u201c[^\u201d]{0,300}\u201d|\u201e[^\u201c]{0,300}\u201c"
+    r"|\u00ab[^\u00bb]{0,300}\u00bb|(?<!\w)'[^']{0,300}'(?!\w)|\]\([^)]{0,300}\)"
+    r"|\[\[[^\]]{0,300}\]\]|https?://\S{1,500}"
+)
+_MONTH = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|m\u00e4r|mai|okt|dez|janv|f\u00e9vr|avr"
+    r"|juin|juil|ao\u00fbt|ene|abr|ago|dic)[a-z\u00e9\u00fb]*"
+)
+_ANCHOR = re.compile(
+    rf"\b\d{{4}}-\d{{2}}(?:-\d{{2}})?\b|\b(?:19|20)\d{{2}}\b|\b\d{{1,2}}\.\s?\d{{1,2}}\.|\d{{1,2}}/\d{{1,2}}/\d"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th|\.)?\s(?:of )?{_MONTH}\b|\b{_MONTH}\s\d{{1,2}}\b",
+    re.IGNORECASE,
+)
+_HABIT = re.compile(
+    r"\b(?:every|each|always|never|usually|often|normally|sometimes|whenever|if|once"
+    r"|jede[nrsm]?|immer|nie|meistens|oft|wenn|falls|chaque|toujours|jamais|cada|siempre|nunca)\b",
+    re.IGNORECASE,
+)
+_DONE = re.compile(r"\[[xX]\]\s")
+_SENTENCE = re.compile(r"(?:^|[.!?:;]\s)\W*$")
+
+
+def relative_dates(document: Document) -> Iterator[Finding]:
+    """Entries that say a day by its distance from one that is not told. A comment, a heading or a
+    file that has a date tells it, and so does a date in the same entry."""
+    if document.day or document.kind in ("daily", "inbox"):
+        return
+    above: list[tuple[int, bool]] = []
+    for entry in document.entries:
+        while above and above[-1][0] >= entry.depth:
+            above.pop()
+        anchored = bool(above and above[-1][1]) or _anchored(document, entry)
+        above.append((entry.depth, anchored))
+        if anchored or entry.superseded or _DONE.match(entry.text):
+            continue
+        if word := relative_in(entry.text):
+            yield _finding(document, entry, word)
+
+
+def relative_in(text: str) -> str:
+    """The first words of a text that mean another day on another day, "" for none. What it quotes
+    does not count, nor what is so on every day ("always packs for tomorrow")."""
+    plain = _QUOTES.sub(lambda found: " " * len(found[0]), text)
+    if _HABIT.search(plain):
+        return ""
+    for found in _RELATIVE.finditer(plain):
+        if _MORNING.fullmatch(found[0]):
+            continue
+        begins = _SENTENCE.search(plain[: found.start()])
+        name = found[0][0].isupper() and (not begins or _TITLE.match(plain, found.end()))
+        if not name:
+            return found[0]
+    return ""
+
+
+def _anchored(document: Document, entry: Entry) -> bool:
+    return bool(document.date(entry) or _ANCHOR.search(entry.text))
+
+
+def _finding(document: Document, entry: Entry, word: str) -> Finding:
+    todo = document.kind == "todo"
+    return document.finding(
+        "relative-date",
+        entry.at,
+        f'"{word}" of which day? Nothing here has a date',
+        advice="write the day, as due:2026-12-01" if todo else "write the day, as 2026-12-01",
+        last=entry.end,
+    )

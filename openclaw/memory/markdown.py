@@ -1,0 +1,344 @@
+"""The lines of a Markdown text: which are headings, list items, or inside of code and comments.
+
+Pure functions on text. A page is the text's lines with their newlines; joined, they are the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from openclaw.errors import OpenclawError
+from openclaw.storage.atomic import settled
+from openclaw.storage.text import BOM, check_not_utf_16, write_if_same
+from openclaw.types import Keep, keep_nothing
+
+DEFAULT_NAME = "Tasks"
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_MARKER = re.compile(
+    r"(?P<indent>[ \t]*)(?P<bullet>[-*+]|(?P<number>\d{1,9})[.)])(?P<gap>[ \t]+|$)"
+)
+_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
+_HEADING = re.compile(r" {0,3}(?P<level>#{1,6})(?:[ \t]+(?P<name>.*?))??(?:[ \t]+#+)?[ \t]*$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_FENCE = re.compile(r"[ \t]*(`{3,}(?!.*`)|~{3,})")
+_YAML = re.compile(r"[\w-]+[ \t]*:(?:\s|$)|[ \t]+\S|-[ \t]|#|$")
+
+
+@dataclass(frozen=True, slots=True)
+class Bullet:
+    """A list item's first line: its index in the page, its indent in columns, its depth in the
+    list (0 at the top), its mark, and where in the line its text begins."""
+
+    at: int
+    indent: int
+    depth: int
+    mark: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what follows to the next one: line indexes `start` to before `end`. The text
+    before the first heading is a section without a heading line (`level` 0)."""
+
+    name: str
+    level: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Page:
+    """A text cut into lines, with its list items and sections. `opaque` are the lines that hold no
+    Markdown (blank ones, front matter, code fences, comments), each with the first line of its
+    block. `open_at` is the line of a fence or comment that is never closed, else None."""
+
+    lines: list[str]
+    bullets: list[Bullet] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    opaque: dict[int, int] = field(default_factory=dict)
+    open_at: int | None = None
+
+    @property
+    def newline(self) -> str:
+        """What a new line ends with: a lone CR only where the text knows nothing else."""
+        ends = [end for line in self.lines if (end := ending(line))]
+        return next((end for end in ends if end != "\r"), ends[0] if ends else "\n")
+
+
+def ending(line: str) -> str:
+    """The newline at a line's end, "" for a last line without one."""
+    return line[len(line.rstrip("\r\n")) :]
+
+
+def width(text: str) -> int:
+    """Columns of the blanks that a text begins with; tabs stop at every fourth."""
+    blanks = text[: len(text) - len(text.lstrip(" \t"))]
+    return len(blanks.expandtabs(4))
+
+
+def read_page(text: str) -> Page:
+    """Cut a text into lines and find its list items and headings."""
+    page = Page(_LINE.findall(text))
+    headings: list[tuple[int, int, str]] = []
+    blocks = _Blocks()
+    body = _front_matter_end(page.lines)
+    page.opaque.update(dict.fromkeys(range(body), 0))
+    previous = ""
+    for at, line in enumerate(page.lines[body:], body):
+        bare = line.rstrip("\r\n")
+        if blocks.inside(at, bare):
+            page.opaque[at] = at if blocks.began is None else blocks.began
+            previous = ""
+            continue
+        marker = _MARKER.match(bare)
+        if heading := _HEADING.match(bare):
+            headings.append((at, len(heading["level"]), (heading["name"] or "").strip()))
+            blocks.leave()
+        elif previous and (underline := _UNDERLINE.match(bare)):
+            headings.append((at - 1, 1 if underline[1][0] == "=" else 2, previous.strip()))
+            previous = ""
+            continue
+        elif marker and not _RULE.match(bare):
+            page.bullets += blocks.item(at, marker)
+        plain = not heading and not blocks.depth and not bare.startswith("    ")
+        previous = bare if plain and not marker and bare.lstrip()[:1] not in "|>" else ""
+    page.open_at = blocks.open_at
+    page.sections = list(_sections(headings, len(page.lines)))
+    return page
+
+
+class _Blocks:
+    """What the lines before mean for the next: fences, comments, list nesting."""
+
+    def __init__(self) -> None:
+        self.open_at: int | None = None
+        self.began: int | None = None
+        self._close: re.Pattern[str] | None = None
+        self._stack: list[int] = []
+        self._blank = False
+
+    @property
+    def depth(self) -> int:
+        return len(self._stack)
+
+    def leave(self) -> None:
+        self._stack.clear()
+
+    def inside(self, at: int, bare: str) -> bool:
+        """Whether the line belongs to a block that holds no Markdown; `began` is its first line."""
+        if self._close is not None:
+            if self._close.search(bare):
+                self._close, self.open_at = None, None
+            return True
+        self.began = None
+        if not bare.strip():
+            self._blank = True
+            return True
+        self._close = self._opens(bare)
+        if self._close is not None:
+            self.open_at = self.began = at
+            return True
+        self._outdent(bare)
+        return False
+
+    def _opens(self, bare: str) -> re.Pattern[str] | None:
+        if fence := _FENCE.match(bare):
+            return re.compile(rf"^[ \t]*{re.escape(fence[1][0])}{{{len(fence[1])},}}[ \t]*$")
+        start = bare.lstrip()
+        if start.startswith("<!--") and "-->" not in start[4:]:
+            return re.compile("-->")
+        return None
+
+    def _outdent(self, bare: str) -> None:
+        """A paragraph that is not indented ends the list, unless it goes on without a blank."""
+        if self._blank and not _MARKER.match(bare):
+            while self._stack and width(bare) < self._stack[-1]:
+                self._stack.pop()
+        self._blank = False
+
+    def item(self, at: int, marker: re.Match[str]) -> list[Bullet]:
+        """Take a line that begins like a list item; none when it is indented code."""
+        column = width(marker["indent"])
+        while self._stack and column < self._stack[-1]:
+            self._stack.pop()
+        if column - (self._stack[-1] if self._stack else 0) >= 4:
+            return []
+        depth, gap = self.depth, width(marker["gap"])
+        self._stack.append(column + len(marker["bullet"]) + (gap if 1 <= gap <= 4 else 1))
+        return [Bullet(at, column, depth, marker["bullet"], marker.end())]
+
+
+def _front_matter_end(lines: Sequence[str]) -> int:
+    """The number of lines that YAML front matter takes at the top of a file, 0 without one."""
+    bare = [line.rstrip() for line in lines]
+    if len(bare) < 3 or bare[0] != "---" or "---" not in bare[1:]:
+        return 0
+    end = bare.index("---", 1)
+    inner = bare[1:end]
+    is_yaml = inner and ":" in inner[0] and all(_YAML.match(line) for line in inner)
+    return end + 1 if is_yaml and _YAML.match(inner[0]) and inner[0][0] not in " \t-#" else 0
+
+
+def _sections(headings: Sequence[tuple[int, int, str]], end: int) -> Iterator[Section]:
+    top = [(0, 0, DEFAULT_NAME)]
+    starts = [*top, *headings] if not headings or headings[0][0] else headings
+    for (start, level, name), following in zip(starts, [*starts[1:], (end, 0, "")], strict=True):
+        yield Section(name or DEFAULT_NAME, level, start, following[0])
+
+
+DEFAULT_LIST = DEFAULT_NAME
+
+_BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*?)[ \t]*$")
+_ID = re.compile(r"(?:^|[ \t]+)\^(?P<id>[A-Za-z0-9-]+)$")
+_DUE = re.compile(r"(?<![\w:-])due:(\d{4}-\d{2}-\d{2})(?![\w-])")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskItem:
+    """A task line: `at` is its index in the page, `indent` in columns, `given` whether the id
+    stands in the text (else it is computed and stays the same while the text does)."""
+
+    at: int
+    indent: int
+    bullet: str
+    done: bool
+    text: str
+    id: str
+    given: bool
+    list: str
+
+
+@dataclass(slots=True)
+class TaskPage(Page):
+    """A page with its task lines."""
+
+    items: list[TaskItem] = field(default_factory=list)
+
+    def items_of(self, section: Section) -> list[TaskItem]:
+        return [item for item in self.items if section.start <= item.at < section.end]
+
+
+def scan(text: str) -> TaskPage:
+    """Find the task lines and sections of a Markdown text."""
+    page = read_page(text)
+    tasks = []
+    for bullet in page.bullets:
+        bare = page.lines[bullet.at].rstrip("\r\n")
+        if box := _BOX.match(bare, bullet.start):
+            tasks.append((bullet, box))
+    items = _items(tasks, page.sections)
+    return TaskPage(page.lines, page.bullets, page.sections, page.opaque, page.open_at, items)
+
+
+def shown(text: str) -> str:
+    """A text of a file as it is shown: bytes that are no UTF-8 as U+FFFD (see `rewrite`)."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _items(
+    tasks: Sequence[tuple[Bullet, re.Match[str]]], sections: Sequence[Section]
+) -> list[TaskItem]:
+    taken = {found["id"] for _, box in tasks if (found := _ID.search(box["text"]))}
+    items, used = [], set()
+    starts = [section.start for section in sections]
+    made: Counter[tuple[str, str]] = Counter()
+    for bullet, box in tasks:
+        name = shown(sections[bisect_right(starts, bullet.at) - 1].name)
+        found = _ID.search(box["text"])
+        given = found is not None and found["id"] not in used
+        text = shown(box["text"][: found.start()] if found else box["text"])
+        if found and given:
+            ident = found["id"]
+        else:
+            ident = new_id(name, text, taken, made[name, text])
+            made[name, text] += 1
+        used.add(ident)
+        taken.add(ident)
+        done = box["mark"] != " "
+        items.append(
+            TaskItem(bullet.at, bullet.indent, bullet.mark, done, text, ident, given, name)
+        )
+    return items
+
+
+def new_id(list_name: str, text: str, taken: set[str], had: int = 0) -> str:
+    """Eight hex digits that follow from list and text, and are not among `taken`. `had` is how many
+    of the same text are in there, so that the first of them need not be tried again."""
+    for count in range(had, had + len(taken) + 1):
+        seed = f"{list_name}\n{text}\n{count}".encode("utf-8", "surrogatepass")
+        ident = hashlib.md5(seed, usedforsecurity=False).hexdigest()[:8]
+        if ident not in taken:
+            return ident
+    raise AssertionError("more ids than to-dos")
+
+
+def due_of(text: str) -> str | None:
+    """The date of `due:2026-12-01` in a to-do's text, None without one or for no real date."""
+    found = _DUE.search(text)
+    if found is None:
+        return None
+    try:
+        return date.fromisoformat(found[1]).isoformat()
+    except ValueError:
+        return None
+
+
+def without_due(text: str) -> str:
+    """A to-do's text without the date that `due_of` finds."""
+    return _DUE.sub("", text, count=1).strip() if due_of(text) else text
+
+
+def stamped(page: TaskPage) -> None:
+    """Write the ids of all task lines into the page's lines."""
+    for item in page.items:
+        if not item.given:
+            line = page.lines[item.at]
+            full = line.rstrip("\r\n")
+            bare = full.rstrip(" \t")
+            page.lines[item.at] = f"{_ID.sub('', bare)} ^{item.id}{full[len(bare) :]}{ending(line)}"
+
+
+ATTEMPTS = 50
+LARGEST = 5_000_000
+"""Bytes of the largest file that is taken apart line by line."""
+
+
+def text_of(path: Path) -> str:
+    """The file's text, "" for a missing one. A save in place that is under way is waited for."""
+    return _decoded(settled(path, LARGEST))
+
+
+def rewrite(path: Path, change: Callable[[str], str], keep: Keep = keep_nothing) -> str:
+    """Replace the file's text by what `change` makes of it. A missing file is an empty one. `keep`
+    is told before it is written. Returns the new text.
+
+    Another program may write the file at any time: when it did so since it was read, `change` is
+    called again with the new text. A save in place that is under way is waited for. Raises
+    OpenclawError when the file cannot be written.
+    """
+    for _ in range(ATTEMPTS):
+        before = settled(path, LARGEST)
+        check_not_utf_16(before, path)
+        text = change(_decoded(before))
+        data = text.encode("utf-8", "surrogateescape")
+        if before and before.startswith(BOM):
+            data = BOM + data
+        if data == (before or b"") or write_if_same(path, before, data, keep):
+            return text
+    raise OpenclawError(
+        f"cannot write {path}: another program writes it all the time",
+        "let that program finish, then try again",
+    )
+
+
+def _decoded(data: bytes | None) -> str:
+    return (data or b"").removeprefix(BOM).decode("utf-8", "surrogateescape")

@@ -1,0 +1,392 @@
+"""What the providers that speak HTTP share: reaching a server, waiting for it, reading its errors.
+
+Only a refused connection is tried again: a server that is just starting refuses. Everything else
+is said at once, because closing a connection and asking anew would cancel a model that loads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import http.client
+import json
+import math
+import queue
+import re
+import selectors
+import socket
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, AnyStr, Literal, TypeVar, cast
+from urllib.parse import urlsplit
+
+from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
+from openclaw.types import Waiting
+
+if TYPE_CHECKING:
+    import httpx
+
+
+T = TypeVar("T")
+
+_patient: ContextVar[bool] = ContextVar("patient", default=True)
+
+SILENT_SECONDS = 3.0
+RETRY_WAITS = (0.5, 1.0, 2.0)  # seconds
+CONNECT_SECONDS = 5.0
+BEAT_SECONDS = 0.05
+LONGEST_ERROR = 300  # characters
+
+_TOO_LARGE = re.compile(
+    r"exceed_context_size|context_length_exceeded|maximum context length"
+    r"|exceeds?\b.{0,40}\bcontext|longer than the context|context (length|size|window) exceeded",
+    re.IGNORECASE,
+)
+
+
+def patiently(
+    attempt: Callable[[], T],
+    server: str,
+    waits: Sequence[float],
+    cut: Callable[[], object] | None = None,
+    expected: str = "",
+) -> Generator[Waiting, None, T]:
+    """The value of `attempt()`, tried again after each of `waits` seconds while the connection is
+    refused, with a chunk that says so. The last ServerAway is raised. See `asked_once`.
+
+    With `cut`, which ends an attempt from another thread, a server that is silent for some seconds
+    is told of too; `expected` is how long that may take."""
+    why = f" ({expected})" if expected else ""
+    silent = f"waiting for {server}{why}"
+    for seconds in waits if is_patient() else ():
+        try:
+            return (yield from _heard(attempt, cut, silent)) if cut else attempt()
+        except ServerAway as error:
+            if not refused(error):
+                raise
+        yield Waiting(f"{server} refuses the connection, trying again in {seconds:g} s")
+        time.sleep(seconds)
+    return (yield from _heard(attempt, cut, silent)) if cut else attempt()
+
+
+def _heard(
+    attempt: Callable[[], T], cut: Callable[[], object], silent: str
+) -> Generator[Waiting, None, T]:
+    """The value of `attempt()`, and after some seconds without one a chunk that says `silent`."""
+    due, found = time.monotonic() + SILENT_SECONDS, None
+    try:
+        call = Call(lambda feed: feed((attempt(),)), name="server")
+        for piece in call.pieces():  # to its end, which comes with the value
+            found = piece or found
+            if found is None and time.monotonic() > due:
+                due = math.inf
+                yield Waiting(silent)
+    except (KeyboardInterrupt, GeneratorExit):
+        cut()
+        raise
+    return cast("tuple[T]", found)[0]
+
+
+@contextmanager
+def asked_once() -> Iterator[None]:
+    """Within it this thread does not ask a server again that refuses the connection: for work that
+    nobody waits for, but may have to be waited for."""
+    token = _patient.set(False)
+    try:
+        yield
+    finally:
+        _patient.reset(token)
+
+
+def is_patient() -> bool:
+    return _patient.get()
+
+
+def posted(
+    url: str, body: Mapping[str, Any], headers: Mapping[str, str]
+) -> Generator[Waiting, None, bytes]:
+    """POST an object as JSON and wait for the answer, which it returns, with a beat every
+    0.05 s. Leaving closes the connection, by which a server ends its work. Raises OSError or
+    HTTPException. By http.client: a wait of httpx cannot be left and taken up again."""
+    parts = urlsplit(url)
+    is_secure = parts.scheme == "https"
+    kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
+    connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=CONNECT_SECONDS)
+    with closing(connection), selectors.DefaultSelector() as ready:
+        sent = {"Content-Type": "application/json", **headers}
+        connection.request("POST", parts.path, json.dumps(body), sent)
+        ready.register(connection.sock, selectors.EVENT_READ)
+        while not ready.select(BEAT_SECONDS):
+            yield Waiting("")
+        connection.sock.settimeout(None)
+        return connection.getresponse().read(MOST_BYTES)
+
+
+def refused(error: BaseException | None) -> bool:
+    """Whether a refused connection stands at the bottom of an error's causes."""
+    while error is not None:
+        if isinstance(error, ConnectionRefusedError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def away(server: str, error: Exception, hint: str) -> ServerAway:
+    """The error for a server that could not be reached."""
+    why = "connection refused" if refused(error) else one_line(str(error)) or type(error).__name__
+    return ServerAway(f"{server} does not answer ({why})", hint)
+
+
+def lighten_httpx() -> None:
+    """To be called before httpx is imported for the first time, by ourselves or by ollama: its
+    package would load its own command line, and with it click, rich and pygments (70 ms), where
+    those are installed. It does well without."""
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+
+
+def client_options(url: str, *hooks: Callable[[Any], None]) -> dict[str, Any]:
+    """Arguments for `httpx.Client`: short to connect, endless to read, since the first token of a
+    cold model takes minutes. A proxy of the environment must not catch loopback, and reading the
+    certificate store (35 ms) is left out where no TLS is spoken. `hooks` are told of requests."""
+    import httpx
+
+    secure = url.startswith("https://")
+    return {
+        "timeout": httpx.Timeout(None, connect=CONNECT_SECONDS),
+        "verify": secure,
+        "follow_redirects": secure,
+        "trust_env": not is_loopback(url),
+        "event_hooks": {"request": [ask_plain, *hooks], "response": [bound]},
+    }
+
+
+def is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def one_line(text: str) -> str:
+    """An error of a server as one short line, unwrapped from the JSON it came in."""
+    try:
+        said: Any = json.loads(text)
+    except ValueError:
+        said = text
+    while isinstance(said, Mapping):
+        said = said.get("error") or said.get("message") or said.get("detail") or json.dumps(said)
+    if isinstance(said, str) and said != text and said.lstrip().startswith("{"):
+        return one_line(said)
+    line = " ".join(str(said).split())
+    return line if len(line) <= LONGEST_ERROR else line[:LONGEST_ERROR] + "..."
+
+
+def failure(server: str, text: str, status: int = 0) -> ModelFailed:
+    """The error for what a server said instead of a reply; `status` 0 when it came mid-stream."""
+    line = one_line(text) or "nothing"
+    if is_too_large(text):
+        return _too_large(text, line)
+    code = f" (HTTP {status})" if status > 0 else ""
+    hint = "the server's own log says more"
+    if "does not support tools" in line or "tool choice requires" in line:
+        hint = "set `protocol: json` in openclaw.yaml"
+    elif "does not support chat" in line:
+        hint = "it is a model for embedding: set `model` to one that chats (openclaw models list)"
+    return ModelFailed(f"{server} said{code}: {line}", hint)
+
+
+def _too_large(text: str, line: str) -> PromptTooLarge:
+    """The error for a prompt that is too long, with the server's own counts where it tells them."""
+    counts = [re.search(rf'\b{key}\\*"\s*:\s*(\d+)', text) for key in ("n_prompt_tokens", "n_ctx")]
+    hint = "raise `window` in openclaw.yaml, or start a new conversation"
+    if not all(counts):
+        return PromptTooLarge(f"the prompt does not fit the model's window: {line}", hint)
+    tokens, window = (int(count[1]) for count in counts if count)
+    more = tokens - window
+    told = f"the prompt has {tokens} tokens, the model's window {window}: {more} too many"
+    return PromptTooLarge(told, hint, counted=tokens)
+
+
+def is_too_large(text: str) -> bool:
+    return _TOO_LARGE.search(text) is not None
+
+
+def broken_off(server: str, pieces: int, why: str = "") -> ModelFailed:
+    """The error for a stream that ended before the reply did."""
+    reason = f" ({one_line(why)})" if why else ""
+    return ModelFailed(
+        f"{server} broke the reply off after {pieces} pieces{reason}", "ask again; see its log"
+    )
+
+
+MOST = 8
+"""Connections that are remembered; a model uses one at a time."""
+
+
+class Sockets:
+    """`watch` is an event hook of the client, for requests."""
+
+    def __init__(self) -> None:
+        self._streams: deque[Any] = deque(maxlen=MOST)
+
+    def watch(self, request: httpx.Request) -> None:
+        request.extensions["trace"] = self._take
+
+    def cut(self) -> None:
+        """Whoever reads from one of the connections gets an error at once."""
+        while self._streams:
+            with suppress(OSError, TypeError):  # closed already, or no socket of the system's
+                line = self._streams.pop().get_extra_info("socket")
+                socket.socket.shutdown(line, socket.SHUT_RDWR)
+
+    def _take(self, event: str, told: Mapping[str, Any]) -> None:
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._streams.append(told["return_value"])
+
+
+Feed = Callable[[Any], None]
+
+
+class Stopped(Exception):
+    """The call was stopped from outside while somebody waited for its next piece."""
+
+
+class Call(threading.Thread):
+    """Runs `work`, which feeds what it gets. `cancel` ends its wait from another thread; an OSError
+    of it means that there is nothing left to end. A daemon: it never keeps a process alive."""
+
+    def __init__(
+        self,
+        work: Callable[[Feed], None],
+        cancel: Callable[[], object] | None = None,
+        name: str = "llama.cpp",
+    ) -> None:
+        super().__init__(daemon=True, name=name)
+        self._work, self._cancel = work, cancel
+        self._context = contextvars.copy_context()
+        self._queue: queue.SimpleQueue[tuple[Literal["piece", "error", "end"], Any]]
+        self._queue = queue.SimpleQueue()
+        self.is_stopped = False
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._context.run(self._work, lambda piece: self._queue.put(("piece", piece)))
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            self._queue.put(("error", error))
+        self._queue.put(("end", None))
+
+    @property
+    def can_stop(self) -> bool:
+        return self._cancel is not None
+
+    def stop(self) -> None:
+        if self._cancel is not None and self.is_alive():
+            self.is_stopped = True
+            with contextlib.suppress(OSError):
+                self._cancel()
+
+    def pieces(self) -> Generator[Any, None, None]:
+        """What the call fed, as it comes, and None whenever 0.05 s have passed without anything.
+        Leaving early stops the call. Raises what the work raised, Stopped when it was stopped."""
+        ended = False
+        try:
+            while not ended:
+                try:
+                    # Without a time limit Ctrl-C would not end the wait on Windows.
+                    kind, value = self._queue.get(timeout=BEAT_SECONDS)
+                except queue.Empty:
+                    kind, value = "piece", None
+                ended = kind != "piece"
+                if ended and self.is_stopped:
+                    raise Stopped
+                if kind == "error":
+                    raise value
+                if kind == "piece":
+                    yield value
+        finally:
+            if not ended:
+                self.stop()
+
+
+MOST_BYTES = 64_000_000
+"""Of one reply, where the request does not say less."""
+MOST_LINE = 16_000_000
+MOST_ERROR = 64_000
+BYTES_A_TOKEN = 2_000
+"""A token is sent in some hundred bytes of JSON."""
+LIMIT = "openclaw.most_bytes"
+
+_ESCAPE = (
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+_ESCAPES = re.compile(_ESCAPE, re.DOTALL)
+_BYTE_ESCAPES = re.compile(_ESCAPE.encode(), re.DOTALL)
+
+
+def mend_json(text: AnyStr) -> AnyStr:
+    """JSON whose lone halves of surrogate pairs, which no file can hold, are U+FFFD; as long as
+    before."""
+    if isinstance(text, bytes):
+        if b"\\u" not in text:
+            return text
+        return _BYTE_ESCAPES.sub(lambda m: b"\\ufffd" if m[1] else m[0], text)
+    if "\\u" not in text:
+        return text
+    return _ESCAPES.sub(lambda m: "\\ufffd" if m[1] else m[0], text)
+
+
+def bytes_for(tokens: int) -> int:
+    """How much a reply of so many tokens may be on the line."""
+    return min(MOST_BYTES, 2_000_000 + BYTES_A_TOKEN * tokens)
+
+
+def ask_plain(request: httpx.Request) -> None:
+    """Ask for a reply that is not packed: a packed one may be a thousand times as long."""
+    request.headers["Accept-Encoding"] = "identity"
+
+
+def bound(response: httpx.Response) -> None:
+    """Let a reply break off where it gets too long, or is packed nevertheless."""
+    import httpx
+
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise httpx.DecodingError("it packs its reply, which was not asked for")
+    most = response.request.extensions.get(LIMIT, MOST_BYTES)
+
+    class Bounded(httpx.SyncByteStream):
+        def __init__(self, stream: httpx.SyncByteStream) -> None:
+            self._stream = stream
+
+        def __iter__(self) -> Iterator[bytes]:
+            return _lines(self._stream, most)
+
+        def close(self) -> None:
+            self._stream.close()
+
+    response.stream = Bounded(response.stream)  # type: ignore[arg-type]
+
+
+def _lines(stream: httpx.SyncByteStream, most: int) -> Iterator[bytes]:
+    """Whole lines, mended."""
+    import httpx
+
+    held: list[bytes] = []
+    total = size = 0
+    for chunk in stream:
+        total, size = total + len(chunk), size + len(chunk)
+        if total > most:
+            raise httpx.ReadError(f"it sent more than {most:,} bytes")
+        if size > MOST_LINE:
+            raise httpx.ReadError(f"it sent a line of more than {MOST_LINE:,} bytes")
+        lines, end, rest = chunk.rpartition(b"\n")
+        held.append(lines + end)
+        if end:
+            yield mend_json(b"".join(held))
+            held, size = [], len(rest)
+        held.append(rest)
+    yield mend_json(b"".join(held))

@@ -1,0 +1,382 @@
+"""Drives llama.cpp, which runs in a process of its own (`openclaw.models.llama_server`).
+
+It is asked over HTTP, on a UNIX socket in a folder that only this user can enter; where there are
+no UNIX sockets, on a loopback port. Both ask for a random key.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib.util
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
+from openclaw.models.http_client import Call, Feed, Stopped
+from openclaw.storage.child import python_command
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
+
+Chunks = Generator[dict[str, Any], None, None]
+
+_LONGEST_SOCKET_PATH = 100
+_LAST_SECONDS = 10.0  # between the end of a process's output and its own
+_DATA = b"data: "
+
+
+class EngineError(Exception):
+    """The engine refused a request; `detail` is its own error object."""
+
+    def __init__(self, detail: Mapping[str, Any]) -> None:
+        super().__init__(str(detail.get("message", "the engine gave no reason")))
+        self.detail = detail
+
+
+class Engine:
+    """A loaded model with one slot. One call at a time; a further one waits for the last to end."""
+
+    def __init__(self, path: Path, *, window: int, threads: int, states: Path | None) -> None:
+        self.version = ""
+        self.address = ""
+        self._path, self._window, self._threads, self._states = path, window, threads, states
+        self._key = secrets.token_hex(24)
+        self._room: Path | None = None
+        self._process: subprocess.Popen[str] | None = None
+        self._loading: Call | None = None
+        self._told: Mapping[str, Any] = {}
+        self._call: Call | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it is loaded and answers; False from the first sign that its process died."""
+        return bool(self.address) and self._process is not None and self._process.poll() is None
+
+    def load(self) -> Generator[None, None, None]:
+        """Load the model; a beat every 0.05 s, after which it may be left: it loads on by itself,
+        and a further `load` waits for its end. ModelMissing without xllamacpp, ModelFailed when the
+        model cannot be loaded."""
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise ModelMissing(
+                "the embedded engine is not installed (no module xllamacpp)",
+                "pip install 'openclaw[embedded]', or use Ollama",
+            )
+        if self._loading is None:
+            self._told = {}
+            self._process = self._start()
+            self._loading = Call(self._listen)
+        for _ in self._loading.pieces():
+            yield
+        if not self.address:
+            self.close()
+            raise self._not_loaded()
+
+    def _not_loaded(self) -> OpenclawError:
+        if "missing" in self._told:
+            return ModelMissing(
+                f"the embedded engine cannot be used: {self._told['missing']}",
+                "pip install --force-reinstall 'openclaw[embedded]', or use Ollama",
+            )
+        reason = f": {self._told['error']}" if "error" in self._told else ""
+        return ModelFailed(
+            f"llama.cpp cannot load {self._path} with a window of {self._window:,} tokens{reason}",
+            "the file is damaged, of an unknown kind or too large for this memory; "
+            "`openclaw models pull` fetches a good one, `window` in openclaw.yaml is the size",
+        )
+
+    def chat(self, body: Mapping[str, Any]) -> Chunks:
+        """The chunks of one chat completion, among them `prompt_progress` while it reads, and an
+        empty one whenever 0.05 s have passed without any."""
+        return self._generate("/v1/chat/completions", body)
+
+    def complete(self, body: Mapping[str, Any]) -> Chunks:
+        """The chunks of a completion of a plain text, as those of `chat`."""
+        return self._generate("/completions", body)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """One request, after what still runs was ended; EngineError when refused."""
+        from http.client import HTTPException
+
+        self._settle()
+        connection = self._connection()
+        with contextlib.closing(connection):
+            try:
+                connection.request("POST", path, json.dumps(body), self._headers)
+                response = connection.getresponse()
+                answer = json.loads(response.read())
+            except (OSError, ValueError, HTTPException) as error:
+                self.address = ""
+                raise EngineError({"message": f"no answer to {path}: {error}"}) from error
+        if response.status != 200:
+            raise EngineError(answer.get("error", {}))
+        return dict(answer)
+
+    def cut(self) -> None:
+        """From another thread: end what is being waited for, the loading or a reply."""
+        process, call = self._process, self._call
+        if process is not None and not self.address:
+            process.kill()
+        elif call is not None:
+            call.stop()
+
+    def close(self) -> None:
+        """End the process, whatever it does, and remove the socket. May be called again."""
+        atexit.unregister(self.close)
+        process, self._process = self._process, None
+        self._settle()
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in filter(None, (process.stdin, process.stdout)):
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self.address, self._loading = "", None
+        if self._room is not None:
+            shutil.rmtree(self._room, ignore_errors=True)
+            self._room = None
+
+    def _start(self) -> subprocess.Popen[str]:
+        """Start the process and tell it what to load."""
+        atexit.register(self.close)
+        try:
+            place = self._place()
+            process = start()
+        except OSError as error:
+            self.close()
+            raise ModelFailed(
+                f"the embedded engine cannot be started: {error}",
+                "it needs a writable folder for temporary files, and memory for a process",
+            ) from error
+        wish = Wish(
+            str(self._path), self._window, self._threads, str(self._states or ""), place, self._key
+        )
+        if process.stdin is not None:
+            with contextlib.suppress(OSError):  # it has died already, which its silence tells
+                process.stdin.write(wish.to_line())
+                process.stdin.flush()
+        return process
+
+    def _listen(self, feed: Feed) -> None:
+        """Wait for what the process tells when it has loaded. Silence means that it has died."""
+        process = self._process
+        if process is None or process.stdout is None:
+            return
+        with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
+            if line := process.stdout.readline():
+                self._told = json.loads(line)
+            else:
+                exit_code = process.wait(_LAST_SECONDS)
+                self._told = {"error": f"the engine process died at once (exit {exit_code})"}
+        self.version = self._told.get("version", "")
+        self.address = self._told.get("address", "")
+
+    def _place(self) -> str:
+        if not hasattr(socket, "AF_UNIX"):
+            return "127.0.0.1"
+        self._room = Path(tempfile.mkdtemp(prefix="openclaw-"))
+        address = str(self._room / "engine.sock")
+        if len(address.encode()) < _LONGEST_SOCKET_PATH:
+            return address
+        self._room.rmdir()
+        self._room = None
+        return "127.0.0.1"
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+
+    def _connection(self) -> HTTPConnection:
+        """A connection that is open. EngineError when the process is gone."""
+        from http.client import HTTPConnection
+
+        if not self.address:
+            raise EngineError({"message": "the engine was closed"})
+        is_socket = self.address.startswith("unix://")
+        connection = HTTPConnection("localhost" if is_socket else self.address[len("http://") :])
+        try:
+            if is_socket:
+                connection.sock = socket.socket(socket.AF_UNIX)
+                connection.sock.connect(self.address.removeprefix("unix://"))
+            else:
+                connection.connect()
+        except OSError as error:
+            connection.close()
+            self.address = ""
+            raise EngineError({"message": f"the engine is gone ({error})"}) from error
+        return connection
+
+    def _generate(self, path: str, body: Mapping[str, Any]) -> Chunks:
+        from http.client import HTTPException
+
+        self._settle()
+        connection = self._connection()
+        sock = connection.sock
+        self._call = Call(
+            lambda feed: self._stream(connection, path, body, feed),
+            lambda: sock.shutdown(socket.SHUT_RDWR),
+        )
+        with contextlib.closing(self._call.pieces()) as pieces:
+            try:
+                for chunk in pieces:
+                    if chunk and "error" in chunk:
+                        raise EngineError(chunk["error"])
+                    yield chunk or {}
+            except Stopped:
+                raise EngineError({"message": "the reply was stopped from here"}) from None
+            except (OSError, ValueError, HTTPException) as error:
+                self.address = ""
+                reason = " ".join(str(error).split()) or type(error).__name__
+                raise ModelFailed(
+                    f"llama.cpp failed: {reason}", "`openclaw doctor` checks the model file"
+                ) from error
+
+    def _stream(
+        self, connection: HTTPConnection, path: str, body: Mapping[str, Any], feed: Feed
+    ) -> None:
+        """Ask, and feed the chunks of the answer: server-sent events, an object each."""
+        with contextlib.closing(connection):
+            connection.request("POST", path, wire(body), self._headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                raise EngineError(json.loads(response.read()).get("error", {}))
+            for line in response:
+                if line.startswith(_DATA + b"{"):
+                    feed(json.loads(line[len(_DATA) :]))
+
+    def _settle(self) -> None:
+        """End the last call; what the engine still does of it, it does before the next."""
+        call, self._call = self._call, None
+        if call is not None:
+            call.stop()
+            call.join()
+
+
+def wire(body: Mapping[str, Any]) -> bytes:
+    """A request to the engine as it is sent."""
+    return json.dumps(body).encode()
+
+
+# The engine looks for a cancelled request between two batches: 128 tokens are a second or so, and
+# on a CPU as fast as the usual 2,048.
+_BATCH = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What to load. `address` is a host or the path of a socket, `states` the folder of saved
+    states, "" for none; every request has to show the `key`."""
+
+    path: str
+    window: int
+    threads: int
+    states: str
+    address: str
+    key: str
+
+    def to_line(self) -> str:
+        return json.dumps(asdict(self)) + "\n"
+
+
+def start() -> subprocess.Popen[str]:
+    """The process, which waits for its wish; OSError when there can be none. Ctrl-C in the terminal
+    is not for it."""
+    apart: dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return subprocess.Popen(
+        python_command("openclaw.models.llama_server"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+        **apart,
+    )
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    wish = Wish(**json.loads(sys.stdin.readline()))
+    try:
+        _serve(wish)
+    finally:  # also when there is nobody left to tell anything to
+        _remove(wish.address)
+        os._exit(0)  # what still runs in the engine is of no use to anybody
+
+
+def _serve(wish: Wish) -> None:
+    """Load, tell of it, and serve until the standard input ends."""
+    try:
+        import xllamacpp
+
+        server = xllamacpp.Server(_parameters(xllamacpp, wish))
+    except ImportError as error:
+        _tell({"missing": _one_line(error)})
+    except Exception as error:  # noqa: BLE001 - told to the parent, which raises its own
+        _tell({"error": _one_line(error)})
+    else:
+        version = str(xllamacpp.__version__)
+        _tell({"address": str(server.listening_address), "version": version})
+        sys.stdin.read()
+
+
+def _parameters(xllamacpp: Any, wish: Wish) -> Any:
+    p = xllamacpp.CommonParams()
+    p.model.path = wish.path
+    p.n_ctx, p.n_parallel = wish.window, 1
+    p.n_batch = p.n_ubatch = _BATCH
+    p.cpuparams.n_threads = wish.threads or _cores()
+    p.use_jinja = True
+    p.warmup = p.ui = False
+    # Trying what fits costs a third of a start, and there is nothing to fit without a GPU.
+    p.fit_params = any("GPU" in str(device["type"]) for device in xllamacpp.get_device_info())
+    p.verbosity, p.cache_ram_mib, p.n_threads_http = -1, 0, 2
+    p.api_keys = [wish.key]
+    p.hostnames = [wish.address]
+    if wish.states:
+        p.slot_save_path = wish.states + os.sep
+    return p
+
+
+def _cores() -> int:
+    """Threads worth using: the cores open to this process, half of them where they are likely
+    hyper-threads."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 2
+    return cores if cores <= 4 else max(4, cores // 2)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _remove(address: str) -> None:
+    """Remove a socket, and the folder that was made for it, in case the parent was killed."""
+    path = Path(address)
+    if path.is_absolute():
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+            path.parent.rmdir()
+
+
+def _tell(what: dict[str, str]) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""How much memory a model and its window take, and how much there is.
+
+The window's part is the key-value cache: for each token, in each layer, a key and a value of every
+key-value head, two bytes a number (llama.cpp's default, f16). Layers that look back only a little
+way (sliding windows) and recurrent ones take less than is computed here, which is an upper bound.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from openclaw.models.http_client import is_loopback
+
+NUMBER_BYTES = 2
+ENGINE_BYTES = 300_000_000
+"""For the engine itself and the buffers of its computations."""
+SHARE = 0.9
+"""Of the free memory, what a model may take."""
+STEP = 1024
+"""Windows are told in steps of this many tokens."""
+_GROUP = Path("/sys/fs/cgroup")
+_NO_MEMORY = re.compile(r"memory|alloc|\bv?ram\b|\boom\b|signal: killed|\(exit -9\)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Bytes of a model: of its weights, and of each token of its window. `window` is the longest
+    that it was made for."""
+
+    model: int
+    token: int
+    window: int
+
+    def of(self, window: int) -> int:
+        """All bytes that it takes with that window."""
+        return self.model + ENGINE_BYTES + self.token * window
+
+    def fits(self, free: int) -> int:
+        """The largest window (tokens) that `free` bytes hold, 0 when they hold none."""
+        left = int(free * SHARE) - self.model - ENGINE_BYTES
+        if left < self.token * STEP:
+            return 0
+        most = left // self.token // STEP * STEP
+        return min(most, self.window) if self.window else most
+
+
+def need_of(values: Mapping[str, Any], model: int) -> Need | None:
+    """What a model of `model` bytes takes, by the metadata of its GGUF header (Ollama tells the
+    same); None when they do not say."""
+    name = str(values.get("general.architecture", ""))
+
+    def number(key: str) -> int:
+        value = values.get(f"{name}.{key}")
+        return int(value) if isinstance(value, int | float) and 0 <= value < math.inf else 0
+
+    heads = number("attention.head_count")
+    keys = number("attention.head_count_kv") or heads
+    size = number("embedding_length") // heads if heads else 0
+    wide = (number("attention.key_length") or size) + (number("attention.value_length") or size)
+    token = number("block_count") * keys * wide * NUMBER_BYTES
+    return Need(model, token, number("context_length")) if token else None
+
+
+def file_need(path: Path) -> Need | None:
+    """That of a GGUF file, in one part or several; None when its header does not say. Raises as
+    `gguf.read_values`."""
+    from openclaw.models.gguf import read_values
+
+    return need_of(read_values(path), sum(part.stat().st_size for part in _parts(path)))
+
+
+def lacks_memory(error: Exception) -> bool:
+    """Whether an error of a server or the engine speaks of too little memory."""
+    return _NO_MEMORY.search(str(error)) is not None
+
+
+def free_memory() -> int | None:
+    """Bytes that a process can still take without anything being swapped out; None when the system
+    does not tell."""
+    readers = {"linux": _free_on_linux, "win32": _free_on_windows, "darwin": _free_on_macos}
+    if (reader := readers.get(sys.platform)) is None:
+        return None
+    with suppress(OSError, ValueError, subprocess.SubprocessError):
+        return reader()
+    return None
+
+
+def total_memory() -> int | None:
+    """Bytes of this machine, in a container at most what its control group grants; None when the
+    system does not tell."""
+    with suppress(OSError, ValueError, AttributeError):
+        if sys.platform == "win32":
+            return _windows_status(1)
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return min(total, _granted(_GROUP) or total)
+    return None
+
+
+def told_by_meminfo(text: str) -> int | None:
+    """The available bytes of a /proc/meminfo."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
+
+
+def told_by_vm_stat(text: str) -> int | None:
+    """The bytes of pages that are free or can be given up, of the output of macOS's vm_stat."""
+    size = re.search(r"page size of (\d+) bytes", text)
+    kinds = re.findall(r"^Pages (?:free|inactive|speculative|purgeable):\s+(\d+)\.", text, re.M)
+    return int(size[1]) * sum(map(int, kinds)) if size and kinds else None
+
+
+def _parts(path: Path) -> list[Path]:
+    split = re.fullmatch(r"(.+)-00001-of-(\d{5})\.gguf", path.name)
+    return sorted(path.parent.glob(f"{split[1]}-*-of-{split[2]}.gguf")) if split else [path]
+
+
+def _free_on_linux() -> int | None:
+    free = told_by_meminfo(Path("/proc/meminfo").read_text("ascii"))
+    left = _left_in_group(_GROUP)
+    return free if left is None or free is None else min(free, left)
+
+
+def _left_in_group(folder: Path) -> int | None:
+    """What the control group of a container leaves (cgroup v2: memory.max, memory.current); file
+    pages that could be given up are not counted as used. None without a limit."""
+    with suppress(OSError, ValueError):
+        if (most := _granted(folder)) is None:
+            return None
+        used = int((folder / "memory.current").read_text("ascii"))
+        stat = (folder / "memory.stat").read_text("ascii")
+        cached = re.search(r"^inactive_file (\d+)$", stat, re.MULTILINE)
+        return max(0, most - used + (int(cached[1]) if cached else 0))
+    return None
+
+
+def _granted(folder: Path) -> int | None:
+    """The memory that a control group may use; None without a limit ("max")."""
+    with suppress(OSError, ValueError):
+        return int((folder / "memory.max").read_text("ascii"))
+    return None
+
+
+def _free_on_windows() -> int | None:
+    return _windows_status(2)
+
+
+def _windows_status(at: int) -> int | None:
+    """One of the numbers of GlobalMemoryStatusEx (MEMORYSTATUSEX: two 32-bit, then seven 64-bit
+    ones): 1 is `ullTotalPhys`, 2 `ullAvailPhys`."""
+    status = (ctypes.c_uint64 * 8)()
+    ctypes.cast(status, ctypes.POINTER(ctypes.c_uint32))[0] = ctypes.sizeof(status)
+    windows = getattr(ctypes, "windll", None)
+    done = windows and windows.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
+    return int(status[at]) if done else None
+
+
+def _free_on_macos() -> int | None:
+    command = "/usr/bin/vm_stat"
+    if not os.access(command, os.X_OK):
+        return None
+    told = subprocess.run([command], capture_output=True, text=True, check=True, timeout=5)
+    return told_by_vm_stat(told.stdout)
+
+
+def place_of(server: str) -> str:
+    """The place of a model behind the address `server` ("" for an embedded one): the server's host
+    and port, or this machine, by its name and memory, and the port of a server on it."""
+    parts = urlsplit(server)
+    if server and not is_loopback(server):
+        return parts.netloc.rpartition("@")[2].lower()
+    port = f", port {parts.port or (443 if parts.scheme == 'https' else 80)}" if server else ""
+    return f"{_this_machine()}{port}"
+
+
+def is_elsewhere(place: str) -> bool:
+    """Whether a place is another machine than this one, and no server that is named."""
+    return ", " in place and not place.startswith(_this_machine())
+
+
+def _this_machine() -> str:
+    """Not by `platform.node`, which asks other programs on Windows (Python 3.12)."""
+    name = os.uname().nodename if sys.platform != "win32" else socket.gethostname()
+    return f"{name}, {(total_memory() or 0) / 1e9:.0f} GB"

@@ -1,0 +1,173 @@
+"""Where an Ollama server is, and what it tells about a model."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from openclaw.errors import ServerAway, UsageError
+from openclaw.models import http_client
+from openclaw.models.base import ModelCard
+from openclaw.models.http_client import MOST_LINE
+
+if TYPE_CHECKING:
+    import ollama
+
+
+DEFAULT_PORT = 11434
+SCALES = {"K": 1e-6, "M": 1e-3, "B": 1.0, "T": 1e3}
+
+
+def base_url(host: str) -> str:
+    """The URL of an Ollama host as `OLLAMA_HOST` may be written; "" means that variable, else the
+    default. An address that servers listen on (0.0.0.0) is called at loopback."""
+    given = host or os.environ.get("OLLAMA_HOST", "")
+    scheme, separator, rest = given.strip().partition("://")
+    if not separator:
+        scheme, rest = "http", scheme
+    try:
+        given.encode("utf-8")  # a variable may hold any bytes
+        parts = urlsplit(f"{scheme}://{rest}")
+        port = parts.port or (DEFAULT_PORT if not separator else 443 if scheme == "https" else 80)
+    except ValueError as error:
+        raise UsageError(f"not a host: {given!r} ({error})", "write HOST:PORT or a URL") from error
+    if re.search(r"\s", given.strip()):
+        raise UsageError(f"not a host: {given!r} (it holds a blank)", "write HOST:PORT or a URL")
+    if scheme not in ("http", "https"):
+        raise UsageError(f"not a host: {given!r}", "write HOST:PORT or an http:// or https:// URL")
+    name = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(  # noqa: S104
+        parts.hostname or "", parts.hostname or ""
+    )
+    path = parts.path.rstrip("/")
+    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}{path}"
+
+
+def read_card(name: str, window: int, shown: ollama.ShowResponse) -> ModelCard:
+    """The card from the answer of `/api/show`; `window` is the configured one."""
+    facts = shown.modelinfo or {}
+    own = next((n for key, n in facts.items() if key.endswith(".context_length")), 0) or window
+    template = shown.template or ""
+    capabilities = shown.capabilities
+    if capabilities is None:  # servers before 0.6.4
+        capabilities = ["tools"] if ".Tools" in template else []
+    return ModelCard(
+        name=f"ollama/{name}",
+        window=min(window, int(own)),
+        tools="tools" in capabilities,
+        thinking="thinking" in capabilities,
+        family=(shown.details.family if shown.details else None) or "",
+        parameters=_billions(facts, shown.details.parameter_size if shown.details else None),
+        digest=_identity(shown),
+        vision="vision" in capabilities,
+    )
+
+
+def _identity(shown: ollama.ShowResponse) -> str:
+    """16 hex digits for exactly this model: the blob of its weights, which its Modelfile names, and
+    what else decides on its replies; of a server that names no blob, the time of change."""
+    blobs = re.findall(r"sha256[-:]([0-9a-f]{64})", shown.modelfile or "")
+    changed = [] if blobs else [str(shown.modified_at)]
+    told = [*blobs, *changed, shown.template or "", shown.parameters or ""]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:16]
+
+
+def _billions(facts: Mapping[str, Any], size: str | None) -> float:
+    """The number of parameters, from the exact count or a text such as "1.5B" or "494.03M"."""
+    if count := facts.get("general.parameter_count"):
+        return float(count) / 1e9
+    found = re.match(r"([\d.]+)\s*([KMBT])", size or "", re.IGNORECASE)
+    return float(found[1]) * SCALES[found[2].upper()] if found else 0.0
+
+
+LOOPBACK_PROBE_SECONDS = 0.3
+REMOTE_PROBE_SECONDS = 2.0
+LISTING_SECONDS = 5.0
+
+_EMBEDDING_NAME = re.compile(
+    r"embed|minilm|(^|[/_-])(bge|gte|e5|paraphrase|rerank|jina-(clip|colbert))([._:-]|$)", re.I
+)
+_EMBEDDING_FAMILIES = ("bert", "nomic-bert", "xlm-roberta", "jina-bert")
+
+
+def find_chat_model(host: str) -> str | None:
+    """A chat model that the Ollama at `host` has: one that is loaded, else the newest. None when
+    it has none. Raises ServerAway when nothing that speaks Ollama's API answers quickly."""
+
+    url = base_url(host)
+    loaded = [str(m["name"]) for m in _asked(url, "/api/ps") if may_chat(m)]
+    if found := next((name for name in loaded if _chats(url, name)), None):
+        return found
+    return next((name for name in chat_models(host) if _chats(url, name)), None)
+
+
+def chat_models(host: str) -> list[str]:
+    """The chat models that the Ollama at `host` lists, the newest first. ServerAway as above."""
+    there = [m for m in listed(host) if may_chat(m)]
+    there.sort(key=lambda m: str(m.get("modified_at", "")), reverse=True)
+    return [str(m["name"]) for m in there]
+
+
+def listed(host: str) -> list[Mapping[str, Any]]:
+    """The models of the Ollama at `host`, as /api/tags tells of them. Raises ServerAway."""
+
+    return _asked(base_url(host), "/api/tags")
+
+
+def may_chat(model: Mapping[str, Any]) -> bool:
+    """Whether a listed model is for chats, as far as the list tells: of some models for embedding
+    it says that they complete texts."""
+    family = (model.get("details") or {}).get("family", "")
+    name = str(model.get("name", ""))
+    said = model.get("capabilities")
+    if not name.isprintable() or (said and "completion" not in said):
+        return False
+    return bool(name) and family not in _EMBEDDING_FAMILIES and not _EMBEDDING_NAME.search(name)
+
+
+def _chats(url: str, name: str) -> bool:
+    """Whether it is for chats by /api/show, which knows; servers before 0.6.4 do not say."""
+    try:
+        shown = _answer(url, "POST", "/api/show", json.dumps({"model": name}))
+    except ServerAway:  # it answered a moment ago: whatever is wrong is told when it is asked
+        return True
+    said = shown.get("capabilities")
+    return not isinstance(said, list) or "completion" in said
+
+
+def _asked(url: str, path: str) -> list[Mapping[str, Any]]:
+    """The models that an Ollama lists at `path`."""
+    models = _answer(url, "GET", path).get("models")
+    return [m for m in models if isinstance(m, Mapping)] if isinstance(models, list) else []
+
+
+def _answer(url: str, method: str, path: str, body: str | None = None) -> Mapping[str, Any]:
+    """What an Ollama answers. By http.client: the ollama library would cost 0.3 s of import before
+    it is known whether it is needed."""
+    parts = urlsplit(url)
+    is_secure = parts.scheme == "https"
+    kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
+    patience = LOOPBACK_PROBE_SECONDS if http_client.is_loopback(url) else REMOTE_PROBE_SECONDS
+    connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=patience)
+    key = os.environ.get("OLLAMA_API_KEY", "")
+    try:
+        connection.connect()
+        if connection.sock is not None and path != "/api/ps":  # reads manifests from disk
+            connection.sock.settimeout(LISTING_SECONDS)
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        connection.request(method, parts.path + path, body, headers)
+        answer = json.loads(connection.getresponse().read(MOST_LINE))
+        if not isinstance(answer, dict):
+            raise ValueError("no object")
+        return answer
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
+        raise ServerAway(
+            f"no Ollama answers at {url}", "start it with `ollama serve`, or set OLLAMA_HOST"
+        ) from error
+    finally:
+        connection.close()

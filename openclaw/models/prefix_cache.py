@@ -1,0 +1,355 @@
+"""The slot of the embedded engine: what it holds, and how that comes there and outlives a process.
+
+llama.cpp reads of a request only what follows the beginning that its slot holds already. So before
+a request the slot is given the state of its conversation as an earlier process left it, else that
+of the head (the system message, which all conversations share), else the head is read and saved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import os
+import re
+import secrets
+import shutil
+import struct
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from openclaw.models.llama_server import Engine, EngineError
+from openclaw.storage.safe_open import checked, make_folder, open_file, reading, remove
+from openclaw.types import Waiting
+
+# A shorter head is read again sooner than its file is checked.
+_SHORTEST_HEAD = 600
+STREAMED: Mapping[str, Any] = {
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "return_progress": True,
+    "cache_prompt": True,
+    "id_slot": 0,
+}
+BEAT = Waiting("")
+INSTRUCTIONS = "reading the instructions, once for this model"
+Wanted = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read into the slot: tokens that were not there yet, and the seconds it took."""
+
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+class Slot:
+    """The slot of a loaded engine. `model` are the texts that tell its states from those of other
+    models and windows; without `states` nothing outlives the process. `wanted` tells whether the
+    state of a conversation is to be kept at all: not when it was deleted meanwhile.
+
+    `used` is to be called when a request is about to be read into it.
+    """
+
+    def __init__(
+        self, engine: Engine, states: PrefixStates | None, wanted: Wanted, *model: str
+    ) -> None:
+        self._engine, self._states, self._wanted = engine, states, wanted
+        self._model = (*model, engine.version)
+        self._head: tuple[Any, ...] | None = None
+        self._session = ""
+        self._key = ""
+        self._is_new = False
+
+    def prepare(self, body: Mapping[str, Any], session: str) -> Generator[Waiting, None, Read]:
+        """Bring the slot to the furthest state that is kept for requests that begin like `body`.
+        Returns what had to be read for it."""
+        head = (_leading(body), body.get("tools"), body.get("chat_template_kwargs"))
+        same = head == self._head
+        if self._states is None or (same and session == self._session):
+            return Read()
+        self.keep()
+        # An interrupted reading leaves the slot in between: it is prepared again next time.
+        self._head, self._session, self._key = None, "", ""
+        text = self._common(body, _leading(body))
+        key, fresh = session_key(session, *self._model, text), Read()
+        if self._restored(self._states, key):
+            self._states.touch(state_key(*self._model, text))
+        elif not same and len(text) >= _SHORTEST_HEAD:
+            fresh = yield from self._restore_or_read(self._states, text)
+        self._head, self._session, self._key = head, session, key
+        return fresh
+
+    def read(self, body: Mapping[str, Any]) -> Iterator[Waiting]:
+        """Read all of `body` that its next request will begin with: everything but the newest
+        messages of the user. Yields only beats."""
+        said = list(body["messages"])
+        while said and said[-1]["role"] == "user":
+            said.pop()
+        if len(said) > len(_leading(body)) or self._states is None:
+            self.used()
+            yield from self._read(self._common(body, said))
+
+    def used(self) -> None:
+        """What the slot holds is no more what was saved."""
+        self._is_new = True
+
+    def keep(self) -> None:
+        """Save the state of the conversation that the slot holds, if there is anything new."""
+        is_new = self._is_new and bool(self._key)
+        if self._states is not None and is_new and self._wanted(self._session):
+            self._save(self._states, self._key)
+        self._is_new = False
+
+    def _restore_or_read(self, states: PrefixStates, head: str) -> Generator[Waiting, None, Read]:
+        key = state_key(*self._model, head)
+        if self._restored(states, key):
+            return Read()
+        yield Waiting(INSTRUCTIONS)
+        fresh = yield from self._read(head, INSTRUCTIONS)
+        self._save(states, key)
+        return fresh
+
+    def _restored(self, states: PrefixStates, key: str) -> bool:
+        name = states.find(key) if key else None
+        if name is None:
+            return False
+        try:
+            self._engine.post("/slots/0?action=restore", {"filename": name})
+        except EngineError:
+            states.discard(key)
+            return False
+        return True
+
+    def _save(self, states: PrefixStates, key: str) -> None:
+        if not states.has_room():
+            return
+        name = states.new_name()
+        try:
+            self._engine.post("/slots/0?action=save", {"filename": name})
+        except EngineError:  # of a full disk, for one: then as much of it as fitted is there
+            states.drop(name)
+        else:
+            states.accept(key, name)
+
+    def _common(self, body: Mapping[str, Any], messages: list[Any]) -> str:
+        """The text that every request begins with that goes on from these messages, as the model's
+        own template writes it: what two requests with different users' texts have in common."""
+        kept = {key: body[key] for key in ("tools", "chat_template_kwargs") if key in body}
+        texts = [
+            str(self._engine.post("/apply-template", {"messages": asked, **kept})["prompt"])
+            for asked in ([*messages, {"role": "user", "content": text}] for text in ("0", "A"))
+        ]
+        return _common_start(*texts)
+
+    def _read(self, text: str, what: str = "") -> Generator[Waiting, None, Read]:
+        """Read a text into the slot; `what` is told with the share that is read."""
+        timings: Mapping[str, Any] = {}
+        body = {"prompt": text, "n_predict": 0, "temperature": 0.0, **STREAMED}
+        with closing(self._engine.complete(body)) as chunks:
+            for chunk in chunks:
+                timings = chunk.get("timings", timings)
+                share = share_read(chunk) if what else None
+                yield BEAT if share is None else Waiting(what, share)
+        return Read(int(timings.get("prompt_n", 0)), float(timings.get("prompt_ms", 0.0)) / 1000)
+
+
+def share_read(chunk: Mapping[str, Any]) -> float | None:
+    """How much is read of what was not read before, None for a chunk that says nothing of it."""
+    told = chunk.get("prompt_progress") or {}
+    cached = told.get("cache", 0)
+    new = told.get("total", 0) - cached
+    return (told.get("processed", 0) - cached) / new if new > 0 else None
+
+
+def _leading(body: Mapping[str, Any]) -> list[Any]:
+    """The system messages that a request begins with."""
+    messages = body["messages"]
+    return list(itertools.takewhile(lambda message: message["role"] == "system", messages))
+
+
+def _common_start(first: str, second: str) -> str:
+    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return first[: sum(1 for _ in pairs)]
+
+
+_SEAL = struct.Struct("<16sQ32s")
+_MAGIC = b"openclaw-kv-2\0\0\0"
+_SUFFIX = ".kv"
+_SPARE = 200_000_000  # bytes of the disk that are for other things than states
+_STALE_SECONDS = 3600.0
+_PART = ".part"
+_PIECE = 1 << 20  # bytes
+_UNFIT = re.compile(r'[\x00-\x1f/\\:*?"<>|]|^[ .]|[ .]$|\.\.')
+
+
+def state_key(*parts: str) -> str:
+    """The file name (without suffix) of a state that depends on all of `parts`."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:40]
+
+
+def session_key(session: str, *parts: str) -> str:
+    """As `state_key`, of a conversation; "" for an id that cannot stand in a file's name. The
+    engine opens files by narrow names, which on Windows are not UTF-8."""
+    if not session or _UNFIT.search(session) or (os.name == "nt" and not session.isascii()):
+        return ""
+    return f"s-{session}.{state_key(session, *parts)}"
+
+
+class PrefixStates:
+    """The folder of saved states, at most `megabytes` large; the least recently used go first.
+
+    Several processes may share it: a state appears complete, by a rename, or not at all. Nothing
+    here raises for a bad file or a full disk, a saved state is only a saving of time.
+    """
+
+    def __init__(self, folder: Path, megabytes: int) -> None:
+        self.folder = folder
+        self.limit = megabytes * 1_000_000
+
+    def prepare(self) -> bool:
+        """Make the folder, for this user only, and remove what killed processes left in it. False
+        when it cannot be used."""
+        try:
+            make_folder(self.folder, 0o700)
+        except OSError:
+            return False
+        with contextlib.suppress(OSError):
+            for path in self.folder.glob(f"*{_PART}"):
+                _remove_leaving(path)
+        return os.access(self.folder, os.W_OK)
+
+    def has_room(self) -> bool:
+        """Whether the disk would hold the whole folder once more, as large as it may grow, and
+        200 MB besides: how large a state will be nobody tells beforehand."""
+        try:
+            return shutil.disk_usage(self.folder).free >= self.limit + _SPARE
+        except OSError:
+            return False
+
+    def find(self, key: str) -> str | None:
+        """The file name of a state that is whole, None when there is none. A bad one is deleted."""
+        path = self.folder / f"{key}{_SUFFIX}"
+        try:
+            if not _is_whole(path):
+                self.discard(key)
+                return None
+            os.utime(path)
+        except OSError:
+            return None
+        return path.name
+
+    def touch(self, key: str) -> None:
+        """Count a state as used, where there is one."""
+        with contextlib.suppress(OSError):
+            os.utime(checked(self.folder / f"{key}{_SUFFIX}"))
+
+    def new_name(self) -> str:
+        """A file name that no other process uses, for the engine to write to."""
+        return f"{os.getpid()}-{secrets.token_hex(8)}{_PART}"
+
+    def drop(self, name: str) -> None:
+        """Remove what the engine began to write to `name`."""
+        with contextlib.suppress(OSError):
+            remove(self.folder / name)
+
+    def accept(self, key: str, name: str) -> None:
+        """Seal what the engine wrote to `name` and give it its place; make room for it. Of a
+        conversation only the newest state is kept."""
+        part = self.folder / name
+        try:
+            _seal(part)
+            part.replace(self.folder / f"{key}{_SUFFIX}")
+        except OSError:
+            self.drop(name)
+        self._make_room(keep=f"{key}{_SUFFIX}")
+
+    def discard(self, key: str) -> None:
+        with contextlib.suppress(OSError):
+            remove(self.folder / f"{key}{_SUFFIX}")
+
+    def _make_room(self, keep: str) -> None:
+        used, session = 0, _session_of(keep)
+        for size, path in self._newest_first(keep):
+            older = bool(session) and path.name != keep and _session_of(path.name) == session
+            used += 0 if older else size
+            if older or used > self.limit:
+                with contextlib.suppress(OSError):
+                    remove(path)
+
+    def _newest_first(self, keep: str) -> Iterator[tuple[int, Path]]:
+        found = []
+        with contextlib.suppress(OSError):
+            for path in checked(self.folder).iterdir():
+                with contextlib.suppress(OSError):
+                    state = path.stat()
+                    if path.suffix == _SUFFIX:
+                        found.append((path.name == keep, state.st_mtime, state.st_size, path))
+                    elif path.suffix == _PART:
+                        _remove_leaving(path)
+        for _, _, size, path in sorted(found, reverse=True):
+            yield size, path
+
+
+def _session_of(name: str) -> str:
+    """`s-ID` of the file of a conversation's state, "" of a head's."""
+    return name.removesuffix(_SUFFIX).rpartition(".")[0]
+
+
+def _remove_leaving(part: Path) -> None:
+    """Remove what a process began to write and never finished: when that process is gone, or has
+    not touched it for an hour. Where it lives after all, in another container, it loses a state."""
+    with contextlib.suppress(OSError):
+        if _is_gone(part.name) or time.time() - part.stat().st_mtime > _STALE_SECONDS:
+            remove(part)
+
+
+def _is_gone(name: str) -> bool:
+    """Whether the process that a name begins with has ended. On Windows, where the look at a
+    process may end it, this is never known."""
+    number = name.partition("-")[0]
+    if os.name == "nt" or not number.isdecimal():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):  # another user's, or no process's number
+        return False
+    return False
+
+
+def _seal(path: Path) -> None:
+    """Without a flush to the disk: what a crash of the machine cuts is found by its seal."""
+    with os.fdopen(open_file(path, os.O_RDWR), "r+b") as file:
+        length = os.fstat(file.fileno()).st_size
+        digest = _digest(file, length)
+        file.seek(length)
+        file.write(_SEAL.pack(_MAGIC, length, digest))
+
+
+def _is_whole(path: Path) -> bool:
+    with reading(path) as file:
+        length = os.fstat(file.fileno()).st_size - _SEAL.size
+        if length < 0:
+            return False
+        digest = _digest(file, length)
+        return _SEAL.unpack(file.read(_SEAL.size)) == (_MAGIC, length, digest)
+
+
+def _digest(file: BinaryIO, length: int) -> bytes:
+    """BLAKE2b of the next `length` bytes, which needs no instructions of the processor's own to be
+    quick (96 MB in 0.08 s when it was measured). In pieces, as a state may have 100 MB."""
+    digest, buffer = hashlib.blake2b(digest_size=32), memoryview(bytearray(_PIECE))
+    while length > 0:
+        got = file.readinto(buffer[: min(length, _PIECE)])  # type: ignore[attr-defined]
+        if not got:
+            break
+        digest.update(buffer[:got])
+        length -= got
+    return digest.digest()

@@ -1,0 +1,290 @@
+"""From the name in the settings to a model that can be asked.
+
+`provider/name` is `ollama/qwen3:4b`, `embedded/qwen2.5-coder-1.5b-instruct` or `openai/gpt-x`; a
+path that ends in `.gguf` is run embedded; `auto` takes what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.errors import (
+    ModelFailed,
+    ModelMissing,
+    OpenclawError,
+    PromptTooLarge,
+    ServerAway,
+    UsageError,
+)
+from openclaw.models import http_client
+from openclaw.models.base import Chunk, Model, ModelCard, Request
+from openclaw.models.ollama_server import find_chat_model
+from openclaw.types import Waiting
+
+
+def choose(
+    settings_model: str,
+    *,
+    host: str,
+    window: int,
+    keep_alive: str,
+    openai_base_url: str,
+    api_key: str,
+    threads: int,
+    kv_folder: Path | None,
+    kv_mb: int,
+    fallbacks: Sequence[str] = (),
+    api_key_env: str = "OPENAI_API_KEY",
+    wanted: Callable[[str], bool] = lambda _: True,
+    profiles: Path | None = None,
+) -> Model:
+    """The model named by the settings, with its fallbacks behind it. Only `auto` looks for a
+    server now (0.3 s at most on this machine). Raises UsageError for a name that is none,
+    ModelMissing when a file is not there or `auto` finds nothing and there is no fallback.
+    `wanted` tells whether what was computed for a conversation is to be kept; `profiles` is the
+    folder of what tests of models have found (`openclaw.models.profile`), None to go without."""
+    offers = Offers(
+        host,
+        window,
+        keep_alive,
+        openai_base_url,
+        api_key,
+        api_key_env,
+        threads,
+        kv_folder,
+        kv_mb,
+        wanted,
+        profiles,
+    )
+    split_name(settings_model)
+    for name in fallbacks:
+        split_name(name, "in the setting `fallbacks`")
+    if not fallbacks:
+        return offers.open(settings_model)
+    return FallbackModel([(name, offers.opener(name)) for name in (settings_model, *fallbacks)])
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What the settings say about each provider. `profiles` is the folder of what tests of models
+    have found, None to go without."""
+
+    host: str
+    window: int
+    keep_alive: str
+    openai_base_url: str
+    api_key: str
+    api_key_env: str
+    threads: int
+    kv_folder: Path | None
+    kv_mb: int
+    wanted: Callable[[str], bool]
+    profiles: Path | None
+
+    def opener(self, name: str) -> Callable[[], Model]:
+        return lambda: self.open(name)
+
+    def open(self, name: str) -> Model:
+        provider, rest = split_name(name)
+        if provider == "auto":
+            return self._auto()
+        if provider == "ollama":
+            return self._ollama(rest)
+        if provider == "openai":
+            return self._openai(rest)
+        return self._embedded(gguf_path(rest))
+
+    def _auto(self) -> Model:
+        try:
+            name = find_chat_model(self.host)
+            found = "Ollama has no chat model"
+        except ServerAway as error:
+            name, found = None, str(error)
+        if name is not None:
+            return self._ollama(name)
+        from openclaw.models.catalog import default_installed
+
+        if (path := default_installed()) is not None:
+            return self._embedded(path)
+        raise ModelMissing(
+            f"no model to talk to: {found}, and no embedded model is installed",
+            "get the embedded one with `openclaw models pull`, or start Ollama (`ollama serve`) "
+            "and get one there, for example `ollama pull qwen3:4b`",
+        )
+
+    def _ollama(self, name: str) -> Model:
+        from openclaw.models.ollama import OllamaModel
+
+        return OllamaModel(
+            name,
+            host=self.host,
+            window=self.window,
+            keep_alive=self.keep_alive,
+            profiles=self.profiles,
+        )
+
+    def _openai(self, name: str) -> Model:
+        from openclaw.models.openai import OpenAIModel
+
+        return OpenAIModel(
+            name,
+            base_url=self.openai_base_url,
+            api_key=self.api_key,
+            window=self.window,
+            api_key_env=self.api_key_env,
+            profiles=self.profiles,
+        )
+
+    def _embedded(self, path: Path) -> Model:
+        from openclaw.models.embedded import EmbeddedModel
+
+        return EmbeddedModel(
+            path,
+            window=self.window,
+            threads=self.threads,
+            cache_folder=self.kv_folder,
+            cache_mb=self.kv_mb,
+            wanted=self.wanted,
+            profiles=self.profiles,
+        )
+
+
+def gguf_path(name: str) -> Path:
+    """The file of an embedded model: a path, or the name of an installed one."""
+    if name.lower().endswith(".gguf"):
+        path = Path(name).expanduser()
+        if not path.is_file():
+            raise ModelMissing(f"no such model file: {path}", "look at the path after --model")
+        return path
+    from openclaw.models.catalog import find_entry, find_installed
+
+    found = find_installed(name)
+    if found is None:
+        hint = f"openclaw models pull {name}" if find_entry(name) else "openclaw models list"
+        raise ModelMissing(f"the embedded model {name} is not installed", hint)
+    return found
+
+
+PROVIDERS = ("ollama", "openai", "embedded")
+
+
+def split_name(name: str, where: str = "") -> tuple[str, str]:
+    """(provider, name at that provider): ("auto", ""), ("embedded", "PATH.gguf"),
+    ("ollama", "qwen3:4b"). Raises UsageError; `where` says there where the name stands."""
+    if name == "auto":
+        return "auto", ""
+    provider, _, rest = name.partition("/")
+    if provider in PROVIDERS and rest:
+        return provider, rest
+    if name.lower().endswith(".gguf"):
+        return "embedded", name
+    raise UsageError(
+        f"not a model: {name!r}" + (f" ({where})" if where else ""),
+        f"write `auto`, PROVIDER/NAME with {', '.join(PROVIDERS)} as provider, for example "
+        f"ollama/{name or 'qwen3:4b'}, or a path to a .gguf file",
+    )
+
+
+class FallbackModel:
+    """The first model of a list that can be asked.
+
+    The next one is taken when a model is away, missing, or fails before its first token, with a
+    Waiting chunk that says so; it stays taken. A prompt that is too large is not the model's
+    fault and is raised. `ways` are (name, function that opens the model).
+    """
+
+    def __init__(self, ways: Sequence[tuple[str, Callable[[], Model]]]) -> None:
+        self._ways = ways
+        self._at = 0
+        self._model: Model | None = None
+        self._failures: list[OpenclawError] = []
+        self._notices: list[str] = []
+
+    @property
+    def card(self) -> ModelCard:
+        """The card of the first model that answers. Raises what the first one raised."""
+        while True:
+            try:
+                return self._opened().card
+            except (ServerAway, ModelMissing, ModelFailed) as error:
+                self._go_on(error)
+
+    @property
+    def reading_rate(self) -> float:
+        """That of the model whose turn it is; it can be set once that one is open."""
+        return self._model.reading_rate if self._model else 0.0
+
+    @reading_rate.setter
+    def reading_rate(self, rate: float) -> None:
+        if self._model:
+            self._model.reading_rate = rate
+
+    def stream(self, request: Request) -> Iterator[Chunk]:
+        """See `Model`."""
+        while True:
+            _ = self.card  # goes past models that are away
+            yield from self._news()
+            if (yield from self._tell(request)):
+                return
+
+    def wire(self, request: Request) -> bytes:
+        """See `Model`: the first model that answers."""
+        _ = self.card
+        return self._opened().wire(request)
+
+    def warm(self, request: Request) -> Iterator[Waiting]:
+        """See `Model`: the model whose turn it is."""
+        with suppress(OpenclawError):
+            yield from self._opened().warm(request)
+
+    def close(self) -> None:
+        if self._model is not None:
+            self._model.close()
+            self._model = None
+
+    def _tell(self, request: Request) -> Generator[Chunk, None, bool]:
+        """Streams from the present model; returns whether its reply came (or began) there."""
+        chunks = self._opened().stream(request)
+        began = False
+        try:
+            for chunk in chunks:
+                began = began or not isinstance(chunk, Waiting)
+                yield chunk
+        except PromptTooLarge:
+            raise
+        except (ServerAway, ModelMissing, ModelFailed) as error:
+            if began:
+                raise
+            self._go_on(error)
+            return False
+        finally:
+            if close := getattr(chunks, "close", None):
+                close()
+        return True
+
+    def _news(self) -> Iterator[Chunk]:
+        while self._notices:
+            yield Waiting(self._notices.pop(0))
+
+    def _opened(self) -> Model:
+        if self._model is None:
+            self._model = self._ways[self._at][1]()
+        return self._model
+
+    def _go_on(self, error: OpenclawError) -> None:
+        """Take the next model; after the last, raise the first failure and name the others. Whoever
+        reads ahead has not asked patiently, and takes none: that is for the turn."""
+        if not http_client.is_patient():
+            raise error
+        self._failures.append(error)
+        if self._at + 1 == len(self._ways):
+            failures, self._failures = self._failures, self._failures[:-1]
+            first, *rest = failures
+            also = "".join(f"; fallback: {failure}" for failure in rest)
+            raise type(first)(f"{first}{also}", first.hint) from error
+        self.close()
+        self._at += 1
+        self._notices.append(f"{error}; taking {self._ways[self._at][0]} instead")

@@ -1,0 +1,348 @@
+"""Days as people write them: 2026-12-01, tomorrow, next friday, morgen, end of month.
+
+The library dateparser reads most of them and loads when it is first needed (0.2 s); an ISO date
+never needs it. Ours is what it lacks (weekends, ends of months, "vendredi prochain") or would
+guess: a bare number, 01/02/2026, a month without a day.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cache
+from typing import Any, Literal
+
+from openclaw.types import ToolProblem
+
+LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
+MAX_CHARS = 60
+ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+Prefer = Literal["future", "past"]
+
+_EDGE = re.compile(
+    r"(?:by |until )?(?:the )?(?P<edge>end|start|beginning) of (?:the |this )?(?P<next>next )?"
+    r"(?P<unit>day|week|month|year)|(?P<short>eo[dwmy])"
+    r"|(?:bis )?(?:zum )?(?:ende (?:der|des|dieser|dieses) )(?P<de>woche|monats|jahres)"
+    r"|(?P<de2>monatsende|jahresende)|(?:à la )?fin (?:de la |du |de l.)(?P<fr>semaine|mois|année)"
+    r"|(?:a )?(?:fin|final(?:es)?) (?:de|del) (?P<es>mes|año)"
+)
+_UNITS: Mapping[str, str] = {
+    **dict.fromkeys(("day", "eod"), "day"),
+    **dict.fromkeys(("week", "eow", "woche", "semaine"), "week"),
+    **dict.fromkeys(("month", "eom", "monats", "monatsende", "mois", "mes"), "month"),
+    **dict.fromkeys(("year", "eoy", "jahres", "jahresende", "année", "año"), "year"),
+}
+_WEEKEND = re.compile(
+    r"(?:on |at |by |the |this |am |dieses |nächstes |ce |le |este |el )*(?P<next>next )?"
+    r"(?:weekend|week-end|wochenende|fin de semana)(?: prochain)?"
+)
+_DAY_ONLY = re.compile(r"(?:on |by |am |bis |le |the |den |zum )*(\d{1,2})(?:st|nd|rd|th|\.|er)")
+_DOTTED = re.compile(r"(\d{1,2})\.\s?(\d{1,2})\.(\d{4}|\d{2})?")
+_SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})(?:[/-](\d{4}|\d{2}))?")
+_OF_NEXT_WEEK = re.compile(
+    r"(?:on )?(\w+) (?:of )?(?:next week|nächster woche|nächste woche|la semaine prochaine)"
+    r"|(?:next week|nächste woche) (?:on |am )?(\w+)"
+)
+_NEXT = re.compile(
+    r"\b(?:next|this|coming|on|by|until|nächste[nrsm]?|kommende[nrsm]?|diese[nrsm]?|am|bis|den|zum"
+    r"|prochaine?|ce|cette|le|próxim[oa]|proxim[oa]|este|el|prossim[oa]|volgende)\b"
+)
+_AFTER_TOMORROW = ("pasado mañana", "pasado manana", "depois de amanhã", "overovermorgen")
+_VAGUE = re.compile(r"[\d\s:.,-]*|\D|now|jetzt|maintenant|ahora|\d{1,2}(?::\d\d)?\s*[ap]\.?m\.?")
+_DUE = re.compile(r"(?<![\w:-])due:\s?(?P<words>\S.*)", re.DOTALL)
+_QUOTED = re.compile(r"[\"\u201c](?P<words>[^\"\u201d]+)[\"\u201d]")
+_DATE_WORD = re.compile(
+    r"\d{1,4}(?:st|nd|rd|th|\.)?|the|of|end|beginning|start|next|this|in|a|an|one|two|three|four"
+    r"|days?|weeks?|months?|years?|weekend|after|before|tomorrow|today|tonight|yesterday"
+    r"|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|satur|sat|sun)(?:day)?"
+    r"|(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*"
+    r"|nächste[nrsm]?|woche|wochenende|tagen?|wochen|monate?n?|ende|de[rs]|monats|jahres|übermorgen"
+    r"|heute|morgen|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
+    r"|demain|après-demain|dans|jours?|semaines?|prochaine?|fin|du|la|mois"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+    r"|mañana|pasado|hoy|en|días?|semanas?|próxim[oa]|lunes|martes|miércoles|jueves|viernes|sábado"
+    r"|domingo",
+    re.IGNORECASE,
+)
+
+
+def day_of(text: str, today: date, prefer: Prefer = "future") -> date | None:
+    """The day that a phrase means, None when it means none for sure.
+
+    A weekday is the first after today, so "friday" and "next friday" are the same; "end of week"
+    is its Sunday, a weekend its Saturday, a month its last day. With `prefer` "past" days without
+    a year lie behind today, and a month is its first day.
+    """
+    words = " ".join(text.split()).strip(" .,;!").casefold() if len(text) <= MAX_CHARS else ""
+    raw = " ".join(text.split()).casefold()
+    if ISO.fullmatch(words):
+        return _iso(words)
+    if not words:
+        return None
+    for rule in (_edge, _weekend, _numeric):
+        day = rule(raw, today) or rule(words, today)
+        if day is not None:
+            return day
+    return (
+        None
+        if _VAGUE.fullmatch(words) or _SLASHED.fullmatch(words)
+        else (_of_next_week(words, today, prefer) or _by_library(words, today, prefer))
+    )
+
+
+def with_iso_due(text: str, today: date) -> str:
+    """The text with `due:tomorrow`, `due:next friday` or `due:"in 3 days"` as ISO dates.
+
+    Raises ToolProblem for a `due:` that means no day, but leaves `due: soon` alone.
+    """
+    found = _DUE.search(text)
+    if found is None:
+        return text
+    length, day = _leading_day(found["words"], today)
+    if day is not None:
+        rest = found["words"][length:]
+        return f"{text[: found.start()]}due:{day.isoformat()}{rest}"
+    if text[found.start("words") - 1] == ":":
+        word = found["words"].split()[0]
+        raise ToolProblem(f"due:{word} is no date; write due:{today.isoformat()} or due:friday.")
+    return text
+
+
+def _leading_day(text: str, today: date) -> tuple[int, date | None]:
+    """The day that a text begins with and how many characters say so: the longest that fits."""
+    if quoted := _QUOTED.match(text):
+        return quoted.end(), day_of(quoted["words"], today)
+    spans = [found.span() for found in re.finditer(r"\S+", text)][:5]
+    known = 0
+    for start, end in spans:
+        if not _DATE_WORD.fullmatch(text[start:end].rstrip(".,;!)")):
+            break
+        known += 1
+    for count in range(max(known, 1), 0, -1):
+        piece = text[: spans[count - 1][1]].rstrip(".,;!?)]")
+        day = day_of(piece, today) or day_of(re.sub(r"(?<=\w)[_-](?=\w)", " ", piece), today)
+        if day is not None:
+            return len(piece), day
+    return 0, None
+
+
+def _iso(words: str) -> date | None:
+    try:
+        return date.fromisoformat(words)
+    except ValueError:
+        return None
+
+
+def _edge(words: str, today: date) -> date | None:
+    found = _EDGE.fullmatch(words)
+    if found is None:
+        return None
+    groups = found.groupdict()
+    named = next(value for key, value in groups.items() if key not in ("edge", "next") and value)
+    unit = _UNITS[named]
+    at_end = groups["edge"] in (None, "end")
+    return _edge_day(unit, today, ahead=bool(groups["next"]) or not at_end, at_end=at_end)
+
+
+def _edge_day(unit: str, today: date, *, ahead: bool, at_end: bool) -> date:
+    """The first or last day of this unit or the one ahead."""
+    if unit == "day":
+        return today + timedelta(days=int(ahead))
+    if unit == "week":
+        monday = today - timedelta(days=today.weekday()) + timedelta(weeks=int(ahead))
+        return monday + timedelta(days=6 if at_end else 0)
+    if unit == "year":
+        year = today.year + int(ahead)
+        return date(year, 12, 31) if at_end else date(year, 1, 1)
+    year, month = (today.year + today.month // 12, today.month % 12 + 1) if ahead else (
+        today.year, today.month
+    )  # fmt: skip
+    return date(year, month, monthrange(year, month)[1] if at_end else 1)
+
+
+def _weekend(words: str, today: date) -> date | None:
+    found = _WEEKEND.fullmatch(words)
+    if found is None:
+        return None
+    saturday = today - timedelta(days=today.weekday()) + timedelta(days=5)
+    return saturday + timedelta(weeks=1) if found["next"] else max(saturday, today)
+
+
+def _numeric(words: str, today: date) -> date | None:
+    if found := _DAY_ONLY.fullmatch(words):
+        number = int(found[1])
+        return _first(lambda year, month: date(year, month, number), today)
+    if found := _DOTTED.fullmatch(words):
+        return _day_month(int(found[1]), int(found[2]), found[3], today)
+    found = _SLASHED.fullmatch(words)
+    if found and (int(found[1]) > 12) != (int(found[2]) > 12):
+        day, month = sorted((int(found[1]), int(found[2])), reverse=True)
+        return _day_month(day, month, found[3], today)
+    return None  # 01/02/2026 is another day in another country
+
+
+def _day_month(day: int, month: int, year: str | None, today: date) -> date | None:
+    if year:
+        with_century = int(year) + (2000 if len(year) == 2 else 0)
+        return _iso(f"{with_century:04}-{month:02}-{day:02}")
+    return _first(lambda y, m: date(y, month, day), today)
+
+
+def _first(make: Callable[[int, int], date], today: date) -> date | None:
+    """The first real day from today on that `make` gives for the coming months (five years)."""
+    for ahead in range(60):
+        year, month = divmod(today.year * 12 + today.month - 1 + ahead, 12)
+        try:
+            day = make(year, month + 1)
+        except ValueError:
+            continue
+        if day >= today:
+            return day
+    return None
+
+
+def _of_next_week(words: str, today: date, prefer: Prefer) -> date | None:
+    found = _OF_NEXT_WEEK.fullmatch(words)
+    weekday = found and _by_library(str(found[1] or found[2]), today, prefer)
+    if not weekday:
+        return None
+    return today + timedelta(days=7 - today.weekday() + weekday.weekday())
+
+
+def _by_library(words: str, today: date, prefer: Prefer) -> date | None:
+    if words in _AFTER_TOMORROW:
+        return today + timedelta(days=2)
+    day = _parsed(words, today, prefer)
+    if day is None:
+        bare = " ".join(_NEXT.sub(" ", words).split())
+        day = _parsed(bare, today, prefer) if bare.isalpha() and bare != words else None
+    return day
+
+
+def _parsed(words: str, today: date, prefer: Prefer) -> date | None:
+    for read, year_from in zip(_readers(today, prefer), (r"", r"\d{4}"), strict=True):
+        try:
+            moment = read(words).date_obj
+        except (ValueError, OverflowError, RecursionError, IndexError, TypeError):
+            continue  # the library stumbles over some phrases that mean nothing
+        if isinstance(moment, datetime):
+            # Far away without a year in the words: "the 32nd" is not a day of 2032.
+            near = abs((moment.date() - today).days) <= 366
+            return moment.date() if near or re.search(year_from, words) else None
+    return None
+
+
+@cache
+def _readers(today: date, prefer: Prefer) -> tuple[Callable[[str], Any], ...]:
+    """dateparser's readers, loaded at first use: "in 3 days", then "friday", "1 dec", "december".
+
+    Apart, because a bare month is to be its last day while "in a month" keeps today's.
+    """
+    from dateparser.date import DateDataParser
+
+    common = {
+        "RELATIVE_BASE": datetime(today.year, today.month, today.day),
+        "PREFER_DATES_FROM": prefer,
+        "DATE_ORDER": "DMY",
+        "PREFER_DAY_OF_MONTH": "last" if prefer == "future" else "first",
+    }
+    apart: tuple[dict[str, Any], ...] = (
+        {"PARSERS": ["relative-time"], "PREFER_DAY_OF_MONTH": "current"},
+        {"PARSERS": ["absolute-time"]},
+    )
+    return tuple(
+        DateDataParser(
+            languages=list(LANGUAGES), use_given_order=True, settings=common | own
+        ).get_date_data
+        for own in apart
+    )
+
+
+_WEEKDAYS = (
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+    r"|lunes|martes|mi\u00e9rcoles|jueves|viernes|s\u00e1bado|domingo"
+)
+_MONTHS = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|januar|februar|m\u00e4rz|mai|juni|juli|oktober"
+    r"|dezember"
+    r"|janvier|f\u00e9vrier|mars|avril|juin|juillet|ao\u00fbt|septembre|octobre|novembre"
+    r"|d\u00e9cembre"
+    r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
+)
+_NUMBER = (
+    r"(?:\d{1,3}|an?|one|two|three|four|five|six|ten|eine[mrn]?|zwei|drei|vier|f\u00fcnf|sechs|zehn"
+)
+_NUMBER += r"|une?|deux|trois|quatre|un|una|dos|tres)"
+_UNIT_WORDS = (
+    r"(?:days?|weeks?|months?|tag(?:en?)?|wochen?|monat(?:en?)?|jours?|semaines?|mois|d\u00edas?"
+    r"|semanas?|mes(?:es)?)"
+)
+_PARTS = (
+    r"(?: (?:morning|afternoon|evening|night|vormittag|nachmittag|abend|mittag|fr\u00fch|matin|soir"
+    r"))?"
+)
+_DAY = re.compile(
+    rf"(?<![\w-])(?P<lead>(?:(?:on|at|by|until|before|for|this|am|bis|bis zum|zum|f\u00fcr|le|el"
+    rf"|pour|para)"
+    rf" )*)(?P<day>"
+    rf"\d{{4}}-\d\d-\d\d"
+    rf"|(?:the )?day after tomorrow|\u00fcbermorgen|apr\u00e8s-demain|pasado ma\u00f1ana"
+    rf"|tomorrow|morgen(?! (?:gut|sch\u00f6n))|demain|(?<!de la )(?<!la )ma\u00f1ana"
+    rf"|(?:(?:next|coming|this|n\u00e4chste[nrs]?|kommende[nrs]?|diese[nrs]?|pr\u00f3ximo) )?"
+    rf"(?:{_WEEKDAYS})(?:(?! prochaine)(?: prochain)?)"
+    rf"|(?:next|coming|n\u00e4chste[nrs]?|kommende[nrs]?) (?:week|month|year|woche|monat|jahr)"
+    rf"|la semaine prochaine|le mois prochain|la pr\u00f3xima semana|el pr\u00f3ximo mes"
+    rf"|(?:the |this |next )?weekend|wochenende"
+    rf"|(?:the )?end of (?:the |this |next )?(?:week|month|year)|ende der woche|monatsende"
+    rf"|in {_NUMBER} {_UNIT_WORDS}|dans {_NUMBER} {_UNIT_WORDS}|en {_NUMBER} {_UNIT_WORDS}"
+    rf"|(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTHS}(?: \d{{4}})?"
+    rf"|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
+    rf"|\d{{1,2}}\. ?(?:{_MONTHS}|\d{{1,2}}\.)(?: ?\d{{4}})?"
+    rf"|(?:the )\d{{1,2}}(?:st|nd|rd|th)"
+    rf")(?P<part>{_PARTS}(?: (?:at|um) \d{{1,2}}(?:[:.]\d\d)?(?: ?[ap]\.?m\.?| uhr)?)?)"
+    rf"(?![\w-]|['\u2019]s|['\u2019]s\b)",
+    re.IGNORECASE,
+)
+_OF_A_THING = re.compile(
+    r"\b(?:for|from|of|since|dated?|f\u00fcr|vom|von|seit|pour|du|de|para)(?: the)? $",
+    re.IGNORECASE,
+)
+_TODAY = re.compile(
+    r"(?<![\w-])(?:(?:later )?today|tonight|this (?:afternoon|evening)|heute(?: abend| nachmittag)?"
+    r"|ce soir|esta (?:tarde|noche)|in (?:an|one|two|\d{1,2}) (?:hours?|minutes?)"
+    r"|in (?:einer|\d{1,2}) (?:Stunden?|Minuten?)|at \d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.?m\b\.?"
+    r"|o'clock)"
+    r"|at \d{1,2}:\d\d|um \d{1,2}(?:[:.]\d\d)? Uhr)(?![\w-])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A day that is named: its words, and where they begin and end, with what leads to them and the
+    time of the day. `day` is "today" for a time of this one; `bare` says that no word leads to it,
+    `own` that it is when something is done, and no part of a thing ("the plan for Friday")."""
+
+    day: str
+    start: int
+    end: int
+    bare: bool = False
+    own: bool = True
+
+
+def day_named(sentence: str) -> Named | None:
+    """The first later day that a sentence names, else a time of today, None without both."""
+    if found := _DAY.search(sentence):
+        of_thing = _OF_A_THING.search(sentence[: found.start("day")])
+        bare = not found["lead"].strip() and not of_thing
+        return Named(found["day"], found.start(), found.end(), bare, of_thing is None)
+    if found := _TODAY.search(sentence):
+        return Named("today", found.start(), found.end())
+    return None

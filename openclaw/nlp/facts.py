@@ -1,0 +1,534 @@
+"""Of which kind a sentence of the user's is that is worth keeping."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from openclaw.nlp.identifiers import exact, identifiers
+from openclaw.nlp.lexicon import fact_words as c
+from openclaw.nlp.lexicon import fact_words as w
+from openclaw.nlp.lexicon import quote_words as b
+from openclaw.nlp.lexicon.correction_words import NAMED, PLAIN
+from openclaw.nlp.lexicon.statement_words import CALL_ME, DECISION, FORBIDS, LETS, STANDING
+from openclaw.nlp.sentences import (
+    CITED,
+    MOST,
+    Stated,
+    hushed,
+    is_order,
+    led,
+    own_words,
+    sentences,
+    statement,
+    trimmed,
+)
+from openclaw.security import secrets
+from openclaw.security.untrusted import hidden
+from openclaw.types import Category
+
+LastingCategory = Literal["preference", "fact", "decision", "entity"]
+
+MOST_EMOJI = 3
+"""A line with more was not written by hand."""
+MOST_CONTACTS = 3
+"""A line with more addresses is a list that was pasted."""
+LEAST_DIGITS = 7
+
+_EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
+_HUSHED = "xxxxx"
+_NAMES_SOMEBODY = re.compile(r"[A-ZÀ-Þ]\w|\b(?:my|our|mein|unser|mon|ma|notre|mi|nuestr)")
+_CLAUSE_END = re.compile(
+    r", (?:so|and|but|because|which|und|aber|weil|deshalb|daher|drum|donc|du coup|et|mais|y|pero|"
+    r"así que|por lo que)\b"
+    r"|; |,? (?:so|also) (?:please|pls|no|nothing|don['\u2019]?t|never|only|keep|give|bitte)\b"
+)
+
+
+def is_foreign(quiet: str) -> bool:
+    """Whether a sentence (quotations blanked) is not the user's own statement: reported, doubtful,
+    about somebody it does not name, an order to write words or to an agent, markup."""
+    named = FORBIDS.match(quiet) or CALL_ME.match(quiet)
+    if is_order(quiet) and not named and b.WORDED.search(quiet):
+        return True
+    if b.DOUBTS.match(quiet) or b.NAMELESS.match(quiet) or b.REPORTED.match(quiet):
+        return True
+    if b.LIFTS_A_GUARD.search(quiet) or b.MARKUP.search(quiet) or b.MOOD.match(quiet):
+        return True
+    return len(_EMOJI.findall(quiet)) > MOST_EMOJI or _HUSHED in quiet or CITED in quiet
+
+
+def is_secret(text: str) -> bool:
+    """Whether a text names a password or a key, or has signs that nobody sees."""
+    return bool(b.SECRET_WORD.search(text) or hidden(text) or secrets.find(text))
+
+
+def is_relative(quiet: str) -> bool:
+    """Whether it names a day that only the day of writing tells."""
+    return bool(w.RELATIVE.search(quiet))
+
+
+def category_of(quiet: str, fact: Stated) -> LastingCategory | Literal[""]:
+    """Of which kind a sentence is that states `fact`; "" when it is not worth keeping."""
+    if _directs(quiet):
+        return ""
+    if w.DECISION.search(quiet) and _decides(quiet) and not is_unsure(quiet):
+        return "decision"
+    if _is_contact(quiet, fact):
+        return "entity"
+    if w.RULE.match(quiet) or w.FORBIDDEN_FOR_GOOD.match(quiet) or w.STYLE.match(quiet):
+        return "preference"
+    clause = _CLAUSE_END.split(quiet, maxsplit=1)[0]
+    if fact.text and (is_lasting(fact) or is_lasting(_first_clause(clause, fact))):
+        rule = STANDING.search(quiet) if fact.order else STANDING.match(quiet)
+        return "preference" if rule else _guessed(quiet)
+    if is_order(quiet) or is_passing(w.SHIFT.sub("", clause)):
+        return ""
+    if w.PREFERENCE.search(clause):
+        return "preference"
+    if is_unsure(clause):
+        return ""
+    return "fact" if w.SELF.search(clause) or w.HABIT.match(clause) else ""
+
+
+def _first_clause(clause: str, fact: Stated) -> Stated:
+    """The first clause of a statement, when that says something by itself."""
+    return Stated(clause if len(clause.split()) > 2 else "", fact.told, fact.order)
+
+
+def _decides(quiet: str) -> bool:
+    """Whether a sentence says what was decided, and not only that something was."""
+    clause = _CLAUSE_END.split(quiet, maxsplit=1)[0]
+    if w.DECIDED_ON_THIS.search(clause) or len(quiet.split()) <= 3:
+        return False
+    return not is_passing(w.WHEN_DECIDED.sub("", clause))
+
+
+def _is_contact(quiet: str, fact: Stated) -> bool:
+    """Whether a sentence says how somebody is reached, or who serves the user."""
+    if is_order(quiet) and not fact.text:
+        return False
+    addresses, numbers = c.EMAIL.findall(quiet), _numbers(quiet)
+    if not addresses and not numbers:
+        return bool(c.SERVES.search(quiet)) and not is_order(quiet)
+    if len(addresses) + len(numbers) > MOST_CONTACTS or not _NAMES_SOMEBODY.search(quiet):
+        return False
+    if not addresses and c.NO_PHONE.search(quiet):
+        return False
+    return bool(c.REACHED.search(quiet))
+
+
+def _directs(quiet: str) -> bool:
+    """Whether a sentence is an order, or a rule, that names an address: it would have something go
+    there from then on."""
+    told = is_order(quiet) or STANDING.search(quiet) or w.RULE.match(quiet)
+    return bool(told and (c.ADDRESS.search(quiet) or _numbers(quiet)))
+
+
+def _numbers(quiet: str) -> list[str]:
+    """What looks like telephone numbers."""
+    found = (each[0] for each in c.PHONE.finditer(quiet))
+    return [
+        number
+        for number in found
+        if sum(sign.isdigit() for sign in number) >= LEAST_DIGITS and not c.NO_PHONE.match(number)
+    ]
+
+
+def _guessed(text: str) -> LastingCategory:
+    found = guess_category(text)
+    return "fact" if found == "other" else found
+
+
+_OWN_PEOPLE = (
+    r"wife|husband|partner|spouse|girlfriend|boyfriend|fiancée?|mother|father|mum|mom|dad|parents?|"
+    r"sister|brother|siblings?|son|daughter|kids?|child(?:ren)?|baby|twins?|aunt|uncle|cousin|"
+    r"niece|nephew|grand(?:ma|pa|mother|father|son|daughter|parents)|friend|roommate|flatmate|"
+    r"neighbou?r|boss|manager|colleague|coworker|assistant|team|company|employer|client|customer|"
+    r"doctor|dentist|therapist|vet|lawyer|accountant|landlord|landlady|teacher|coach|tutor|dog|cat|"
+    r"puppy|kitten|horse|rabbit|parrot|pet|frau|mann|mutter|vater|eltern|schwester|bruder|sohn|"
+    r"tochter|kind(?:er)?|oma|opa|tante|onkel|freund(?:in)?|chef(?:in)?|kollegin|kollege|"
+    r"nachbar(?:in)?|arzt|ärztin|zahnarzt|vermieter(?:in)?|hund|katze|dochter|zoon|vrouw|zus|broer|"
+    r"moeder|vader|vriend(?:in)?|hond|kat|baas|firma|team|femme|mari|mère|père|sœur|soeur|frère|"
+    r"fils|fille|enfants?|ami|amie|patronne?|collègue|chien|chat|médecin|mujer|esposa|marido|madre|"
+    r"padre|hermana|hermano|hij[oa]s?|amig[oa]|jef[ea]|perr[oa]|gat[oa]|médic[oa]|moglie|marito|"
+    r"sorella|fratello|figli[oa]|amic[oa]|capo|cane|gatto"
+)
+_MY = (
+    r"(?:my|our|meine?[rmns]?|unsere?[rmns]?|ma|mon|mes|notre|nos|mis?|nuestr[oa]s?|mi[oae]|"
+    r"la mia|il mio|nostr[oa]|mijn|onze?)"
+)
+_PERSON = re.compile(
+    rf"\b{_MY} (?:\w+ ){{0,2}}(?:{_OWN_PEOPLE})\b|\bmy \w+-in-law\b", re.IGNORECASE
+)
+_OF_PERSON = re.compile(
+    rf"\b(?:\w+ )?(?:is|are|was|ist|sind|est|es|è) {_MY} (?:\w+ )?[^\W\d_]{{3,}}",
+    re.IGNORECASE,
+)
+_SELF = re.compile(
+    r"\b(?:(?:my|our) (?:\w+ ){0,2}(?:name|surname|birthday|address|e-?mail|phone|number|pronouns?|"
+    r"job|hometown|nickname|anniversary|blood type|time ?zone|native language|mother tongue|diet|"
+    r"shoe size|height|weight|salary|rent|budget|passport|locker|office|desk|laptop|car|bike|house|"
+    r"flat|apartment|username|handle|website|favou?rite \w+|preferred \w+|mein\w*)\b.{0,40}\b(?:is|"
+    r"are|was|ends|expires)|i(?:['\u2019]m| am) (?:called|named|allergic|vegetarian|vegan|"
+    r"intolerant|diabetic|left-handed|colou?r-?blind|married|divorced|single|retired|self-employed|"
+    r"freelance|responsible for|based in|from (?-i:[A-Z])|originally from|born|an? (?!bit|little|"
+    r"lot|few|huge|big fan of (?:this|that|it))\w+)|i (?:usually|normally|typically|generally|"
+    r"mostly|regularly|rarely|only|hardly ever) \w+|i(?:['\u2019]ve|"
+    r" have) been an? \w+ (?:\w+ )?(?:for|since)|i(?:['\u2019]m| am) (?-i:[A-Z])\w+|i(?:['\u2019]m|"
+    r" am) (?:\d\d\b|the \w+ (?:of|at|for|in) |head of|in charge of)|i (?:go by|was born|grew up|"
+    r"live|work (?:as|at|for|in|from|on (?-i:[A-Z])|part)|study|studied|teach|own|drive|commute|"
+    r"speak|play|run|lead|manage|take \d+|use|wear|smoke|do(?:n['\u2019]t| not) (?:eat|drink|smoke|"
+    r"drive|speak|own|work|use|like))\b|ich (?:heiße|wohne|lebe|arbeite|studiere|spreche|fahre|"
+    r"spiele|trinke|esse|nutze|verwende|benutze|bin (?:\d|in|aus|von beruf|allergisch|"
+    r"vegetarier\w*|vegan\w*|(?:\w+ ){1,3}allergisch|verheiratet|geboren|(?-i:[A-Z])))|"
+    r"mein(?:e)? (?:\w+ )?(?:name|"
+    r"geburtstag|adresse|nummer|handynummer|lieblings\w+|telefonnummer|konto\w*|auto|büro)\b|"
+    r"je (?:m['\u2019]appelle|suis (?:née?|végé\w+|allergique|un|une|de|[a-zé]+(?:eur|ien|ienne|"
+    r"iste|ant)\b)|vis|travaille|parle)|j['\u2019](?:habite|utilise)|mon (?:nom|prénom|"
+    r"anniversaire|adresse|numéro|âge)\b|mi (?:nombre|apellido|cumpleaños|dirección|número|"
+    r"correo)\b|il mio (?:nome|compleanno|indirizzo|numero)\b|i(?:['\u2019]m| am) (?:learning|"
+    r"studying|training for|saving for)\b|me llamo|(?:yo )?(?:vivo|"
+    r"trabajo|nací|hablo) |soy (?:de|alérgic\w+|vegetarian\w+|\w+(?:or|ora|ista|er[oa]))\b|"
+    r"mi chiamo|(?:io )?(?:abito|vivo|lavoro|parlo) |sono (?:allergic\w+|vegetarian\w+|nat[oa]|un|"
+    r"una)|ik (?:heet|woon|werk|spreek)|\u043c\u0435\u043d\u044f \u0437\u043e\u0432\u0443\u0442|"
+    r"nazywam się|mam na imię|mieszkam|"
+    r"jmenuji se|bydlím)",
+    re.IGNORECASE,
+)
+_HAVE = re.compile(
+    r"\b(?:i(?: also)? have|i['\u2019]ve got|we have|ich habe|wir haben|j['\u2019]ai|nous avons|"
+    r"on a|tengo|tenemos|"
+    rf"ho|abbiamo|ik heb|we hebben) (?:\w+ ){{1,4}}?(?:{_OWN_PEOPLE}|hijos|perros|gatos|enfants|"
+    rf"kinderen|"
+    r"children|kids|dogs|cats|sisters|brothers|sons|daughters|garden|house|flat|apartment|car|bike|"
+    r"boat|shop|business|allergy|allergies|asthma|diabetes|degree|licen[cs]e|garten|haus|wohnung|"
+    r"auto|fahrrad|allergie|jardin|maison|voiture|jardín|casa|coche|giardino|macchina)\b"
+    r"|\bi have (?:celiac|coeliac|asthma|diabetes|adhd)\b",
+    re.IGNORECASE,
+)
+_PREFERENCE = re.compile(
+    r"\b(?:(?:[Ii]|[Ww]e|[Ss]he|[Hh]e|[Tt]hey|[A-Z]\w+) (?:\w+ly |always |never |much |both |"
+    r"all )?(?:prefers?|likes?|loves?|hates?|dislikes?|enjoys?|can(?:no|['\u2019])t stand|avoids?)|"
+    r"(?i:ich (?:mag|liebe|hasse|bevorzuge|trinke|esse)|(?:wir|ich) (?:\w+ )?lieber|"
+    r"j['\u2019](?:aime|adore)|je (?:préfère|déteste|n['\u2019]aime)|(?:me|nos) (?:gusta|"
+    r"encanta)n?|prefiero|odio|mi piac(?:e|ciono)|preferisco|ik (?:hou|"
+    r"houd) van))\b",
+)
+_THIS_ONE = re.compile(
+    r"\b(?:this|that(?= one|\W*$|,)|these|those|it|them|your|the (?:first|second|third|last|"
+    r"latter|former|new|old|"
+    r"other|next|previous|current|short|shorter|long|longer) (?:one|version|draft|option|idea|"
+    r"answer|part|sentence|paragraph|line|variant)?|(?:option|version|variant|draft) \w|das|"
+    r"dies\w*|ersteres?|cela|"
+    r"ça|eso|esto|questo|quello)\b",
+    re.IGNORECASE,
+)
+_PASSING = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|right now|at the moment|currently|for now|"
+    r"this (?:morning|afternoon|evening|week|weekend|month|time|one|file|list|task|page|draft|text|"
+    r"note|line|answer|reply|chat|conversation|session|document|table|script|code|function|example|"
+    r"test)|in here|just|(?:last|next) (?:night|week|month|weekend|time)|until|till|bis|jusqu\w*|"
+    r"hasta|fino a|on (?:holiday|vacation|leave)|a (?:minute|moment|second|while) ago|earlier|soon|"
+    r"later|already|yet|heute|morgen|gestern|gerade|im moment|momentan|diese woche|"
+    r"aujourd['\u2019]hui|"
+    r"demain|hier soir|en ce moment|hoy|mañana|ayer|ahora mismo|oggi|domani|ieri|adesso|vandaag)\b",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(
+    r"\b(?:maybe|perhaps|probably|possibly|might|could be|i think|i guess|i believe|i suppose|"
+    r"i assume|not sure|seems?|apparently|or so|kind of|sort of|wondering|hopefully|if|unless|"
+    r"would|supposedly|vielleicht|wahrscheinlich|vermutlich|möglicherweise|glaube|denke|falls|wenn|"
+    r"würde|peut-être|probablement|(?<=, )s[ie]|quizás?|tal vez|probablemente|creo|forse|magari|"
+    r"credo|"
+    r"misschien)\b",
+    re.IGNORECASE,
+)
+_STATE = re.compile(
+    r"\b(?:broken|slow|ready|done|late|tired|hungry|thirsty|bored|busy|sick|ill|cold|empty|full|"
+    r"hurts?|aching|sleepy|stuck|fail(?:s|ed|ing)?|crash(?:es|ed|ing)?|works? (?:now|again|fine)|"
+    r"not working|missing|wrong|error|problem|issue|idea|question|doubt|feeling|headache|cold|flu|"
+    r"fever|meeting in|plan to|going to|about to|thought|hope|guess|time to|nothing|fun|müde|"
+    r"hungrig|krank|kaputt|fertig|langsam|malade|fatiguée?|cansad[oa]|enferm[oa]|stanc[oa]|"
+    r"malat[oa])\b",
+    re.IGNORECASE,
+)
+_THING = re.compile(
+    r"(?:the|our|my|der|die|das|unser\w*|mein\w*|le|la|notre|el|nuestr\w+|il|la|de|"
+    r"het) (?P<what>.{3,60}?) (?:is|are|ist|sind|lautet|est|es|è|runs (?:on|at)|costs|starts|"
+    r"begins|ends|expires|lives|listens on|opens|closes|stands|leads?|belongs|heißt|läuft|kostet|"
+    r"beginnt|endet|coûte|commence|"
+    r"cuesta|empieza|costa|inizia)\b(?P<value>.{1,120})",
+    re.IGNORECASE,
+)
+_MATERIAL = re.compile(
+    r"\b(?:error|result|results|answer|output|sum|total|log|line|lines|text|sentence|paragraph|"
+    r"test|tests|build|page|title|message|warning|file|files|folder|list|draft|summary|table|"
+    r"column|row|entry|bug|commit|value|script|function|diff|reply|response|question|example|image|"
+    r"photo|screenshot|link|meeting|appointment|call|flight|train|parcel|package|order|delivery|"
+    r"invoice|ticket|event|party|termin|treffen|flug|zug|paket|bestellung|rechnung|réunion|"
+    r"rendez-vous|vol|colis|commande|facture|reunión|cita|vuelo|paquete|pedido|factura|riunione|"
+    r"appuntamento|volo|pacco|ordine|fattura|attachment|word|words|number of|count|problem|reason|"
+    r"point|idea|way|thing|other|rest|fehler|ergebnis|antwort|ausgabe|zeile|datei|liste|tabelle|"
+    r"erreur|résultat|fichier|error|"
+    r"archivo|risultato|errore)\b",
+    re.IGNORECASE,
+)
+_PERSON_DOES = re.compile(
+    r"(?:^|[,;:] )(?P<who>[A-ZÀ-Þ][\w'\u2019-]+(?: (?:van |de |"
+    r"von )?[A-ZÀ-Þ][\w'\u2019-]+){0,2}),? (?:(?:who|die|der|qui|que|che) )?(?:leads?|manages?|"
+    r"handles?|owns?|runs|lives|works|teaches|plays|is (?:my|our|the|an?|in charge|allergic|"
+    r"responsible|based|vegetarian|vegan|\d)|was born|has|speaks|reports|leitet|wohnt|arbeitet|"
+    r"ist (?:mein\w*|unser\w*|der|die|ein\w*)|dirige|habite|est (?:mon|ma|notre|le|la|une?)|vive|"
+    r"trabaja|es (?:mi|nuestr\w+|el|la|un\w*)|è (?:il|la|un\w*|mi[oa])|abita|lavora)\b"
+)
+_NO_PERSON = frozenset(
+    "It This That There These Those The A An He She They We You I What Who Which Everything "
+    "Nothing Something Someone Everybody Nobody One Das Es Dies Sie Er Wir Man Alles Nichts Ce "
+    "Cela Il Elle On "
+    "Eso Esto Ello Questo".split()
+)
+_ROLE = re.compile(
+    r"(?:she|he|they|sie|er|elle|il|ella|él|lei|lui)(?: is|['\u2019]s| are)?\b.{0,12}\b(?:leads?|"
+    r"manages?|handles?|runs|owns|my|our|in charge|responsible|leitet|mein\w*|unser\w*|dirige|mon|"
+    r"ma|"
+    r"notre|mi|nuestr\w+)\b",
+    re.IGNORECASE,
+)
+_WE_USE = re.compile(
+    r"\b(?:we|our (?:team|company|office)|wir|nous|on) (?:all |always |only |mostly |both )?(?:use|"
+    r"host|deploy|run|work (?:with|in|from)|meet|speak|live|have|own|ship|release|write|pay|bill|"
+    r"invoice|close|start|nutzen|verwenden|benutzen|arbeiten|treffen|wohnen|leben|haben|utilisons|"
+    r"habitons|travaillons|avons)\b"
+    r"|\b(?:usamos|tenemos|vivimos|trabajamos|usiamo|abbiamo|viviamo|gebruiken|wonen)\b",
+    re.IGNORECASE,
+)
+_NO_RULE = re.compile(
+    r"(?:it|this|that|these|those|there|you|he|she|they|das|es|dies\w*|du|er|sie|ça|cela|ce|tu|il|"
+    r"elle|eso|esto|él|ella|questo|lui|lei|dat|het)\b|the (?!user)\w+ (?:\w+ ){0,2}(?:always|"
+    r"never)\b|i (?:always|never) (?:forget|thought|knew|know|underst\w+|get|got|want\w*|wonder\w*|"
+    r"remember\w*|said|asked|saw|heard|think|mean\w*|seem|have to|end up|mix|struggle|tried|"
+    r"noticed|expected|did|had|was)\b"
+    r"|ich (?:vergesse|dachte|wusste|verstehe|habe) (?:\w+ )?(?:immer|nie)",
+    re.IGNORECASE,
+)
+_CONTACT = re.compile(
+    r"\b[A-ZÀ-Þ]\w+(?:['\u2019]s|s['\u2019]?) (?:\w+ )?(?:birthday|phone|number|e-?mail|address|"
+    r"name|job|favou?rite \w+|anniversary|surname|diet|extension)\b.{0,10}\b(?:is|are)\b"
+)
+
+
+def is_lasting(stated: Stated) -> bool:
+    """Whether a stated fact is about the user, his people or things, a standing rule or a decision,
+    and neither passing nor unsure nor about the text at hand."""
+    fact = stated.text
+    standing = bool(STANDING.search(fact) or CALL_ME.search(fact))
+    if _UNSURE.search(fact) and not (standing and not re.search(r"\bmaybe|perhaps|might\b", fact)):
+        return False
+    if _PASSING.search(fact) and not re.match(r"(?i).{0,20}\b(?:from now on|as of today)\b", fact):
+        return False
+    if standing or stated.told:
+        return stated.told or _is_rule(fact)
+    if stated.order:
+        return False
+    if _STATE.search(fact):
+        return False
+    if DECISION.search(fact) or LETS.match(fact):
+        return not _THIS_ONE.search(fact) and len(fact.split()) > 3
+    if _PREFERENCE.search(fact):
+        return not _THIS_ONE.search(fact)
+    if _SELF.search(fact) or _HAVE.search(fact) or _PERSON.search(fact) or _CONTACT.search(fact):
+        return not _THIS_ONE.search(fact.split(",")[0])
+    return _is_about_people(fact) or _is_about_things(fact)
+
+
+def is_unsure(text: str) -> bool:
+    """Whether a sentence leaves open whether it is so."""
+    return bool(_UNSURE.search(text))
+
+
+def is_passing(text: str) -> bool:
+    """Whether it speaks of how things are just now."""
+    return bool(_PASSING.search(text) or _STATE.search(text))
+
+
+def _is_rule(fact: str) -> bool:
+    return len(fact.split()) > 2 and not _NO_RULE.match(fact)
+
+
+def _is_about_people(fact: str) -> bool:
+    found = _PERSON_DOES.search(fact)
+    if found and found["who"].split()[0] not in _NO_PERSON:
+        return not _MATERIAL.search(found["who"])
+    return bool(_OF_PERSON.match(fact) or (_ROLE.search(fact) and identifiers(fact)))
+
+
+def _is_about_things(fact: str) -> bool:
+    if _WE_USE.search(fact):
+        return not _THIS_ONE.search(fact) and not _MATERIAL.search(fact)
+    found = _THING.match(fact)
+    if not found or _MATERIAL.search(found["what"]):
+        return False
+    own = re.match(r"(?:our|my|unser|mein|notre|nuestr)", fact, re.IGNORECASE)
+    words = found["what"].casefold().split()
+    if not own and len(words) == 1 and words[0] not in PLAIN and words[0] not in NAMED:
+        return False
+    return bool(identifiers(found["value"]) if own or len(words) > 1 else exact(found["value"]))
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMBER = re.compile(r"@|(?:\d[ ()/.-]{0,3}){7}")
+_OF_HIMSELF = re.compile(
+    r"(?P<says>(?:i['\u2019]?m|i am|i have|i['\u2019]ve got|we['\u2019]re|we have|my \w+ (?:is|"
+    r"are|has)|"
+    r"ich bin|ich habe|mein\w* \w+ ist|je suis|j['\u2019]ai|soy|tengo) [^,;?]{3,80}?)(?:, |; |"
+    r" - | \u2013 )",
+    re.IGNORECASE,
+)
+_SIGNED = re.compile(
+    r"[.!?\u2026)] ?[-\u2013\u2014~]{1,3} ?(?![a-z])[^\W\d_][\w'\u2019-]{0,30}"
+    r"(?: [\w.'\u2019-]{1,30}){0,2}$"
+)
+"""Ends with a name behind a dash: who that is has written it."""
+_OF_RULES = frozenset(
+    """always never ever every each without unless before after past when whenever no stop anything
+    everything metric imperial celsius fahrenheit hour kilometres kilometers kg british american
+    plain formal informal formally informally si iso simple emoji emojis emoticons smileys
+    pleasantries smalltalk small jargon buzzwords flattery disclaimers apologies filler fluff
+    exclamation preamble corporate greetings address refer tutoie vouvoie floskeln anglizismen
+    politesses immer nie jamais toujours siempre nunca ohne sans answer reply respond
+    speak antworte sprich réponds responde parle sin""".split()
+)
+"""Words of an order that may hold for good."""
+_OF_SELF = _OF_RULES | frozenset(
+    """i im my mine our ours we us ich mir mich mein meine meinen meiner wir uns unser unsere bin
+    unseren je j mon ma mes nous notre nos on yo mi mis nosotros nuestro nuestra soy estoy tengo
+    vivo trabajo prefiero odio detesto gusta encanta toco estudio hemos decidimos acordamos elegimos
+    quedamos decided decision settled approved agreed official rule circumstances entschieden
+    beschlossen pronouns lets mum mom dad grandma grandpa kids result outcome""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The user's exact words, one line of 10 to 500 characters. `relative`: they name a day that
+    only the day of writing tells ("tomorrow"). `sure`: nothing of the message can be pasted."""
+
+    text: str
+    category: LastingCategory
+    relative: bool = False
+    sure: bool = True
+
+
+def candidates(said: str) -> list[Candidate]:
+    """What of a message is worth keeping, in its order. Of a long one, most of which is likely to
+    be pasted, only the beginning counts."""
+    own = said if len(said) <= LONGEST_OWN else said[: LONGEST_OWN // 2]
+    if not any(map(_may_tell, sentences(own_words(own)))):
+        return []
+    from openclaw.nlp.lexicon.quote_words import ORDER_TO_AN_AGENT
+    from openclaw.nlp.sentences import meant
+
+    if ORDER_TO_AN_AGENT.search(said[:MOST]):  # nothing beside it is to be trusted
+        return []
+    lines = [line for line in meant(own) if len(line) <= 2 * LONGEST_LASTING]
+    sure = _is_typed(said)
+    found: dict[str, Candidate] = {}
+    for line, fact in _told(lines):
+        one = _candidate(line, fact)
+        if one is not None:
+            found.setdefault(one.text.casefold(), replace(one, sure=sure))
+    return [*found.values()]
+
+
+def _is_typed(said: str) -> bool:
+    """Whether a message is written by hand for sure. What was pasted has lines, a name at its end,
+    or is long; which of several lines are the user's, nothing in them tells."""
+    said = said.strip()
+    return len(said) <= LONGEST_OWN and len(said.splitlines()) <= 1 and not _SIGNED.search(said)
+
+
+def _may_tell(sentence: str) -> bool:
+    """Whether it may be worth a look. Questions and orders hardly ever are, and the patterns that
+    tell more take 40 ms to compile."""
+    if _beside(sentence):
+        return True
+    if not sentence.endswith(("?", "\uff1f")):
+        words = {word.casefold() for word in _WORD.findall(sentence)}
+        telling = _OF_RULES if is_order(led(sentence)) else _OF_SELF
+        if words & telling or _NUMBER.search(sentence):
+            return True
+    return bool(statement(sentence).text)
+
+
+def _told(lines: Sequence[str]) -> Iterator[tuple[str, Stated]]:
+    """The sentences that are no questions, or what of a question states something."""
+    for line in lines:
+        fact = statement(line)
+        if not line.endswith(("?", "\uff1f")):
+            yield line, fact
+        elif fact.text:
+            yield fact.text, fact
+        elif beside := _beside(line):
+            yield beside, statement(beside)
+
+
+def _beside(line: str) -> str:
+    """What a question says of the user first: "I'm left-handed" of "I'm left-handed, can you ...?";
+    "" for nothing."""
+    found = _OF_HIMSELF.match(led(line)) if line.endswith(("?", "\uff1f")) else None
+    return found["says"] if found else ""
+
+
+def _candidate(line: str, fact: Stated) -> Candidate | None:
+    """What of a sentence is to be kept; None when it is nothing of worth."""
+    from openclaw.nlp.lexicon.quote_words import SHORT_QUOTE
+
+    text = trimmed(fact.text if fact.told and fact.text else led(line))
+    if not SHORTEST_LASTING <= len(text) <= LONGEST_LASTING or (fact.told and is_order(text)):
+        return None
+    fact = fact if fact.told else statement(text)
+    quiet = SHORT_QUOTE.sub("_", hushed(text))
+    category = "" if is_foreign(quiet) else category_of(quiet, fact)
+    if not category or is_secret(text):
+        return None
+    return Candidate(text, category, is_relative(quiet))
+
+
+_PREFERENCE_VERB = re.compile(
+    r"\b(?:likes?|loves?|prefers?|preferred|favou?rites?|hates?|dislikes?|enjoys?|rather"
+    r"|can(?:no|')t stand|mag|mögen|liebt|liebe|lieber|bevorzugt?|hasst?|lieblings\w*"
+    r"|aimes?|adore|préfère|préférée?s?|déteste"
+    r"|gustan?|encantan?|prefiere|prefiero|favorit[oa]s?|odia|odio)\b",
+    re.IGNORECASE,
+)
+_DECISION = re.compile(
+    r"\b(?:decided|decision|agreed|chose|chosen|going with|from now on|settled on"
+    r"|entschieden|entscheidung|beschlossen|vereinbart|ab jetzt"
+    r"|décidé|décision|convenu|désormais|decidido|decidimos|decisión|acordado|acordamos)\b",
+    re.IGNORECASE,
+)
+_ENTITY = re.compile(
+    r"(?!(?:The|This|That|It|There|My|Our|Die|Der|Das|Le|La|Les|El|Los|Las|User)\b)"
+    r"[A-ZÀ-Þ][\w.-]*(?: [A-ZÀ-Þ][\w.-]*){0,3}(?:,| (?:is|was|ist|est|es)) "
+    r"(?:an?|the|my|our|his|her|their|ein|eine|der|die|das|mein|meine|unser|unsere"
+    r"|une?|le|la|mon|ma|notre|una?|el|mi|nuestr[oa])\b"
+)
+
+
+@lru_cache(maxsize=4096)
+def guess_category(text: str) -> Category:
+    """preference, decision or entity ("Anna is my sister"), else fact."""
+    if _PREFERENCE_VERB.search(text):
+        return "preference"
+    if _DECISION.search(text):
+        return "decision"
+    return "entity" if _ENTITY.match(text) else "fact"
+
+
+LONGEST_OWN = 2_000
+"""Characters of a message that is taken for written by hand from end to end."""
+SHORTEST_LASTING, LONGEST_LASTING = 10, 500

@@ -1,0 +1,363 @@
+"""What code can tell from the words of a request, so that a small model need not guess.
+
+A 1.5B model invents folders, takes a file's content for known, changes what it was only asked
+about and overlooks a fitting skill. A line in the tail that names the real path, and a grammar that
+leaves only what fits, mend most of it (docs/small-models.md). Where no cue is found the model
+decides; words of languages that are not listed here only mean fewer cues.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from openclaw.nlp.relevance import SHORT, Blurb, called, nearest, ranked
+from openclaw.nlp.words import content_words
+
+FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
+DOMAIN = re.compile(r"\.(?:com|org|net|io|dev|eu|de|at|ch|fr|es|uk|edu|gov)$", re.I)
+NO_FILE = re.compile(r"(?:v?\d+(?:\.\d+)+[a-z]{1,4}\d*|[a-z]\.[a-z]|.*\.\..*)$", re.I)
+"""9.30am, 2.5GB, 3.14rc1, e.g and well...so, which look like a file's name."""
+REMEMBER = re.compile(
+    r"^(?:(?:please|can you|could you|bitte)\b[ ,]*)*(?:remember|keep in mind|don'?t forget|"
+    r"note(?= that\b| for today\b| down\b|:)|make a note|(?:write|jot) down(?= that\b|:)|"
+    r"merk dir|merke dir|notiere|vergiss nicht|retiens|recuerda|ricorda)\b"
+    r"(?: down| for today|,? f\u00fcr heute)?[ ,:]*(?:that|dass|que|che)?[ ,:]*"
+    r"(?P<fact>(?!(?:to|zu|what|when|where|who|how|why)\b)\S+\s.+)",
+    re.I | re.S,
+)
+TODAY = re.compile(r"\bfor today\b|\bf\u00fcr heute\b", re.I)
+REMEMBER_THAT = re.compile(
+    r"^(?P<fact>\S+\s.+?)[,.;:]?\s+(?:please |bitte )?(?:remember|note|keep|don'?t forget|merk dir)"
+    r" (?:that|this|it|das)(?:,? please)?\W*$",
+    re.I | re.S,
+)
+THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
+SOME_LIST = re.compile(r"\b(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list\b", re.I)
+NO_NAME = re.compile(r"to-?do|task|whole|same|new|current|own", re.I)
+ORDERS = re.compile(
+    r"\b(?:add|put|write|create|make|change|set|delete|remove|save|store|edit|replace|rename|"
+    r"append|remember|mark|tick|fix|correct|update|move|insert|copy|extract|convert|sort)\b",
+    re.I,
+)
+BEGS = re.compile(
+    r"\b(?:can|could|would|will|won't) (?:you|we)\b|\bplease\b|\bwhy (?:don't|not)\b|"
+    r"\bhow about\b",
+    re.I,
+)
+# No begging although it sounds so: "what would you change?".
+WONDERS = re.compile(r"\b(?:wh\w+|how)(?: \w+)? (?:can|could|would|will) (?:you|we)\b", re.I)
+MARK = re.compile("[?\uff1f\u061f]")
+CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
+ASKS = re.compile(
+    r"\W*(?:(?:and|so|at|by|for|from|in|of|on|since|to|until|with|und|an|auf|bei|bis|mit|seit|um|"
+    r"von|zu|et|\u00e0|de|y|a|con|por|e|da|di) )?(?:"
+    r"who|whom|whose|what|which|how|"
+    # "When you have a moment", "why don't you": the words after it tell whether it asks.
+    r"(?:when|where|why)(?:['\u2019]?s| (?:is|am|are|was|were|do|does|did|has|have|had|can|will|"
+    r"should|must))(?!['\u2019])|"
+    r"(?:is|are|am|were|does)(?!.*\b(?:you|we|to|if|can|could|would|possible|chance|way|ok|okay)\b)|"
+    r"did|was|wer|wen|wem|wann|wo|wie|welche\w*|wieviel\w*|"
+    r"qui|quand|quel\w*|combien|comment|o\u00f9|qu\u00e9|qui\u00e9n\w*|cu\u00e1\w+|d\u00f3nde|c\u00f3mo|"
+    r"chi|quando|dove|quale?|quant[oaie])\b",
+    re.I,
+)
+WANTS = re.compile(
+    r"\b(?:how|what)(?: about| if| an?)\b|\bwhat (?:I|you|we|he|she|it|they|the|my)\b|"
+    r"\b(?:can|could|would) (?:you|we|it)\b|\bwill (?:you|we)\b|\bwho (?:can|could|would)\b|"
+    r"\byou (?:feel|mind|say|think)\b|\b(?:about|of|to) \w+ing\b|"
+    rf"\b(?:and|then) (?:also |then |please )*{ORDERS.pattern}|"
+    r"\bwie (?:w\u00e4re?|gesagt|besprochen|immer)\b|"
+    r"\b(?:kannst|k\u00f6nnt\w*|w\u00fcrde\w*|h\u00e4ltst|meinst) (?:du|ihr|Sie|man)\b|"
+    r"\bquand(?:o hai| tu| vous| on)\b|\b(?:peux|peut|pouvez|pourr\w+|dirai\w+|penses?)\b|"
+    r"\bqu\u00e9 (?:tal|te|le|os|dices|si)\b|\b(?:pued\w+|podr\w+|podemos)\b|"
+    r"\b(?:puoi|pu\u00f2|potr\w+|possiamo)\b",
+    re.I,
+)
+"""A question that may want something done: a suggestion, or whether or when one can."""
+PLEASE = re.compile(
+    r"\W*(?:please|bitte|s'il (?:te|vous) pla\u00eet|por favor|per favore)\W*", re.I
+)
+TELLS = re.compile(
+    r"\b(?:tell me|show me|say what|list what|let me know|what|which|how many)\b", re.I
+)
+LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
+TODO_WORDS = frozenset("todo todos to-do to-dos".split())
+DONE_WORDS = re.compile(
+    r"\b(?:done|finished|completed?|tick\w*|check(?:ed)? off|mark\w*|cross\w*|bought|sent|"
+    r"erledigt|fertig|abgehakt|gekauft|termin\u00e9|fait|hecho|fatto)\b",
+    re.I,
+)
+
+LANGUAGES = {
+    "German": "der die das und ist nicht ein eine ich wie wo wer wann welche mir mein auf mit",
+    "French": "le la les des est une je tu quel quelle comment o\u00f9 mon ma mes avec pour dans",
+    "Spanish": "el los las una es qu\u00e9 cu\u00e1l d\u00f3nde c\u00f3mo mi mis con para en del",
+    "Italian": "il lo gli una \u00e8 che qual dove come mio mia con per nel della quale",
+    "Portuguese": "o os as uma \u00e9 qual onde como meu minha com para em do da n\u00e3o",
+    "Dutch": "het een de is niet ik hoe waar wie mijn met voor van op welke",
+}
+ENGLISH = frozenset(
+    "the is are of to and in my me what which how who you do does it for on".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Errands:
+    """`urls` that the request names; `command` that it says to run; `tools` that it asks for by
+    what they do, the first of them for the first step."""
+
+    urls: tuple[str, ...] = ()
+    command: str = ""
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """What the words of a request point at.
+
+    `lines` go into the tail. `asks`: it surely only asks, so nothing is to be changed. `named` are
+    existing files that it names, by path, `missing` names of none, `similar` files with nearly such
+    a name; `skill` is one whose name or example it says, `offered` one that only shares words with
+    it; `lists` are to-do lists that it names, a new one too, `known_lists` all there are; `todos`
+    and `done` say that it is about to-dos, one that is done; `fact` is what it says to remember, in
+    its own words, `today` that it is a note of the day; `expression` is a sum to work out.
+    `orders`: it says to do something, `begs`: it may say so as a question, `parts` to do more than
+    one thing, `tells` to tell something beside. `errands` are what it wants of the web or of
+    programs.
+    """
+
+    lines: tuple[str, ...] = ()
+    asks: bool = False
+    named: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    similar: tuple[str, ...] = ()
+    skill: str = ""
+    offered: str = ""
+    lists: tuple[str, ...] = ()
+    known_lists: tuple[str, ...] = ()
+    todos: bool = False
+    done: bool = False
+    fact: str = ""
+    today: bool = False
+    expression: str = ""
+    orders: bool = False
+    begs: bool = False
+    parts: bool = False
+    tells: bool = False
+    errands: Errands = Errands()
+
+
+def cues(
+    request: str,
+    files: Sequence[str],
+    skills: Sequence[Blurb] = (),
+    lists: Sequence[str] = (),
+    todos: Sequence[str] = (),
+) -> Cues:
+    """What the request's words point at. `files` are the home's paths, `lists` the names of the
+    to-do lists, `todos` the texts of the open ones."""
+    lines, named, missing, similar = _files(request, files)
+    asks = only_asks(request)
+    orders = _orders(request) and not asks
+    outright = orders or not (asks or MARK.search(request))
+    said = {word.lower() for word in re.findall(r"[\w-]+", request)}
+    asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
+    about_lists = bool(said & LIST_WORDS) and not named
+    meant = [] if named else _meant(request, todos)
+    done = bool(meant and DONE_WORDS.search(request) and outright)
+    if not asked_lists and outright:
+        asked_lists = _new_list(request)
+    about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
+    fact = "" if asks else _fact(request)
+    fitting = [] if about_todos or fact else ranked(request, skills)
+    wanted = errands(request)
+    if named or wanted.tools:  # done for its own sake, unless a skill is called by its very name
+        fitting = [each for each in fitting if each.name in said]
+    skill = next((each.name for each in fitting if called(request, each)), "")
+    language = _language(said)
+    lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
+    lines += [f"Open to-do: {text}" for text in meant[:3]]
+    lines += [f"The skill {skill} fits."] if skill else []
+    offered = fitting[0] if fitting and not skill else None
+    lines += [f"Skill that may fit: {offered.line(SHORT)}"] if offered else []
+    if not (named or about_todos or fact):
+        near = [each for each in nearest(request, skills) if each.name != skill and each != offered]
+        lines += [f"Skill that may fit: {each.line(SHORT)}" for each in near]
+    lines += [f"Answer in {language}."] if language else []
+    return Cues(
+        lines=tuple(lines),
+        asks=asks,
+        named=tuple(dict.fromkeys(named)),
+        missing=tuple(missing),
+        similar=tuple(similar),
+        skill=skill,
+        offered=offered.name if offered else "",
+        lists=tuple(asked_lists) if about_lists else (),
+        known_lists=tuple(dict.fromkeys((*lists, "Tasks"))),
+        todos=about_todos,
+        done=done,
+        fact=fact,
+        today=bool(TODAY.search(request)),
+        expression=expression(request, only_shares=bool(FILE.search(request))),
+        orders=orders,
+        begs=not (asks or orders) and bool(MARK.search(request) or BEGS.search(request)),
+        parts=len(ORDERS.findall(request)) > 1,
+        tells=bool(TELLS.search(request)),
+        errands=wanted,
+    )
+
+
+def only_asks(request: str) -> bool:
+    """True when the request surely wants nothing done: each clause begins with a question word and
+    is about how things are. A question mark tells nothing: "would you mind adding milk?"."""
+    clauses = [each for each in CLAUSE_END.split(request) if not PLEASE.fullmatch(each)]
+    return bool(clauses) and all(
+        ASKS.match(clause) and not WANTS.search(clause) for clause in clauses
+    )
+
+
+def _orders(request: str) -> bool:
+    """True when the request says outright to do something, or begs for it in words known here."""
+    for sentence in re.split(r"(?<=[.!?\uff1f])\s+", request.strip()):
+        begs = not MARK.search(sentence) or BEGS.search(WONDERS.sub("", sentence))
+        if ORDERS.match(sentence) or (begs and ORDERS.search(sentence) and not only_asks(sentence)):
+            return True
+    return False
+
+
+def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Lines for the tail, paths of files that are named, names that are no file, and paths of files
+    that have nearly such a name."""
+    lines: list[str] = []
+    named: list[str] = []
+    missing: list[str] = []
+    similar: list[str] = []
+    for word in dict.fromkeys(FILE.findall(request)):
+        found = [path for path in files if path == word or path.endswith(f"/{word}")]
+        if found:
+            named += found[:3]
+            lines.append("File: " + ", ".join(found[:3]))
+        elif not DOMAIN.search(word) and not NO_FILE.match(word):
+            names = {path.rsplit("/", 1)[-1]: path for path in files}
+            near = difflib.get_close_matches(word.rsplit("/", 1)[-1], names, 1, 0.75)
+            similar += [names[name] for name in near]
+            also = f"; there is {names[near[0]]}" if near else ""
+            lines.append(f"There is no file {word}{also}.")
+            missing.append(word)
+    return lines, named, missing, similar
+
+
+def _meant(request: str, todos: Sequence[str]) -> list[str]:
+    """The open to-dos of which at least half the content words are in the request."""
+    said = set(content_words(request))
+    found = []
+    for text in todos:
+        words = set(content_words(text))
+        if words and len(words & said) * 2 >= len(words):
+            found.append(text)
+    return found
+
+
+def _new_list(request: str) -> list[str]:
+    """The name of a to-do list that need not exist yet ("on my Home list"), if there is one."""
+    found = SOME_LIST.search(request)
+    name = found.group("name") if found else ""
+    return [] if not name or NO_NAME.search(name) else [name[:1].upper() + name[1:]]
+
+
+def _fact(request: str) -> str:
+    """What a request such as "remember that ..." wants kept, as a sentence."""
+    text = request.strip()
+    found = REMEMBER.search(text) or REMEMBER_THAT.search(text)
+    if text.endswith("?") and not THAT.search(text):  # "can you remember my name?"
+        return ""
+    fact = " ".join(found.group("fact").split()).rstrip(" ?") if found else ""
+    return fact[:1].upper() + fact[1:]
+
+
+def _language(said: set[str]) -> str:
+    """The language of at least two of these words when it is clearly not English, else ""."""
+    scores = {name: len(said & set(words.split())) for name, words in LANGUAGES.items()}
+    best = max(scores, key=lambda name: scores[name])
+    return best if scores[best] >= 2 and scores[best] > len(said & ENGLISH) else ""
+
+
+URL = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]+", re.I)
+TRAILING = ".,;:!?)"
+QUOTED = re.compile(
+    r"\b(?:run|execute|call|start|type|f\u00fchre|starte)\b[^`.\n]{0,40}`(?P<command>[^`\n]+)`",
+    re.I,
+)
+SHELL = re.compile(
+    r"\b(?:shell|terminal|bash|command line|shell command|console)\b|"
+    r"\b(?:run|execute)\b[^.\n]{0,30}\b(?:commands?|scripts?|program)\b|"
+    r"\b(?:run|execute)\b[^.\n]{0,20}\.(?:sh|bash)\b",
+    re.I,
+)
+PYTHON = re.compile(
+    r"\b(?:with|in|use|using|by|run|write|mit|nimm)\b(?: (?:some|a|the|short|little))* python\b",
+    re.I,
+)
+WEB = re.compile(
+    r"\b(?:search|look|find|check|browse|ask)\b[^.\n]{0,40}\b(?:web|internet|online)\b|"
+    r"\bgoogle\b(?! \w*(?:drive|docs|account))|\bim (?:web|internet|netz)\b",
+    re.I,
+)
+
+
+def errands(request: str) -> Errands:
+    """What the words of a request want of the world outside."""
+    urls = tuple(dict.fromkeys(url.rstrip(TRAILING) for url in URL.findall(request)))
+    quoted = QUOTED.search(request)
+    without = URL.sub(" ", request)
+    tools = {
+        "fetch_url": bool(urls),
+        "run_shell": bool(quoted or SHELL.search(without)),
+        "run_python": bool(PYTHON.search(without)),
+        "web_search": not urls and bool(WEB.search(without)),
+    }
+    command = quoted["command"].strip() if quoted else ""
+    return Errands(urls, command, tuple(name for name, asked in tools.items() if asked))
+
+
+OPERATORS = {
+    "+": ("+", "plus"),
+    "-": ("-", "minus", "less"),
+    "*": ("*", "x", "\u00d7", "times", "multiplied by", "mal", "fois", "por", "per"),
+    "/": ("/", "\u00f7", "divided by", "over", "geteilt durch"),
+}
+NUMBER = r"(?<![\w.,:/(-])(\d+(?:\.\d+)?)"
+LAST_NUMBER = r"(\d+(?:\.\d+)?)(?!\w|[.,:/-]\d)"
+OPERATOR = "|".join(re.escape(word) for words in OPERATORS.values() for word in words)
+# A longer sum is not cut to two of its numbers.
+LONGER = re.compile(rf"\d\)?\s*(?:{OPERATOR})\s*\(?$", re.I)
+SUM = re.compile(rf"{NUMBER}\s*({OPERATOR})\s*{LAST_NUMBER}(?!\)?\s*(?:{OPERATOR})\s*[\d(])", re.I)
+SHARE = re.compile(rf"{NUMBER}\s*(?:%|percent|prozent)\s*(?:of|von)\s*{LAST_NUMBER}", re.I)
+UNSURE_SIGNS = frozenset("- / less por per over".split())
+"""What also stands in ranges, dates, telephone numbers and rates: a sum only where one is asked."""
+WORK_OUT = re.compile(
+    r"(?:^|\b(?:what(?:'s| is)|how much is|calculate|compute|work out|was ist|wie ?viel ist|"
+    r"combien font|cu\u00e1nto es|quanto fa))\W*$",
+    re.I,
+)
+
+
+def expression(request: str, *, only_shares: bool = False) -> str:
+    """The sum that a request spells out between two numbers, for `calculate`; "" for none.
+    `only_shares`: only one such as "12 % of 300", where other numbers may belong to a file."""
+    share, plain = SHARE.search(request), SUM.search(request)
+    if share:
+        return f"{share.group(1)} / 100 * {share.group(2)}"
+    if not plain or only_shares:
+        return ""
+    left, word, right = plain.groups()
+    before = request[: plain.start()]
+    spaced = before or " " in plain.group()
+    unsure = word.lower() in UNSURE_SIGNS and not (spaced and WORK_OUT.search(before))
+    if unsure or LONGER.search(before):
+        return ""
+    sign = next(sign for sign, words in OPERATORS.items() if word.lower() in words)
+    return f"{left} {sign} {right}"

@@ -1,0 +1,325 @@
+"""What of a turn the working notes keep, found by code: no model is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from openclaw.nlp.facts import LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING
+from openclaw.nlp.identifiers import exact, identifiers, is_shaped
+from openclaw.nlp.sentences import (
+    LONGEST_SENTENCE,
+    hushed,
+    is_order,
+    own_words,
+    sentences,
+    shortened,
+    stated,
+)
+from openclaw.nlp.words import COMMON, WORD, stem
+from openclaw.types import Change, ToolUse
+
+LONGEST_REQUEST = 200
+MOST_FACTS = 24
+TODO_FILE = "memory/TODO.md"
+
+_TASK = re.compile(
+    r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)(?:[ \t]+\^[\w-]+)?[ \t]*$"
+)
+_UNKNOWN = re.compile(
+    r"\b(?:I (?:do not|don['\u2019]t|could not|couldn['\u2019]t|cannot|can['\u2019]t|was unable to|"
+    r"am not able to|have no|found no(?:thing)?) ?(?:know|find|tell|see|answer|determine|have|"
+    r"access|information|record|say)?|no information|(?:is|was|are|were) not (?:mentioned|found|"
+    r"stated|specified|given)|there is no (?:information|mention|record|note)|"
+    r"not enough information|ich weiß (?:es )?nicht|(?:konnte|kann) ich nicht (?:finden|sagen)|"
+    r"keine (?:Angabe|Information)\w*|nicht (?:gefunden|bekannt)|je ne sais pas|aucune information|"
+    r"no (?:lo )?sé|no encuentro|non (?:lo )?so|"
+    r"non trovo)\b",
+    re.IGNORECASE,
+)
+_POLITE = re.compile(
+    r"\b(?:anything else|something else|can i help|help you with|would you like (?:me|to)|"
+    r"do you want me|^shall i|^should i (?:also|go)|let me know|is that (?:ok|right|correct)|"
+    r"does that (?:help|work)|"
+    r"how can i|what would you like|(?:can|may) i (?:do|help)|noch etwas|sonst noch|helfen|"
+    r"autre chose|algo más|altro)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """What a turn adds to the working notes. `request` and `facts` are the user's own words,
+    `findings` lines of the answer and of results, all exact; `files` and `todos` say what became of
+    them ("workspace/a.md written", "added: Buy milk"); `questions` are open."""
+
+    request: str = ""
+    facts: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    todos: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+
+
+def notable(
+    said: str, answer: str, uses: Sequence[ToolUse] = (), changes: Sequence[Change] = ()
+) -> Additions:
+    """What is worth a note of a turn: what the user said, what was answered, the calls that were
+    made and the files that were changed. Secrets are masked by the caller."""
+    real = [change for change in changes if change.before != change.after]
+    return Additions(
+        request=request_of(said),
+        facts=tuple(dict.fromkeys(shortened(fact.text) for fact in stated(said)))[:MOST_FACTS],
+        findings=findings_of(said, answer, uses),
+        files=tuple(
+            f"{change.path} {'removed' if change.after is None else 'written'}"
+            for change in real
+            if change.path != TODO_FILE
+        ),
+        todos=tuple(line for c in real if c.path == TODO_FILE for line in _todos(c)),
+        questions=_questions(said, answer),
+    )
+
+
+def request_of(said: str) -> str:
+    """What the user said as one line of at most 200 characters."""
+    line = " ".join(own_words(said).split()) or " ".join(said[: 4 * LONGEST_REQUEST].split())
+    if len(line) <= LONGEST_REQUEST:
+        return line
+    cut = line[: LONGEST_REQUEST - 3]
+    return (cut[: cut.rindex(" ")] if " " in cut[100:] else cut).rstrip(" ,;:") + "..."
+
+
+@lru_cache(maxsize=1024)
+def lasting(said: str) -> tuple[str, ...]:
+    """What of the user's own words may be worth remembering for good: about himself, his people and
+    things, standing rules, decisions. Rather too few than a wrong one: of a long message, most of
+    which is likely to be pasted, only the beginning counts."""
+    from openclaw.nlp.facts import is_lasting  # its patterns take 10 ms to compile
+
+    own = said if len(said) <= LONGEST_OWN else said[: LONGEST_OWN // 2]
+    found = (fact.text for fact in stated(own) if is_lasting(fact))
+    return tuple(
+        fact for fact in dict.fromkeys(found) if SHORTEST_LASTING <= len(fact) <= LONGEST_LASTING
+    )
+
+
+def _todos(change: Change) -> list[str]:
+    """What became of the task lines of a to-do file, told by their text."""
+    before, after = _tasks(change.before), _tasks(change.after)
+    lines = []
+    for text, done in after.items():
+        if text not in before:
+            lines.append(f"{'done' if done else 'added'}: {text}")
+        elif done != before[text]:
+            lines.append(f"{'done' if done else 'undone'}: {text}")
+    return lines + [f"removed: {text}" for text in before if text not in after]
+
+
+def _tasks(text: str | None) -> dict[str, bool]:
+    found = (_TASK.match(line) for line in (text or "").splitlines() if "[" in line[:20])
+    return {each[2]: each[1] != " " for each in found if each}
+
+
+def _questions(said: str, answer: str) -> tuple[str, ...]:
+    """What the answer asks of the user at its end, and what the user asked without being told."""
+    found = []
+    ending = list(sentences(answer[-600:]))[-1:]
+    if ending and ending[0].endswith(("?", "\uff1f")) and not _POLITE.search(ending[0]):
+        found.append(f"asked of the user: {shortened(ending[0])}")
+    if _UNKNOWN.search(answer[:2000]):
+        asked = [s for s in sentences(own_words(said)) if s.endswith(("?", "\uff1f"))]
+        found += [shortened(each) for each in asked[:2] if not is_order(hushed(each))]
+    return tuple(found)
+
+
+MOST = 6
+MOST_FROM_ANSWER = 3
+MOST_ASKED = 2
+MOST_USES = 8
+MOST_OF_ANSWER = 4_000
+HEAD_CHARS, TAIL_CHARS = 2_500, 800
+MOST_LINES = 120
+LONGEST_LINE = 300
+MOST_CLOSE = 10
+"""Lines of results that are looked at closely."""
+
+_HINT = re.compile(r"\d|[/\\@_=:]|[a-z][A-Z]")
+_FENCED = re.compile(r"<<data [0-9a-f]{8} from (?P<source>[^\n]*?), no orders>>")
+_NOT_FOUND = re.compile(
+    r"\[(?:Cut|All of it|cut here|\d+ more)|<<|```|Result of |.{1,200}, lines \d+-\d+ of \d+"
+)
+_PATH = re.compile(r"[/\\]|\.[A-Za-z]\w{0,4}$")
+_MARKUP = re.compile(r"^[ \t>#*+|-]+")
+_NAMES = (
+    "path",
+    "url",
+    "query",
+    "command",
+    "folder",
+    "list",
+    "text",
+    "expression",
+    "words",
+    "name",
+)
+_WRITES = frozenset(("write_file", "edit_file", "append_file", "remember", "todo", "delete_file"))
+
+
+class Line(NamedTuple):
+    """A line of a result: how much it has to do with the turn, what it is from, and whether others
+    have written it."""
+
+    worth: float
+    label: str
+    foreign: bool
+    text: str
+
+
+def findings_of(said: str, answer: str, uses: Sequence[ToolUse]) -> tuple[str, ...]:
+    """At most six lines, the most telling of the answer first."""
+    answer = _whole(answer, MOST_OF_ANSWER)
+    told = set(exact(answer))
+    known = set(exact(_whole(said, MOST_OF_ANSWER)))
+    lines = [*_asked(said), *_from_answer(answer, known)]
+    known.update(string for line in lines for string in exact(line))
+    wanted = _wanted(f"{said[:1000]} {answer[:1000]}")
+    close = [
+        line
+        for use in uses[-MOST_USES:]
+        if use.ok and use.tool not in _WRITES
+        for line in _close(use, wanted)
+    ]
+    close.sort(key=lambda line: -line.worth)
+    found = [each for line in close[:MOST_CLOSE] if (each := _telling(line, known, told))]
+    found.sort(key=lambda each: -each[0])
+    best = [line for _, line in found[: MOST - len(lines)]]
+    return tuple(dict.fromkeys((*lines, *best)))
+
+
+def _asked(said: str) -> list[str]:
+    """Orders with a number, a date, an id in them: they state nothing, but what was ordered (the
+    table for 7 at 19:30) is soon no longer the latest request."""
+    found = []
+    for sentence in sentences(own_words(said)):
+        strings = exact(sentence) if _HINT.search(sentence) and is_order(hushed(sentence)) else ()
+        if any(re.search(r"\d|@", each) and not _PATH.search(each) for each in strings):
+            found.append(f"asked: {shortened(sentence, LONGEST_SENTENCE - 7)}")
+    return found[:MOST_ASKED]
+
+
+def _from_answer(answer: str, known: set[str]) -> list[str]:
+    scored = []
+    text = re.sub(r"```.*?(?:```|$)", "", answer, flags=re.DOTALL)
+    for number, sentence in enumerate(sentences(text)):
+        plain = shortened(_MARKUP.sub("", sentence).replace("**", ""))
+        if not _HINT.search(plain) or plain.endswith("?"):
+            continue
+        new = [each for each in exact(plain) if each not in known]
+        if new:
+            scored.append((-len(new), number, plain))
+    best = sorted(scored)[:MOST_FROM_ANSWER]
+    return [plain for _, _, plain in sorted(best, key=lambda each: each[1])]
+
+
+def _telling(line: Line, known: set[str], told: set[str]) -> tuple[float, str] | None:
+    """The line with its worth when it holds an exact string that is new; of a text of others only
+    these strings, so that no sentence of theirs gets into the notes."""
+    strings = identifiers(line.text)
+    shaped = [each for each in strings if is_shaped(each)]
+    new = [each for each in shaped if each not in known and each not in line.label]
+    if not new:
+        return None
+    worth = line.worth + 0.5 * min(len(new), 4) + 2 * sum(each in told for each in strings)
+    shown = ", ".join(new[:6]) if line.foreign else line.text
+    return worth, f"{line.label}: {shortened(shown)}"
+
+
+def _wanted(text: str) -> frozenset[str]:
+    """The words that a line should have, also without their endings and with an "s"."""
+    words = [word for word in map(str.lower, WORD.findall(text)) if word not in COMMON]
+    stems = map(stem, words)
+    return frozenset(each for word in (*words, *stems) for each in (word, word + "s"))
+
+
+def _close(use: ToolUse, wanted: frozenset[str]) -> list[Line]:
+    """The lines of a result that have most words in common with what was asked and answered."""
+    output = use.output
+    if len(output) > HEAD_CHARS + TAIL_CHARS:
+        head, tail = output[:HEAD_CHARS], output[-TAIL_CHARS:]
+        output = f"{head[: head.rfind(chr(10)) + 1] or head}{tail[tail.find(chr(10)) + 1 :]}"
+    foreign, label = bool(_FENCED.search(output)), _label(use)
+    lines = []
+    for raw in output.split("\n")[:MOST_LINES]:
+        text = _whole(raw, LONGEST_LINE)
+        if len(text) > 3 and _HINT.search(text) and not _NOT_FOUND.match(text):
+            common = len(wanted.intersection(WORD.findall(text.lower())))
+            lines.append(Line(float(min(common, 5)), label, foreign, " ".join(text.split())))
+    if len(lines) > MOST_CLOSE:  # of a long result only what has to do with the turn
+        lines = [line for line in lines if line.worth]
+    return lines
+
+
+def _whole(text: str, most: int) -> str:
+    """The beginning of a text in so many characters, with no word cut in two."""
+    if len(text) <= most:
+        return text
+    cut = text[: most + 1]
+    return cut[: max(cut.rfind(" "), cut.rfind("\n"), 0)]
+
+
+def _label(use: ToolUse) -> str:
+    """The tool and what it was called for, in few words."""
+    value = next((str(use.input[name]) for name in _NAMES if use.input.get(name)), "")
+    short = " ".join(value.split())
+    return f"{use.tool} {short[:60]}".strip()
+
+
+LONGEST_COMPLAINT = 240
+"""Characters; a longer message has another subject."""
+
+_THAT = r"(?:(?:that|this|it|again|about)\b|(?:i|my|our)\b)"
+_ALREADY = r"(?:already |just |clearly )?"
+_COMPLAINTS = (
+    rf"\byou(?: have|'ve)? {_ALREADY}(?:forgot|forgotten) {_THAT}",
+    r"\byou (?:forgot|keep forgetting)\s*[.!]*$",
+    r"\byou(?: do not|'t| don't)? keep forgetting\b",
+    rf"\bi(?: have|'ve|'d| had)? {_ALREADY}(?:told|said to|mentioned to) you"
+    r" (?:that|this|so|already|before|about (?:that|this|it|my)|(?:what|when|where) my)\b",
+    r"\bi(?: have|'ve| had)? (?:already|just) (?:told you|said (?:that|so|this)|mentioned)\b",
+    r"\byou (?:should|ought to) (?:know|remember|have known|have remembered)"
+    r" (?:that|this|it|my|what|where|when|who)\b",
+    r"\b(?:why )?(?:don't|didn't|do not|did not|can't) you remember (?:that|this|it|what i|my)\b",
+    r"\bdas (?:hattest|hast) du (?:wohl |schon wieder |wieder |etwa )?vergessen\b",
+    r"\bdu (?:hast|hattest) (?:das|es|schon wieder|wieder|meine?n?\b.*) ?.{0,30}vergessen\b",
+    r"\bdas (?:habe|hab|hatte) ich dir (?:\w+ ){0,3}(?:gesagt|erz\u00e4hlt|geschrieben)\b",
+    r"\b(?:ich (?:habe|hab|hatte) (?:es |das )?dir|habe? ich dir) (?:\w+ ){0,4}gesagt\b",
+    r"\bdas (?:solltest|m\u00fcsstest) du (?:\w+ )?wissen\b",
+    r"\btu (?:as|avais) (?:d\u00e9j\u00e0 |encore )?oubli\u00e9\b",
+    r"\bje te l'(?:ai|avais) (?:d\u00e9j\u00e0 |pourtant )?dit\b",
+    r"\b(?:lo |te )?(?:has olvidado|olvidaste)\b",
+    r"\bya te lo (?:dije|hab\u00eda dicho|he dicho)\b",
+)
+_COMPLAINT = re.compile("|".join(_COMPLAINTS), re.IGNORECASE)
+_OTHER = re.compile(
+    r"^\s*(?:if|when(?:ever)?|in case|did|do|have|has|had|wenn|falls|habe? ich|hast du|si|cuando)\b"
+    r"|\b(?:if|wenn|falls) (?:you|du)\b|[\"\u201c\u201e]"
+    r"|\b(?:pretend|imagine|suppose|stell dir|translate|write|rephrase|correct|\u00fcbersetze)\b",
+    re.IGNORECASE,
+)
+
+
+def is_complaint(message: str) -> bool:
+    """Whether a message of the user says, in English, German, French or Spanish, that he had told
+    this before, or that it was forgotten."""
+    if len(message) > LONGEST_COMPLAINT:
+        return False
+    own = own_words(message.replace("\u2019", "'"))
+    return any(_complains(hushed(sentence)) for sentence in sentences(own))
+
+
+def _complains(sentence: str) -> bool:
+    return not _OTHER.search(sentence) and _COMPLAINT.search(sentence) is not None

@@ -1,0 +1,407 @@
+"""The user's own words in a message, sentence by sentence: no code, no quotations, no material."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from openclaw.nlp.identifiers import COMMON, exact, identifiers
+from openclaw.nlp.lexicon import quote_words as b
+from openclaw.nlp.lexicon import statement_words as w
+from openclaw.nlp.lexicon.statement_words import FORBIDS, LEAD_IN, REMEMBER, STANDING
+
+MOST = 8_000
+"""Characters of a message that are looked at, from its beginning; and a quarter from its end."""
+LONGEST_SENTENCE = 160
+
+_FENCED = re.compile(r"^[ \t]{0,3}(```+|~~~+)")
+_BLOCK = re.compile(
+    r"<(context|data|document|file|attachment|quote|blockquote|pre|code)\b[^<>\n]{0,200}>"
+    r"|<<data [0-9a-f]{8}"
+)
+_MAIL_HEADER = re.compile(
+    r"^(?:From|To|Sent|Date|Subject|Cc|Von|An|Gesendet|Datum|Betreff|De|Objet|Asunto): \S",
+    re.MULTILINE,
+)
+_QUOTATION = re.compile(r"[ \t]{0,8}(?:>|On .{4,80} wrote:$|-{3,} ?(?:Original|Forwarded))")
+_END = re.compile(
+    r"[.!?\u2026\u3002\uff01\uff1f]+[\"'\u201d\u2019)\]]?(?=\s|$)|[\u3002\uff01\uff1f]|;(?=\s)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:[^\W\d_]|e\.g|i\.e|z\.B|d\.h|u\.a|a\.m|p\.m|vs|etc|bzw|ca|approx|Dr|Mr|Mrs|Ms"
+    r"|Prof|St|Hr|Fr|Nr|No|Sr|Sra|Jr|Inc|Ltd|Co|Str|Tel|Mio|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept"
+    r"|Oct|Okt|Nov|Dec|Dez|\d{1,2})\.$",
+    re.IGNORECASE,
+)
+_NUMBER_THEN = re.compile(
+    r"(?<=\d\.) +(?:Our|My|The|I|I['\u2019]\w+|We|You|He|She|It|They|This|That|There|These|What|"
+    r"When"
+    r"|Where|Which|Who|Why|How|Can|Could|Would|Will|Do|Does|Did|Is|Are|Please|And|But|So|If|Also|"
+    r"Let"
+    r"|Always|Never|From|Ich|Wir|Sie|Er|Es|Du|Mein\w*|Unser\w*|Kannst|K\u00f6nntest|Was|Wie|Wann|Wo"
+    r"|Wer|Warum|Und|Aber|Bitte|Je|J['\u2019]\w+|Nous|Mon|Ma|Notre|Et|Mi|Nuestr\w+|Y)\b"
+)
+"""Behind a number: a sentence begins there, and "5." is no ordinal."""
+_BULLET = re.compile(r"^[ \t]{0,12}(?:[-*+\u2022\u2013]|\(?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_SPOKEN = re.compile(
+    r'"[^"\n]{1,400}"|\u201c[^\u201d\n]{1,400}\u201d|\u201e[^\u201c\u201d\n]{1,400}[\u201c\u201d]'
+    r"|\u00ab[^\u00bb\n]{1,400}\u00bb|`[^`\n]{1,400}`|(?<![\w'])'[^'\n]{1,400}'(?![\w'])"
+)
+
+
+def own_words(said: str) -> str:
+    """What the user said himself: without fenced code, quotations, blocks of material, and a mail
+    that was pasted with its header."""
+    if len(said) > MOST + MOST // 4:
+        said = f"{said[:MOST]}\n{said[-MOST // 4 :]}"
+    headers = [each.start() for each in _MAIL_HEADER.finditer(said)]
+    if len(headers) > 1:
+        said = said[: headers[0]]
+    lines: list[str] = []
+    fence = closing = ""
+    for line in said.split("\n"):
+        if fence or closing:
+            if (fence and line.strip().startswith(fence)) or (closing and closing in line):
+                fence = closing = ""
+        elif found := _FENCED.match(line):
+            fence = found[1][:3]
+        elif opened := _BLOCK.search(line):
+            lines.append(line[: opened.start()])
+            end = f"</{opened[1]}>" if opened[1] else "<</data"
+            closing = "" if end in line[opened.end() :] else end
+        elif not _QUOTATION.match(line):
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences and list items of a text, each on one line, exact but for blanks."""
+    for line in text.split("\n"):
+        line = _BULLET.sub("", line)
+        start = 0
+        for end in _END.finditer(line):
+            if end[0] == "." and _goes_on(line, start, end.end()):
+                continue
+            if sentence := " ".join(line[start : end.end()].split()):
+                yield sentence
+            start = end.end()
+        if sentence := " ".join(line[start:].split()):
+            yield sentence
+
+
+def _goes_on(line: str, start: int, end: int) -> bool:
+    """Whether the full stop before `end` is that of an abbreviation or of an ordinal."""
+    short = _ABBREVIATION.search(line[max(end - 12, start) : end])
+    return bool(short) and not _NUMBER_THEN.match(line, end)
+
+
+def hushed(sentence: str) -> str:
+    """The sentence with all letters of longer quotations blanked: what it says, not what it cites.
+    Same length, so that a place in the one is that in the other."""
+    return _SPOKEN.sub(_blank, sentence)
+
+
+def _blank(found: re.Match[str]) -> str:
+    if len(found[0].split()) <= 3:
+        return found[0]
+    return "x" * len(found[0])
+
+
+def shortened(sentence: str, most: int = LONGEST_SENTENCE) -> str:
+    """The sentence, or of a longer one the clauses that fit from its beginning, exact."""
+    if len(sentence) <= most:
+        return sentence
+    cut = sentence[: most + 1]
+    ends = [cut.rfind(mark) for mark in (", ", "; ", " - ", " \u2013 ", " \u2014 ", ": ")]
+    end = max(ends) if max(ends) > most // 3 else max(cut.rfind(" "), 1)
+    return cut[:end].rstrip(" ,;:-\u2013\u2014") if end > most // 3 else cut[:most]
+
+
+_LEADS = re.compile(
+    r"^(?:(?:hm+|no|nope|yeah|ugh|um|uh|wait|listen|look|honestly|right|anyway|anyhow|morning|"
+    r"evening)[,.!]+ )+(?=\S+ \S)"
+    r"|^(?:.{0,60}?\b)?(?:before i forget|for the record|(?:just )?so (?:you know|you['\u2019]re "
+    r"aware|we['\u2019]re clear)|one more thing|by the way|btw|fyi|quick note|note to self|to be "
+    r"clear|as i said|as you know|some context|some background|for context|nur damit du es weißt|"
+    r"pour info|por cierto|übrigens)\b[\s,.:;-]*(?=\S+ \S)",
+    re.IGNORECASE,
+)
+_TRAILING = re.compile(
+    r"(?:[\s,]+(?:so |and )?(?:please )?(?:keep (?:that|this|it) in mind|remember (?:that|this)|"
+    r"note (?:that|this)|don['\u2019]t forget(?: (?:that|this|it))?))(?: please)?[\s.!]*$|"
+    r"(?:[\s,]+(?:lol|haha+|hehe|tbh|btw|fyi|by the way|anyway|pls|:-?\)|;-?\)|:D|xD))+[\s.!]*$",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(
+    r", (?:what|can you|could you|is there|are there|any ideas?|how (?:do|can|much|many|long|far)|"
+    r"which (?!is|was|has|are|were|means)\w+ (?:is|are|do|does|can|would|should))\b[^.!]*$",
+    re.IGNORECASE,
+)
+_ENDS_OPEN = " ,;:-\u2013\u2014"
+
+
+def led(line: str) -> str:
+    """A sentence without what leads in to it: "thanks, that worked. by the way", "just so you
+    know:"."""
+    return _unled(_LEADS.sub("", _unled(_LEADS.sub("", line))))
+
+
+def trimmed(line: str) -> str:
+    """A sentence without the question, the "lol" or the comma behind it."""
+    asked = _ASKED.search(line)
+    if asked and len(line[: asked.start()].split()) > 2:
+        line = line[: asked.start()]
+    return _TRAILING.sub("", line).strip().rstrip(_ENDS_OPEN)
+
+
+def _unled(line: str) -> str:
+    lead = LEAD_IN.match(line)
+    return line[lead.end() :] if lead and lead.end() < len(line) else line
+
+
+SHORTEST = 2
+"""Words of a fact."""
+
+_CLAUSE = re.compile(
+    r"(?:, (?:and |but |because |since |as |und |aber |denn |weil |da |et |mais |car |y |pero |"
+    r"porque "
+    r"|e |ma )?| [\u2013\u2014-] |: | (?:because|since|but|denn|weil|parce que|porque|perché) )"
+)
+_ANSWER_IN = re.compile(
+    r"(?:answer|reply|respond|write|speak|antworte|schreibe?|réponds|écris|responde|escribe|"
+    r"rispondi)"
+    r"(?:[ -]\w+)? (?:in|auf|en|em) [A-Z]?\w+(?: (?:unless|when|whenever|if|please|only)\b|\W*$)"
+)
+_USE_FOR = re.compile(r"use (?!(?:it|this|that)\b)(?:\S+ ){1,8}for \S", re.IGNORECASE)
+_THIRD_PERSON = re.compile(
+    r"(?:the|our|my|his|her|their|every|each) (?:[\w'\u2019-]+ ){1,4}[a-z]{2,}(?:s|ed) \S"
+    r"|(?-i:[A-Z])[\w-]+ and (?-i:[A-Z])[\w-]+ [a-z]+ \S",
+    re.IGNORECASE,
+)
+"""What may well be a verb that the list does not have, behind a subject."""
+_SUBJECT = re.compile(
+    r"(?:i|we|he|she|it|they|this|that|there|who|which|my|our|his|her|its|their|the|ich|wir|er|"
+    r"sie|es|das"
+    r"|der|die|mein\w*|unser\w*|je|il|elle|nous|ils|c['\u2019]est|mon|ma|yo|él|ella|mi|es|io|lui|"
+    r"lei)"
+    r"(?:['\u2019]\w+)?\b",
+    re.IGNORECASE,
+)
+
+
+class Stated(NamedTuple):
+    """What was stated, in the user's exact words. `told`: he said that it is to be remembered;
+    `order`: it is an order that carries a fact."""
+
+    text: str
+    told: bool = False
+    order: bool = False
+
+
+def stated(said: str) -> Iterator[Stated]:
+    """The sentences or clauses of a message that state something."""
+    for sentence in sentences(before_material(own_words(said))):
+        fact = statement(sentence)
+        if len(fact.text.split()) >= SHORTEST:
+            yield fact
+
+
+def statement(sentence: str) -> Stated:
+    """What a sentence states, as it stands there; nothing for a question, an order, mere talk."""
+    lead = w.LEAD_IN.match(sentence)
+    body = sentence[lead.end() :] if lead else sentence
+    told = w.REMEMBER.match(body)
+    if told and not sentence.endswith("?"):
+        rest = body[told.end() :]
+        return Stated("" if w.TO_DO.match(rest) else rest, told=True)
+    quiet = hushed(body)
+    if w.CALL_ME.match(quiet):
+        return Stated(body)
+    if _is_question(quiet):
+        return Stated(_beside_question(body))
+    if is_order(quiet):
+        return Stated(sentence if _order_states(quiet) else "", order=True)
+    if w.SUPPOSED.match(quiet):
+        return Stated(body if w.STANDING.search(quiet) else "")
+    return Stated(sentence if _states(quiet) else "")
+
+
+def is_order(sentence: str) -> bool:
+    """Whether a sentence asks for something to be done."""
+    if w.BEGS.match(sentence) and not w.LETS.match(sentence):
+        return True
+    if w.FORBIDS.match(sentence):
+        return True
+    first = re.match(r"[^\W\d_]+(?:-moi)?", sentence)
+    if not first or sentence[first.end() : first.end() + 1] in (":", "'", "\u2019", "="):
+        return False
+    return first[0].lower() in w.ORDERS
+
+
+def before_material(text: str) -> str:
+    """The message without what it hands over to be translated, corrected, written on."""
+    found = w.REWORKS.match(text)
+    if not found:
+        return text
+    end = re.search(r":\s|:$|\n", text[found.end() :])
+    return text[: found.end() + end.start()] if end else text
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip("\"')\u201d ").endswith(("?", "\uff1f")) or bool(
+        w.QUESTION.match(sentence) and not re.search(r"[.!]$", sentence)
+    )
+
+
+def _beside_question(sentence: str) -> str:
+    """The clause in front of a question: "I live in Ghent, what is open today?"."""
+    cut = max(sentence.rfind(mark) for mark in (", ", " - ", " \u2013 ", " \u2014 ", ": "))
+    before = sentence[: max(cut, 0)]
+    if len(before.split()) < 3 or w.QUESTION.match(before) or w.SUPPOSED.match(before):
+        return ""
+    return before if not is_order(before) and _states(hushed(before)) else ""
+
+
+def _order_states(sentence: str) -> bool:
+    """Whether an order carries a fact: it is a rule, or gives a reason, or says who somebody is."""
+    if w.FORBIDS.match(sentence) or w.STANDING.search(sentence):
+        return True
+    if _USE_FOR.match(sentence) and identifiers(sentence):
+        return True
+    if _ANSWER_IN.match(sentence[:1].lower() + sentence[1:]):
+        return True
+    reworks = w.REWORKS.match(sentence)
+    for clause in _CLAUSE.split(sentence)[1:]:
+        if not _SUBJECT.match(clause) or (reworks and w.REPORTED.search(sentence)):
+            continue
+        if w.FINITE.search(clause) and not _is_talk(clause):
+            return True
+    return bool(re.search(r"\b(?:instead of|rather than|statt|au lieu de|en lugar de)\b", sentence))
+
+
+def _states(sentence: str) -> bool:
+    if w.DECISION.search(sentence) or w.LETS.match(sentence):
+        return True
+    found = identifiers(sentence)
+    if _is_talk(sentence) and not exact(sentence) and not (found and w.DEFINITE.match(sentence)):
+        return False
+    words = len(sentence.split())
+    finite = bool(w.FINITE.search(sentence))
+    mended = w.CORRECTION.match(sentence)
+    if mended and words > 2 and (exact(sentence) or not _is_talk(sentence[mended.end() :])):
+        return bool(finite or found)
+    if w.STANDING.search(sentence) and words > 2:
+        return True
+    pair = w.KEY_VALUE.match(sentence)
+    if pair and len(pair[1].split()) <= 4 and not _is_order_word(pair[1]):
+        return True
+    finite = finite or bool(words > 4 and _THIRD_PERSON.match(sentence))
+    if finite and words > 2 and (w.PERSONAL.search(sentence) or w.DEFINITE.match(sentence)):
+        return True
+    named = re.match(r"([A-ZÀ-Þ][\w-]{2,30})(?:['\u2019]s \w{1,30})? (\S{1,30})", sentence)
+    if named and named[1].lower() not in COMMON and w.FINITE.fullmatch(named[2]) and words > 2:
+        return True
+    return bool(found) and (finite or (words > 2 and bool(exact(sentence))))
+
+
+def _is_order_word(key: str) -> bool:
+    return any(word.lower() in w.ORDERS for word in key.split()[:1]) and len(key.split()) > 1
+
+
+def _is_talk(sentence: str) -> bool:
+    return bool(w.PASSING.match(sentence) or w.JUDGED.match(sentence))
+
+
+CITED = "[...]"
+"""Stands where something was cited."""
+FEWEST_SPEAKERS = 2
+
+_PARAGRAPH = re.compile(r"\n[ \t]*(?:\n|-{3,}[ \t]*\n|={3,}[ \t]*\n)")
+
+
+def meant(said: str) -> list[str]:
+    """The sentences that the user says himself and means, in their order."""
+    own = b.LONG_QUOTE.sub(f" {CITED} ", own_words(said))
+    parts = [part for part in _PARAGRAPH.split(own) if part.strip()]
+    found: list[str] = []
+    for part in _without_material(parts):
+        for line in _lines(part):
+            own = led(line)
+            if b.STORY.search(line) or b.SUPPOSING.match(own) or b.PLAYS.match(own):
+                break
+            if b.TO_SOMEBODY.match(own) or _is_cited(own):
+                break
+            head, handed_over = _before_colon(line)
+            found.append(head)
+            if handed_over:
+                return found
+            if b.LETTER.search(line):
+                break
+    return found
+
+
+def _without_material(parts: Sequence[str]) -> list[str]:
+    """The paragraphs without those that are only to be worked on."""
+    asks = [part for part in parts if b.MATERIAL_FOLLOWS.search(part)]
+    if not asks:
+        return [*parts]
+    if b.ABOUT_LANGUAGE.search(" ".join(parts)):  # what is to be mended may stand beside the order
+        return []
+    return [_up_to_order(part) for part in asks]
+
+
+def _up_to_order(part: str) -> str:
+    """A paragraph up to the sentence that says what is to be done."""
+    kept = ""
+    for line in sentences(part):
+        if b.MATERIAL_FOLLOWS.search(line):
+            break
+        kept += f"{line}\n"
+    return kept
+
+
+def _lines(part: str) -> list[str]:
+    """The sentences of a paragraph; what a semicolon divides belongs together. Where several speak
+    in turn it is a conversation that was pasted."""
+    rows = [row for row in before_material(part).split("\n") if row.strip()]
+    speakers = {found["who"].casefold() for row in rows if (found := b.SPEAKER.match(row.strip()))}
+    if len(speakers) >= FEWEST_SPEAKERS:
+        rows = [row for row in rows if not b.SPEAKER.match(row.strip())]
+    rows = [row for row in rows if not _is_spoken(row.strip())]
+    lines: list[str] = []
+    for line in sentences("\n".join(rows)):
+        if lines and lines[-1].endswith(";"):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    return lines
+
+
+def _is_cited(line: str) -> bool:
+    """Whether a sentence says that the words behind its colon are somebody else's."""
+    head, colon, _ = f"{line} ".partition(": ")
+    if not colon or REMEMBER.match(line):
+        return False
+    return bool(b.CITES.search(head)) and not (STANDING.search(head) or FORBIDS.match(head))
+
+
+def _is_spoken(row: str) -> bool:
+    """Whether a row is what somebody says who is named before it ("Bob: I prefer tea.")."""
+    found = b.SPEAKER.match(row)
+    words = found["who"].split() if found else []
+    if not found or len(words) > 2 or not all(word[0].isupper() for word in words):
+        return False
+    return not {word.strip(".").casefold() for word in words} & b.LABELS and bool(
+        b.FIRST_PERSON.match(row[found.end() :])
+    )
+
+
+def _before_colon(line: str) -> tuple[str, bool]:
+    """An order without the material behind its colon ("Turn this into a post: ..."), and whether
+    there is some. A rule or what is to be remembered is no material."""
+    body = led(line)
+    head, colon, _ = f"{line} ".partition(": ")
+    if not colon or not is_order(body) or REMEMBER.match(body) or FORBIDS.match(body):
+        return line, False
+    return (line, False) if STANDING.search(head) else (head, True)

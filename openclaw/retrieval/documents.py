@@ -1,0 +1,325 @@
+"""Files as text whose line numbers are the file's own.
+
+HTML loses its tags and keeps its lines; a session gives what was said on the lines where it stands;
+a PDF has no lines, so its text counts, a form feed before each page but the first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from openclaw.retrieval.records import Known, Stamp
+from openclaw.storage.safe_open import open_file, reading
+from openclaw.storage.text import BOM, decode, md5
+
+Kind = Literal["markdown", "text", "code", "html", "pdf", "session"]
+
+SUFFIXES: dict[Kind, frozenset[str]] = {
+    "markdown": frozenset(".md .markdown .mdown .mkd .mdx .qmd .rmd".split()),
+    "html": frozenset(".html .htm .xhtml .xht".split()),
+    "pdf": frozenset({".pdf"}),
+    "code": frozenset(
+        ".bash .bat .c .cc .clj .cljs .cmake .cmd .cpp .cs .css .cxx .dart .el .elm .erl .ex .exs "
+        ".f90 .fish .fs .go .gradle .groovy .h .hcl .hh .hpp .hs .java .jl .js .jsx .kt .kts .less "
+        ".lisp .lua .m .mjs .ml .mm .nim .nix .pas .php .pl .pm .proto .ps1 .py .pyi .r .rb .rkt "
+        ".rs .sass .scala .scm .scss .sh .sol .sql .svelte .swift .tcl .tf .ts .tsx .v .vb .vhd "
+        ".vim .vue .zig .zsh".split()
+    ),
+}
+CODE_NAMES = frozenset({"dockerfile", "makefile", "rakefile", "gemfile", "cmakelists.txt"})
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+UNDECODABLE_SHARE = 0.1
+CONTROL_SHARE = 0.1
+SAMPLE = 64 * 1024
+PRINTABLE = bytes(range(32, 256)) + b"\t\n\r\f\b\x1b"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The text of a file, lines separated by a line feed, without a byte order mark."""
+
+    text: str
+    kind: Kind
+
+
+class Unreadable(Exception):
+    """A file that gives no text; `str(error)` is the reason in a few words."""
+
+
+def kind_of(path: str) -> Kind:
+    """The kind of a home-relative (or absolute) path with slashes, by its name."""
+    pure = PurePosixPath(path.lower())
+    if pure.parts[:1] == ("sessions",) and pure.suffix == ".json":
+        return "session"
+    if pure.name in CODE_NAMES:
+        return "code"
+    return next((kind for kind, known in SUFFIXES.items() if pure.suffix in known), "text")
+
+
+def read_document(path: Path, kind: Kind, max_bytes: int = 10 * 1024 * 1024) -> Document:
+    """The document of a file. Raises Unreadable (binary, larger than `max_bytes`, damaged,
+    encrypted) or OSError."""
+    with reading(path) as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise too_large(max_bytes)
+    return read_data(data, kind)
+
+
+def too_large(max_bytes: int) -> Unreadable:
+    return Unreadable(f"larger than {max_bytes / 2**20:g} MB (index.max_file_mb)")
+
+
+def read_data(data: bytes, kind: Kind) -> Document:
+    """The document of a file's bytes. Raises Unreadable."""
+    if kind == "pdf":
+        from openclaw.storage.child import NoText, pdf_text
+
+        try:
+            return Document(pdf_text(data), kind)
+        except NoText as error:
+            raise Unreadable(str(error)) from error
+    text = _text(data)
+    if kind == "html":
+        text = html_text(text)
+    elif kind == "session":
+        text = session_text(text)
+    return Document(text, kind)
+
+
+def _text(data: bytes) -> str:
+    """Text of bytes: UTF-8, or UTF-16 with its mark; what cannot be decoded becomes U+FFFD."""
+    if data.startswith(UTF_16):
+        text = data.decode("utf-16", errors="replace")
+    elif b"\0" in data:
+        raise Unreadable("binary, not text")
+    else:
+        sample = data.removeprefix(BOM)[:SAMPLE]
+        if len(sample.translate(None, PRINTABLE)) > CONTROL_SHARE * len(sample):
+            raise Unreadable("binary, not text")
+        text = decode(data)
+    if text.count("\ufffd") > max(8, UNDECODABLE_SHARE * len(text)):
+        raise Unreadable("neither UTF-8 nor UTF-16 text")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
+
+
+UNSEEN = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object"})
+INLINE = frozenset(
+    "a abbr b bdi bdo cite code data del dfn em font i ins kbd mark q s samp small span strong sub "
+    "sup time tt u var wbr".split()
+)
+MARKS = {"li": "- ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}}
+# An opening that is not closed before the next one, and an end of nothing. The parser would search
+# for its end up to the end of the file, each time anew, and take hours for a page of a megabyte.
+_UNCLOSED = re.compile(r"<(?=/?[A-Za-z][^<>]*(?:<|\Z)|/(?![A-Za-z>]))")
+_MARKED = re.compile(r"<(?=[!?])")
+
+
+def html_text(source: str) -> str:
+    """The visible text; line n of it is what line n of `source` shows."""
+    page = _Page(source.count("\n") + 1)
+    page.feed(_UNCLOSED.sub("&lt;", _without_declarations(source)))
+    page.close()
+    return "\n".join(" ".join("".join(line).split()) for line in page.lines)
+
+
+def _without_declarations(source: str) -> str:
+    """Comments, CDATA marks, doctypes and instructions taken out; their line feeds stay."""
+    kept, at = [], 0
+    for match in _MARKED.finditer(source):
+        start = match.start()
+        if start < at:
+            continue
+        close = _close(source, start)
+        end = source.find(close, start)
+        kept.append(source[at:start])
+        if end < 0:
+            at = len(source)
+            kept.append("\n" * source.count("\n", start))
+            break
+        at = end + len(close)
+        kept.append("\n" * source.count("\n", start, at))
+    return "".join([*kept, source[at:]])
+
+
+def _close(source: str, start: int) -> str:
+    if source.startswith("<!--", start):
+        return "-->"
+    return "]]>" if source.startswith("<![CDATA[", start) else ">"
+
+
+class _Page(HTMLParser):
+    """Collects what is shown, by line. References are kept apart from text, as one that stands for
+    a line feed would shift all lines below."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(convert_charrefs=False)
+        self.lines: list[list[str]] = [[] for _ in range(count)]
+        self._unseen = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in UNSEEN:
+            self._unseen += 1
+        self._break(tag, MARKS.get(tag, ""))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._break(tag, "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in UNSEEN:
+            self._unseen = max(0, self._unseen - 1)
+        self._break(tag, "")
+
+    def handle_data(self, data: str) -> None:
+        if self._unseen:
+            return
+        first = self.getpos()[0] - 1
+        for offset, line in enumerate(data.split("\n")):
+            if first + offset < len(self.lines):
+                self.lines[first + offset].append(line)
+
+    def handle_entityref(self, name: str) -> None:
+        self._reference(f"&{name};")
+
+    def handle_charref(self, name: str) -> None:
+        self._reference(f"&#{name};")
+
+    def _reference(self, text: str) -> None:
+        if not self._unseen:
+            self._line().append(unescape(text).replace("\n", " "))
+
+    def _break(self, tag: str, mark: str) -> None:
+        """Text on both sides of a block, a cell or an image is two words."""
+        if tag not in INLINE:
+            self._line().append(f" {mark}")
+
+    def _line(self) -> list[str]:
+        return self.lines[min(self.getpos()[0], len(self.lines)) - 1]
+
+
+_STRING = r'"((?:[^"\\]|\\.)*+)"'
+_SAID = {
+    name: re.compile(rf'"{name}"\s*:\s*{_STRING}')
+    for name in ("title", "compressed_context", "content")
+}
+
+
+def session_text(source: str) -> str:
+    """A text of as many lines as `source`: the title, the summary of what was compacted, and each
+    message as "role: content" (its line feeds as blanks), all else blank.
+
+    Tool results and what was recalled for a message are left out: they are copies. So is the
+    summary in a part of the archive, as what it stands for is in the parts before. Raises
+    Unreadable for JSON that is no session.
+    """
+    lines: list[list[str]] = [[] for _ in range(source.count("\n") + 1)]
+    line, counted = 0, 0
+    for at, said in sorted(_placed(source, _load(source))):
+        line, counted = line + source.count("\n", counted, at), at
+        lines[line].append(" ".join(said.split()))
+    return "\n".join(" ".join(line) for line in lines)
+
+
+def _load(source: str) -> Any:
+    try:
+        data = json.loads(source)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("not a session: no valid JSON") from error
+    messages = data.get("messages") if isinstance(data, dict) else data
+    if not isinstance(messages, list):
+        raise Unreadable("not a session: no list of messages")
+    return data
+
+
+def _placed(source: str, data: Any) -> Iterator[tuple[int, str]]:
+    """What was said, with the offset of its string in the JSON."""
+    at, messages = 0, data
+    if isinstance(data, dict):
+        messages = data["messages"]
+        for name in ("title",) if "part" in data else ("title", "compressed_context"):
+            start, _ = _next(_strings(source, name), data.get(name), 0)
+            if start >= 0:
+                yield start, data[name]
+    places = _strings(source, "content")
+    for message in messages:
+        if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
+            continue
+        start, end = _next(places, message.get("content"), at)
+        if start >= 0:
+            yield start, f"{message['role']}: {message['content']}"
+            at = end
+
+
+def _strings(source: str, name: str) -> dict[str, deque[tuple[int, int]]]:
+    """Where each string stands that is the value of a key of this name."""
+    places: dict[str, deque[tuple[int, int]]] = defaultdict(deque)
+    for match in _SAID[name].finditer(source):
+        with suppress(ValueError):
+            places[json.loads(f'"{match[1]}"', strict=False)].append(match.span())
+    return places
+
+
+def _next(places: Mapping[str, deque[tuple[int, int]]], value: Any, at: int) -> tuple[int, int]:
+    """Where the string `value` stands, from `at` on; (-1, -1) if nowhere. A key of the same name
+    within a tool's input is told apart by its value."""
+    if not isinstance(value, str) or not value.strip() or value not in places:
+        return -1, -1
+    found = places[value]
+    while found and found[0][0] < at:
+        found.popleft()
+    return found[0] if found else (-1, -1)
+
+
+ATTEMPTS = 3
+# The coarsest clock of a file system that is still in use (FAT: two seconds).
+COARSEST_NS = 2_000_000_000
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file's bytes, what it looked like then, and when that was; `read_at_ns` is 0 when it was
+    written while it was read, so that it is looked at again."""
+
+    data: bytes
+    stamp: Stamp
+    md5: str
+    read_at_ns: int
+
+
+def is_young(known: Known, now_ns: int) -> bool:
+    """Whether the file may have changed after it was read without its stamp telling: it was read
+    within the tick of its last change, or the clock has been set back since."""
+    changed_ns = known.ctime_ns or known.mtime_ns
+    return changed_ns + COARSEST_NS > known.read_at_ns or known.read_at_ns > now_ns
+
+
+def read_file(name: str, max_bytes: int, now_ns: int) -> Content:
+    """The whole file. Raises Unreadable (too large, no regular file any more) or OSError."""
+    for _ in range(ATTEMPTS):
+        with os.fdopen(open_file(name, _FLAGS), "rb", buffering=0) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise FileNotFoundError(name)
+            if status.st_size > max_bytes:
+                raise too_large(max_bytes)
+            data = file.read() or b""
+            unchanged = Stamp.of(os.fstat(file.fileno())) == Stamp.of(status)
+        if len(data) > max_bytes:
+            raise too_large(max_bytes)
+        if unchanged:
+            return Content(data, Stamp.of(status), md5(data), now_ns)
+    return Content(data, Stamp.of(status), md5(data), 0)

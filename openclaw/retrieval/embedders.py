@@ -1,0 +1,125 @@
+"""What an embedder is, and which one the settings mean.
+
+Choosing opens nothing: files are only named, and a server is asked for its list (50 ms when none
+runs on this machine). What loads or embeds comes with the first text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from openclaw.errors import ServerAway, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from openclaw.retrieval.embedding_models import Installed
+
+
+EMBEDDED = "all-minilm-l6-v2"
+PULL = f"openclaw models pull {EMBEDDED}"
+
+
+class Embedder(Protocol):
+    """Turns text into vectors of length 1 whose scalar product tells how near two meanings are."""
+
+    @property
+    def name(self) -> str:
+        """Names the model to its very version; vectors of other names are not comparable."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """Tokens of a text that are read; what is longer is cut."""
+        ...
+
+    def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row for each text, shape (n, d). Texts of one length together are quickest.
+        Raises ServerAway, ModelMissing or ModelFailed."""
+        ...
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question, shape (d,). Raises as `documents` does."""
+        ...
+
+    def close(self) -> None:
+        """Free what is held; the next use opens it again."""
+        ...
+
+
+class Choice(NamedTuple):
+    """The embedder, or None with one line that says why and one that says what to do. Both lines
+    are empty when `embedding: none` asked for words only."""
+
+    embedder: Embedder | None
+    why_not: str = ""
+    advice: str = ""
+
+
+def choose_embedder(
+    setting: str, *, minilm: tuple[Path, Path] | None, ollama_url: str, threads: int = 0
+) -> Choice:
+    """The embedder that the setting `embedding` means.
+
+    `minilm` are the installed network and tokenizer, None when they are not there; `ollama_url`
+    is a whole URL. `auto` takes the installed files, else an embedding model that Ollama has.
+    Raises UsageError for a setting that is none of the known ones.
+    """
+    kind, _, name = setting.partition("/")
+    if setting == "none":
+        return Choice(None)
+    if setting == "embedded" or (kind == "embedded" and name == EMBEDDED):
+        return _embedded(minilm, threads) or Choice(
+            None, "the embedding model is not installed, search goes by words only", PULL
+        )
+    if setting == "auto":
+        return _embedded(minilm, threads) or _any_of_ollama(ollama_url)
+    if kind == "ollama" and name:
+        return _of_ollama(name, ollama_url)
+    raise UsageError(
+        f"not an embedding: {setting!r}",
+        "set `embedding` in openclaw.yaml to auto, embedded, ollama/NAME or none",
+    )
+
+
+def _embedded(minilm: tuple[Path, Path] | None, threads: int) -> Choice | None:
+    if minilm is None:
+        return None
+    from openclaw.retrieval.embedding_backends import MiniLM
+
+    return Choice(MiniLM(*minilm, threads))
+
+
+def _any_of_ollama(url: str) -> Choice:
+    from openclaw.retrieval.embedding_models import installed, preferred
+
+    try:
+        found = preferred(installed(url))
+    except ServerAway:
+        found = None
+    if found is None:
+        why = "no embedding model is installed, search goes by words only"
+        return Choice(None, why, PULL)
+    return _open(found, url)
+
+
+def _of_ollama(name: str, url: str) -> Choice:
+    from openclaw.retrieval.embedding_models import find, installed
+
+    try:
+        found = find(name, installed(url))
+    except ServerAway as error:
+        return Choice(None, f"{error}, search goes by words only", error.hint)
+    if found is None:
+        why = f"Ollama has no model {name}, search goes by words only"
+        return Choice(None, why, f"ollama pull {name}")
+    return _open(found, url)
+
+
+def _open(found: Installed, url: str) -> Choice:
+    from openclaw.retrieval.embedding_backends import OllamaEmbedder
+
+    return Choice(OllamaEmbedder(found, url))

@@ -1,0 +1,326 @@
+"""all-MiniLM-L6-v2 in this process: onnxruntime runs the network, tokenizers cuts the words.
+
+Imported lazily (numpy). Pooling and normalisation as the model card tells
+(https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2): the mean over the tokens that are
+no padding, divided by its length. The model asks for no prefixes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
+from openclaw.models.http_client import ask_plain, bound
+from openclaw.retrieval.embedding_models import Installed, cut, family
+
+if TYPE_CHECKING:
+    import ollama
+    from llama_index.embeddings.ollama import OllamaEmbedding
+    from tokenizers import Tokenizer
+
+
+NAME = "embedded/all-minilm-l6-v2"
+WINDOW = 256  # tokens with [CLS] and [SEP]; max_seq_length of the model card's configuration
+DIMENSIONS = 384
+# Texts of one run of the network. With 48 the layers' values leave the processor's cache, and a
+# text costs twice what it costs with 8 (measured at 150 tokens).
+MINILM_BATCH = 8
+MOST_THREADS = 4
+NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
+"""onnxruntime 1.32 reports its sessions to its maker, also on Linux, and keeps a number of the
+device in the user's cache, unless it finds the first variable when it is imported; other versions
+read the second (https://github.com/microsoft/onnxruntime/pull/29843)."""
+
+
+class MiniLM:
+    """The model of two files, which are opened at the first use; may be used by several threads.
+
+    `threads` 0: one for each core, at most 4.
+    """
+
+    def __init__(self, model: Path, tokenizer: Path, threads: int = 0) -> None:
+        self._model = model
+        self._tokenizer = tokenizer
+        self._threads = threads or min(os.cpu_count() or 1, MOST_THREADS)
+        self._opening = threading.Lock()
+        self._opened: tuple[Any, Tokenizer] | None = None
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def window(self) -> int:
+        return WINDOW
+
+    def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Shape (n, 384), float32, rows of length 1. Raises ModelFailed when a file is damaged."""
+        vectors = np.empty((len(texts), DIMENSIONS), np.float32)
+        for start in range(0, len(texts), MINILM_BATCH):
+            batch = texts[start : start + MINILM_BATCH]
+            vectors[start : start + len(batch)] = self._embed(batch)
+        return vectors
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """Shape (384,), float32, of length 1. Raises ModelFailed when a file is damaged."""
+        vector: NDArray[np.float32] = self._embed([text])[0]
+        return vector
+
+    def close(self) -> None:
+        with self._opening:
+            self._opened = None
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        try:
+            session, tokenizer = self._open()
+            inputs = _inputs(tokenizer, texts)
+            wanted = {given.name: inputs[given.name] for given in session.get_inputs()}
+            return _pooled(session.run(None, wanted)[0], inputs["attention_mask"])
+        except Exception as error:  # both libraries raise bare Exceptions of many kinds
+            raise _unusable(error, self._model.parent) from error
+
+    def _open(self) -> tuple[Any, Tokenizer]:
+        with self._opening:
+            if self._opened is None:
+                self._opened = _session(self._model, self._threads), _reader(self._tokenizer)
+            return self._opened
+
+
+def _session(model: Path, threads: int) -> Any:
+    """Basic optimisation turns the stored int8 weights into float32 once (0.19 s); without it each
+    run would (10 ms a question instead of 3), and more of it only takes longer to load. Threads
+    that spin while they wait would take the processor from llama.cpp."""
+    os.environ.update(NO_TELEMETRY)
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+def _reader(tokenizer: Path) -> Tokenizer:
+    """The file as published cuts and pads to 128 tokens, the model reads 256."""
+    from tokenizers import Tokenizer
+
+    reader = Tokenizer.from_file(str(tokenizer))
+    reader.enable_truncation(WINDOW)
+    reader.no_padding()
+    return reader
+
+
+def _inputs(tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+    """Token ids and mask, shape (n, longest). Text by text, since `encode_batch` would start a
+    pool of threads that warns on stderr when this process forks later."""
+    read = [tokenizer.encode(text).ids for text in texts]
+    ids = np.zeros((len(read), max(map(len, read))), np.int64)
+    mask = np.zeros_like(ids)
+    for row, found in enumerate(read):
+        ids[row, : len(found)] = found
+        mask[row, : len(found)] = 1
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+
+
+def _pooled(tokens: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Token vectors (n, t, d) and their mask (n, t) as text vectors (n, d)."""
+    sums: NDArray[np.float32] = np.einsum("ntd,nt->nd", tokens, mask.astype(np.float32))
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    normalised: NDArray[np.float32] = sums / np.maximum(lengths, np.float32(1e-12))
+    return normalised
+
+
+def _unusable(error: Exception, folder: Path) -> ModelFailed:
+    if isinstance(error, ImportError):
+        return ModelFailed(
+            f"the embedding model cannot run here: {error}",
+            "pip install onnxruntime tokenizers, or set `embedding` to ollama/NAME",
+        )
+    line = " ".join(str(error).split())[:200]
+    return ModelFailed(
+        f"the embedding model in {folder} is damaged: {line}",
+        "openclaw models pull all-minilm-l6-v2",
+    )
+
+
+OLLAMA_BATCH = 16  # texts of one request; a slow processor answers it within a minute
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 120.0  # a large model that must be loaded from disk first
+SHORTEST = 32  # characters below which a text that is "too long" is not cut again
+
+_TOO_LONG = re.compile(
+    r"(input|prompt) (length )?(exceeds|is too (long|large))|context length", re.I
+)
+
+
+class TextTooLongError(ModelFailed):
+    """The server refuses a text because of its length."""
+
+
+class OllamaEmbedder:
+    """One model of one server. Nothing is contacted before the first text. What fails is said at
+    once and not tried again: a search goes on by words."""
+
+    def __init__(self, model: Installed, url: str) -> None:
+        self._model = model
+        self._url = url
+        self._family = family(model.name)
+        self._opened: OllamaEmbedding | None = None
+        self._dimensions = 0
+
+    @property
+    def name(self) -> str:
+        """With the digest, so that another model of the same name is told from this one."""
+        return f"ollama/{self._model.name}@{self._model.digest[:12]}"
+
+    @property
+    def window(self) -> int:
+        return self._family.window
+
+    def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Shape (n, d). Raises ServerAway, ModelMissing, or ModelFailed for unusable vectors."""
+        fitting = [cut(text, self.window) for text in texts]
+        batches = [
+            fitting[start : start + OLLAMA_BATCH] for start in range(0, len(texts), OLLAMA_BATCH)
+        ]
+        if not batches:
+            return np.empty((0, self._dimensions), np.float32)
+        return np.concatenate([self._documents(batch) for batch in batches])
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """Shape (d,). Raises as `documents` does."""
+        asked = cut(text, self.window)
+        while True:
+            try:
+                with self._faults():
+                    found = [self._client.get_query_embedding(asked)]
+                vector: NDArray[np.float32] = self._checked(found, 1)[0]
+                return vector
+            except TextTooLongError:
+                asked = _shorter(asked)
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened._client.close()
+            self._opened = None
+
+    def _documents(self, texts: list[str]) -> NDArray[np.float32]:
+        """Ollama since 0.13.5 refuses what is too long instead of cutting it (ollama/ollama issue
+        14186): such a batch is asked text by text, and what is refused alone is cut in half."""
+        try:
+            with self._faults():
+                found = self._client.get_text_embedding_batch(texts)
+            return self._checked(found, len(texts))
+        except TextTooLongError:
+            if len(texts) == 1:
+                return self._documents([_shorter(texts[0])])
+        return np.concatenate([self._documents([text]) for text in texts])
+
+    @property
+    def _client(self) -> OllamaEmbedding:
+        if self._opened is None:
+            from llama_index.embeddings.ollama import OllamaEmbedding
+
+            self._opened = OllamaEmbedding(
+                self._model.name,
+                base_url=self._url,
+                embed_batch_size=OLLAMA_BATCH,
+                query_instruction=self._family.query or None,
+                text_instruction=self._family.document or None,
+                client_kwargs=_client_options(self._url),
+            )
+        return self._opened
+
+    def _checked(self, found: Any, count: int) -> NDArray[np.float32]:
+        """The vectors with length 1, or ModelFailed for what is no use as such."""
+        try:
+            vectors = np.asarray(found, np.float32)
+        except (ValueError, TypeError) as error:
+            raise self._useless("rows of different lengths") from error
+        if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
+            raise self._useless(f"vectors of shape {vectors.shape} for {count} texts")
+        if self._dimensions not in (0, vectors.shape[1]):
+            before = self._dimensions
+            raise self._useless(f"{vectors.shape[1]} dimensions where there were {before}")
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise self._useless("a vector that is zero or no number")
+        self._dimensions = vectors.shape[1]
+        normalised: NDArray[np.float32] = vectors / lengths
+        return normalised
+
+    def _useless(self, what: str) -> ModelFailed:
+        return ModelFailed(
+            f"{self._model.name} gave {what}",
+            "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
+        )
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Turns whatever the libraries let through into our errors."""
+        import httpx
+        import ollama
+
+        server = f"Ollama at {self._url}"
+        try:
+            yield
+        except ollama.ResponseError as error:
+            raise self._answered(error) from error
+        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise ServerAway(f"{server} does not answer", "start it with `ollama serve`") from error
+        except httpx.HTTPError as error:
+            why = str(error) or type(error).__name__
+            raise ServerAway(
+                f"{server} broke off while embedding ({why})", "see the server's own log"
+            ) from error
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            raise self._useless("what is no vector") from error
+
+    def _answered(self, error: ollama.ResponseError) -> OpenclawError:
+        said = " ".join(str(error.error).split())[:300]
+        if error.status_code == 404 and "page not found" not in said:
+            return ModelMissing(
+                f"Ollama at {self._url} has no model {self._model.name}",
+                f"ollama pull {self._model.name}",
+            )
+        if _TOO_LONG.search(said):
+            return TextTooLongError(f"{self._model.name} refuses a text as too long", "")
+        hint = "take an embedding model" if "support" in said else "see the server's own log"
+        return ModelFailed(
+            f"{self._model.name} cannot embed (HTTP {error.status_code}): {said}", hint
+        )
+
+
+def _shorter(text: str) -> str:
+    if len(text) <= SHORTEST:
+        raise ModelFailed(
+            "the embedding model refuses even the shortest texts as too long",
+            "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
+        )
+    return text[: len(text) // 2]
+
+
+def _client_options(url: str) -> dict[str, Any]:
+    """Arguments for `httpx.Client`. A proxy of the environment must not catch loopback, and
+    reading the certificate store (35 ms, twice) is left out where no TLS is spoken."""
+    import httpx
+
+    host = urlsplit(url).hostname or ""
+    return {
+        "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+        "verify": url.startswith("https://"),
+        "event_hooks": {"request": [ask_plain], "response": [bound]},
+        "trust_env": not (host in ("localhost", "::1") or host.startswith("127.")),
+    }

@@ -1,0 +1,438 @@
+"""The index of a home, opened when first needed and kept equal to the files."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openclaw.errors import OpenclawError
+from openclaw.retrieval.embedders import Choice, Embedder
+from openclaw.retrieval.index_store import Store
+from openclaw.retrieval.indexer import IndexReport, Upkeep
+from openclaw.retrieval.records import ENGINE, Known, Stamp
+from openclaw.retrieval.scan import IndexOptions
+from openclaw.retrieval.vector_store import Attached
+from openclaw.storage.home import Home
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
+
+    from openclaw.retrieval.snapshot import Snapshot
+    from openclaw.retrieval.vector_store import Engine
+
+
+class LiveIndex:
+    """Files, words, vectors and, where one is set, the engine. May be used by several threads.
+
+    `notices` are lines for the user, each told once. `on_reading` is told how many files of how
+    many are read, where a refresh has no other listener.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        options: IndexOptions,
+        embedder: Callable[[], Embedder | Choice | None],
+        folder: Path,
+        make_engine: Callable[[], Engine] | None,
+    ) -> None:
+        self.notices: list[str] = []
+        self.options = options
+        self.on_reading: Progress | None = None
+        self.meaning = Meaning(embedder, self.tell)
+        self.engine = Attached(make_engine)
+        self._home, self._folder = home, folder
+        self._told: set[str] = set()
+        self._lock = threading.RLock()
+        self._opened: tuple[Store, Upkeep] | None = None
+
+    def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
+        """Read what changed since the last time; `force` reads all files anew."""
+        store, upkeep = self._open()
+        report = upkeep.refresh(force=force, on_progress=on_progress or self.on_reading)
+        self._pass_on(store)
+        return report
+
+    def embed(
+        self,
+        seconds: float | None,
+        on_progress: Progress | None = None,
+        stop: Callable[[], bool] | None = None,
+    ) -> int:
+        """See `Search.embed`. The engine, where there is one, is brought up to date as well when
+        there is no hurry."""
+        store, upkeep = self._open()
+        try:
+            before, wanted = self.meaning.counts(store.snapshot())
+            if before < wanted:
+                self.meaning.fill(store, upkeep, seconds, on_progress, stop)
+            have, wanted = self.meaning.counts(store.snapshot())
+            if seconds is None:
+                self._fill_engine(store.snapshot())
+        except sqlite3.Error as error:
+            self.recover(error)
+            return 0
+        finally:
+            self._pass_on(store)
+        return wanted - have if have > before else 0
+
+    def current(self, seconds: float | None, on_progress: Progress | None = None) -> Snapshot:
+        """The index as the files are now, passages without a vector given one as `embed` does.
+        Raises sqlite3.Error, to be handed to `recover`."""
+        self.refresh()
+        store, upkeep = self._open()
+        snapshot = store.snapshot()
+        have, wanted = self.meaning.counts(snapshot)
+        if have < wanted:
+            self.meaning.fill(store, upkeep, seconds, on_progress)
+            self._pass_on(store)
+            snapshot = store.snapshot()
+            self.meaning.tell_missing(snapshot)
+        return snapshot
+
+    def files(self) -> dict[str, Known]:
+        """What the index knows of files, by path; those that could not be read are among them."""
+        return self._open()[0].files()
+
+    def held(self) -> tuple[int, int, int]:
+        """How many files and passages there are, and how many of those have a vector."""
+        snapshot = self._open()[0].snapshot()
+        return len(self.files()), snapshot.count, self.meaning.counts(snapshot)[0]
+
+    def real(self, path: str) -> Path:
+        """Where a file of the index lies."""
+        return self._home.root / path
+
+    def is_fresh(self, path: str) -> bool:
+        """Whether the file is still the one that was read."""
+        known = self.files().get(path)
+        try:
+            return known is not None and known.stamp == Stamp.of(self.real(path).stat())
+        except OSError:
+            return False
+
+    def engine_failed(self, error: Exception) -> None:
+        """Go on without the engine for a while, and say why."""
+        self.engine.failed()
+        self.tell(ENGINE, f"the {ENGINE} failed and is not used for now: {told(error)}")
+
+    def recover(self, error: sqlite3.Error) -> None:
+        """Make the index usable again after an error of its file."""
+        store, _ = self._open()
+        store.recover(error)
+        self._pass_on(store)
+
+    def tell(self, key: str, line: str) -> None:
+        """Say a line, the first one of each `key` only."""
+        with self._lock:
+            if key not in self._told:
+                self._told.add(key)
+                self.notices.append(line)
+
+    def hush(self, key: str) -> None:
+        """Say nothing of this key."""
+        with self._lock:
+            self._told.add(key)
+
+    def close(self) -> None:
+        with self._lock:
+            self.meaning.close()
+            self.engine.close()
+            if self._opened:
+                self._opened[0].close()
+            self._opened = None
+
+    def _fill_engine(self, snapshot: Snapshot) -> None:
+        embedder = self.meaning.embedder()
+        if not self.engine.is_ready or embedder is None or not snapshot.count:
+            return
+        from openclaw.retrieval.snapshot import View
+
+        try:
+            self.engine.vectors(View(snapshot), embedder, patient=True)
+        except sqlite3.Error:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever an engine raises: it is only a copy
+            self.engine_failed(error)
+
+    def _open(self) -> tuple[Store, Upkeep]:
+        with self._lock:
+            if self._opened is None:
+                store = Store(self._folder / "index.sqlite")
+                self._opened = store, Upkeep(self._home, store, self.options)
+            return self._opened
+
+    def _pass_on(self, store: Store) -> None:
+        with self._lock:
+            while store.notices:
+                self.notices.append(store.notices.pop(0))
+
+
+# After a failure the embedder is not asked for this long.
+REST_SECONDS = 30.0
+LAST_NAME = "embedder"
+# Keys of what is so until somebody changes it, and need not be said with every prompt.
+NONE, MISSING = STANDING = ("no embedder", "no vectors yet")
+
+Tell = Callable[[str, str], None]
+Progress = Callable[[int, int], None]
+
+
+def told(error: Exception) -> str:
+    """What happened and what to do, in a line."""
+    hint = f" ({error.hint})" if isinstance(error, OpenclawError) and error.hint else ""
+    return " ".join((str(error) or type(error).__name__).split())[:300] + hint
+
+
+class Meaning:
+    """`choose` gives the embedder, None or a `Choice` without one for words only. `tell` takes a
+    line for the user, with a key: of each key only the first line is shown."""
+
+    def __init__(self, choose: Callable[[], Embedder | Choice | None], tell: Tell) -> None:
+        self._choose, self._tell = choose, tell
+        self._lock = threading.RLock()
+        self._filling = threading.Lock()
+        self._choice: Choice | None = None
+        self._rest_until = 0.0
+
+    def embedder(self) -> Embedder | None:
+        """The embedder, None when there is none or it failed a moment ago."""
+        with self._lock:
+            if time.monotonic() < self._rest_until:
+                return None
+            if self._choice is None:
+                choice = self._chosen()
+                if choice.why_not:
+                    self._rest_until = time.monotonic() + REST_SECONDS
+                    return None
+                self._choice = choice
+            return self._choice.embedder
+
+    def question(self, text: str, snapshot: Snapshot) -> tuple[Embedder, list[float]] | None:
+        """The embedder and the question's vector; None when that, or any other vector, is
+        missing."""
+        embedder = self.embedder()
+        if embedder is None or not snapshot.known(embedder.name).any():
+            return None
+        from openclaw.retrieval.snapshot import question_vector
+
+        try:
+            return embedder, question_vector(embedder, text).tolist()
+        except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer
+            self.failed(error)
+            return None
+
+    def fill(
+        self,
+        store: Store,
+        upkeep: Upkeep,
+        seconds: float | None = None,
+        on_progress: Progress | None = None,
+        stop: Callable[[], bool] | None = None,
+    ) -> int:
+        """Give vectors to the passages without one, for at most `seconds` (None: all of them), and
+        return how many are left, as far as they can be given one now.
+
+        When another thread is at it already, only a call for all of them waits for it.
+        """
+        embedder = self.embedder()
+        if embedder is None or not self._filling.acquire(blocking=seconds is None):
+            return 0
+        try:
+            self._notice_change(store, embedder.name)
+            return upkeep.embed_pending(
+                embedder, seconds=seconds, on_progress=on_progress, stop=stop
+            )
+        except sqlite3.Error:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer
+            self.failed(error)
+            return 0
+        finally:
+            self._filling.release()
+
+    def counts(self, snapshot: Snapshot) -> tuple[int, int]:
+        """How many passages have a vector, and how many should; (0, 0) without an embedder."""
+        embedder = self.embedder()
+        if embedder is None:
+            return 0, 0
+        wanted = snapshot.contexts != 0
+        return int((wanted & snapshot.known(embedder.name)).sum()), int(wanted.sum())
+
+    def tell_missing(self, snapshot: Snapshot) -> None:
+        """Say how many passages have no vector yet."""
+        have, wanted = self.counts(snapshot)
+        if have < wanted:
+            self._tell(
+                MISSING,
+                f"{have:,} of {wanted:,} passages have vectors, the others are found by their "
+                "words only; all get one with: openclaw memory index",
+            )
+
+    def failed(self, error: Exception) -> None:
+        """Rest the embedder for a while and say why."""
+        with self._lock:
+            self._rest_until = time.monotonic() + REST_SECONDS
+        self._tell("embedder", f"search goes by words only: {told(error)}")
+
+    def close(self) -> None:
+        with self._lock:
+            if self._choice and self._choice.embedder:
+                self._choice.embedder.close()
+
+    def _chosen(self) -> Choice:
+        try:
+            chosen = self._choose()
+        except OpenclawError as error:
+            chosen = Choice(None, f"search goes by words only: {error}", error.hint)
+        choice = chosen if isinstance(chosen, Choice) else Choice(chosen)
+        if choice.why_not:
+            advice = f" ({choice.advice})" if choice.advice else ""
+            self._tell(NONE, f"{choice.why_not}{advice}")
+        return choice
+
+    def _notice_change(self, store: Store, name: str) -> None:
+        """Say that the passages are embedded again when the model is another than before."""
+        last = store.recall(LAST_NAME)
+        if last == name:
+            return
+        if last:
+            self._tell(f"model {name}", f"the embedding model is now {name}, before it was {last}: "
+                       "all passages are embedded again")  # fmt: skip
+        with store.write() as writer:
+            writer.remember(LAST_NAME, name)
+
+
+# Folders that went away are looked for as often as this.
+LOOK_SECONDS = 2.0
+CHANGES = frozenset({"created", "modified", "moved", "deleted", "closed"})
+CLOSED = frozenset({".openclaw", ".git"})
+
+
+class Watch:
+    """Calls `on_change` from a thread of its own, `delay` seconds after the last change of many.
+
+    Folders that do not exist yet, or go and come back, are watched while they are there. `notice`
+    is a line for the user when watching is not possible, "" otherwise. What `on_change` raises is
+    kept in `error`, and the watch goes on.
+    """
+
+    def __init__(
+        self,
+        folders: Iterable[Path],
+        on_change: Callable[[], None],
+        delay: float = 0.5,
+        *,
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        self.notice = ""
+        self.error: Exception | None = None
+        self._folders = [str(folder) for folder in folders]
+        self._on_change = on_change
+        self._delay = delay
+        self._look_seconds = look_seconds
+        self._changed = threading.Event()
+        self._closing = threading.Event()
+        self._watched: dict[str, tuple[tuple[int, int], Any]] = {}
+        self._observer: Any = None
+        self._thread = threading.Thread(target=self._run, name="openclaw-watch", daemon=True)
+        if self._start():
+            self._thread.start()
+
+    def close(self) -> None:
+        """Stop watching; waits for a running `on_change`."""
+        self._closing.set()
+        self._changed.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join()
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join()
+            self._observer = None
+
+    def _start(self) -> bool:
+        """Start the observer; the lazy door of watchdog."""
+        from watchdog.observers import Observer
+
+        observer = Observer()
+        try:
+            observer.start()
+        except (OSError, RuntimeError) as error:
+            self.notice = f"files are not watched ({error}); they are still looked at when needed"
+            return False
+        self._observer = observer
+        self._look()
+        return True
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            if not self._changed.wait(self._look_seconds):
+                if not self._look():
+                    continue
+                self._changed.set()
+            while self._changed.is_set() and not self._closing.is_set():
+                self._changed.clear()
+                self._closing.wait(self._delay)
+            if not self._closing.is_set():
+                self._tell()
+
+    def _tell(self) -> None:
+        try:
+            self._on_change()
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+            self.error = error
+
+    def _look(self) -> bool:
+        """Watch what is there now; True when that is not what was there before."""
+        different = False
+        for folder in self._folders:
+            there = _identity(folder)
+            before, watch = self._watched.get(folder, (None, None))
+            if there == before:
+                continue
+            different = True
+            if watch is not None:
+                del self._watched[folder]
+                self._unschedule(watch)
+            if there is not None:
+                self._schedule(folder, there)
+        return different
+
+    def _schedule(self, folder: str, there: tuple[int, int]) -> None:
+        from watchdog.events import FileSystemEventHandler
+
+        handler = FileSystemEventHandler()
+        handler.on_any_event = self._note  # type: ignore[method-assign]
+        try:
+            watch = self._observer.schedule(handler, folder, recursive=True)
+        except (OSError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            self.notice = f"{folder} is not watched ({reason}); it is still looked at when needed"
+            watch = None
+        self._watched[folder] = (there, watch)
+
+    def _unschedule(self, watch: Any) -> None:
+        try:
+            self._observer.unschedule(watch)
+        except (KeyError, OSError, RuntimeError):
+            return
+
+    def _note(self, event: FileSystemEvent) -> None:
+        """Reading is no change, nor is anything in the folders of the program and of git."""
+        paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
+        inner = all(CLOSED.intersection(Path(path).parts) for path in paths)
+        if event.event_type in CHANGES and not inner:
+            self._changed.set()
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    try:
+        status = Path(folder).stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino)

@@ -1,0 +1,279 @@
+"""The index: one SQLite file that several processes may read and write at once.
+
+What it holds is derived from files and may be lost, so nothing here fails the caller for long: a
+damaged file is made anew, and where none can be written the index goes on in memory. Both are told
+in `notices`. A transaction is the swap: readers see the index before or after it, and never wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openclaw.retrieval import records
+from openclaw.retrieval.records import Known
+from openclaw.retrieval.writer import Writer
+from openclaw.storage.safe_open import NotOrdinary, checked_database, make_folder, remove
+
+if TYPE_CHECKING:
+    from openclaw.retrieval.snapshot import Snapshot, VectorCache
+
+
+BUSY_SECONDS = 5.0
+# What hinders writing, by SQLite's names of errors, and how the user is told; all else is damage.
+HINDRANCES = {
+    "SQLITE_BUSY": "another process holds its file",
+    "SQLITE_LOCKED": "another process holds its file",
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_READONLY": "its folder cannot be written",
+    "SQLITE_CANTOPEN": "its folder cannot be written",
+    "SQLITE_PERM": "its folder cannot be written",
+    "SQLITE_IOERR": "its file cannot be read or written",
+}
+
+
+class IndexDeleted(sqlite3.OperationalError):
+    """The file had gone when it should be written; a new one is open, and empty."""
+
+
+class Store:
+    """The opened index of `path`. `notices` are lines for the user, each told once.
+
+    `busy_seconds` is how long a writer waits for another one; `max_pages` limits the size.
+    """
+
+    def __init__(
+        self, path: Path, *, busy_seconds: float = BUSY_SECONDS, max_pages: int = 0
+    ) -> None:
+        self.path = path
+        self.notices: list[str] = []
+        self.in_memory = False
+        self._busy = busy_seconds
+        self._max_pages = max_pages
+        self._writing = threading.RLock()
+        self._reading = threading.RLock()
+        self._files: tuple[int, dict[str, Known]] | None = None
+        self._snapshot: Snapshot | None = None
+        self._vectors: VectorCache | None = None
+        self._term_ids: dict[str, int] = {}
+        self._identity: tuple[int, int] | None = None
+        self._open()
+
+    def files(self) -> dict[str, Known]:
+        """All files of the index by path. The caller must not change the dictionary."""
+        self._reopened_when_deleted()
+        with self._reading:
+            revision = self._state("revision")
+            if self._files is None or self._files[0] != revision:
+                # A row may be newer than the revision read before it, never older.
+                rows = self._reader.execute("SELECT * FROM files")
+                self._files = (revision, {row[1]: Known._make(row) for row in rows})
+            return self._files[1]
+
+    def known(self, path: str) -> Known | None:
+        """One file as the index knows it now."""
+        rows = self.query("SELECT * FROM files WHERE path = ?", (path,))
+        return Known._make(rows[0]) if rows else None
+
+    def query(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement that only reads."""
+        with self._reading:
+            return self._reader.execute(statement, values).fetchall()
+
+    def generation(self) -> int:
+        """A number that differs after every change that a search could see."""
+        with self._reading:
+            return self._state("generation")
+
+    def recall(self, key: str) -> str:
+        """A text kept by `Writer.remember`, "" when there is none."""
+        rows = self.query("SELECT value FROM meta WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else ""
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[Writer]:
+        """One transaction: all that is written in it is seen at once, or nothing of it.
+
+        Raises sqlite3.Error, to be handed to `recover`; nothing is changed then.
+        """
+        with self._writing:
+            if self._reopened_when_deleted():
+                raise IndexDeleted("the index was deleted by another program")
+            db = self._writer
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                writer = Writer(db, self._term_ids)
+                yield writer
+                writer.finish()
+                db.execute("COMMIT")
+                self._keep_up(writer)
+            except BaseException:
+                self._term_ids.clear()
+                with contextlib.suppress(sqlite3.Error):
+                    db.execute("ROLLBACK")
+                raise
+
+    def snapshot(self) -> Snapshot:
+        """The index as it is now; the same object as long as nothing changes.
+
+        Its methods raise sqlite3.Error when the file is damaged: hand that to `recover`, refresh,
+        and take a new snapshot.
+        """
+        from openclaw.retrieval.snapshot import Snapshot, VectorCache
+
+        with self._reading:
+            if self._snapshot and self._snapshot.generation == self._state("generation"):
+                return self._snapshot
+            self._vectors = self._vectors or VectorCache()
+            self._snapshot = None
+            self._snapshot = Snapshot(self._own_view(), self._vectors)
+            return self._snapshot
+
+    def recover(self, error: sqlite3.Error) -> None:
+        """Make the index usable again after an error: anew when it is damaged, else in memory."""
+        if isinstance(error, IndexDeleted | sqlite3.ProgrammingError):
+            return  # another thread has recovered already
+        with self._writing, self._reading:
+            if self.in_memory:
+                self._to_memory("", seed=False)
+            elif reason := _hindrance(error):
+                self._to_memory(reason, seed=True)
+            else:
+                self._start_over()
+
+    def close(self) -> None:
+        """End all connections. The last process to do so tidies the write-ahead log."""
+        with self._writing, self._reading:
+            self._snapshot = None
+            for db in {self._reader, self._writer}:
+                db.close()
+
+    def _keep_up(self, writer: Writer) -> None:
+        """Bring what is held in memory along with what was written, when nothing else was."""
+        with self._reading:
+            if writer.visible:
+                self._snapshot = None
+            if self._files is None or self._files[0] != writer.revision - 1:
+                return
+            files = dict(self._files[1])
+            for path, row in writer.written():
+                if row is None:
+                    files.pop(path, None)
+                else:
+                    files[path] = row
+            self._files = (writer.revision, files)
+
+    def _open(self) -> None:
+        """Open the file, make it anew when it is damaged, go to memory when that fails too."""
+        try:
+            self._open_file()
+        except (OSError, sqlite3.Error) as error:
+            if reason := _hindrance(error):
+                self._to_memory(reason, seed=True)
+            else:
+                self._start_over()
+
+    def _open_file(self) -> None:
+        self._identity = _identity(self.path)
+        make_folder(self.path.parent)
+        writer = records.connect(checked_database(self.path), self._busy, self._max_pages)
+        try:
+            self._identity = _identity(self.path)
+            reader = records.connect_reader(self.path, self._busy)
+        except BaseException:
+            writer.close()
+            raise
+        self._take(writer, reader)
+
+    def _take(self, writer: sqlite3.Connection, reader: sqlite3.Connection) -> None:
+        self._writer, self._reader = writer, reader
+        self._files = self._snapshot = self._vectors = None
+        self._term_ids.clear()
+
+    def _start_over(self) -> None:
+        """Delete the damaged file and make a new one, unless another process has done so."""
+        self._close_quietly()
+        self.notices.append("the memory index was damaged and is built again")
+        try:
+            if self._identity in (None, _identity(self.path)):
+                # The log before the file: an empty file beside an old log drops the log.
+                for suffix in ("-wal", "-shm", ""):
+                    remove(self.path.with_name(self.path.name + suffix))
+            self._open_file()
+        except (OSError, sqlite3.Error) as error:
+            self._to_memory(_hindrance(error) or "its file stays damaged", seed=False)
+
+    def _to_memory(self, reason: str, *, seed: bool) -> None:
+        """Go on in memory, with what can still be read of the file."""
+        memory = records.connect(":memory:", 0)
+        if seed:
+            try:
+                if hasattr(self, "_reader"):
+                    self._reader.backup(memory)
+                else:
+                    records.copy_unwritable(checked_database(self.path), memory)
+            except (OSError, sqlite3.Error):
+                memory.close()
+                memory = records.connect(":memory:", 0)
+        self._close_quietly()
+        if reason:
+            self.notices.append(f"the memory index is kept in memory only: {reason}")
+        self.in_memory = True
+        self._identity = None
+        self._take(memory, memory)
+        # One connection for both, so one lock for both.
+        self._reading = self._writing
+
+    def _close_quietly(self) -> None:
+        for name in ("_reader", "_writer"):
+            db = getattr(self, name, None)
+            if db is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    db.close()
+
+    def _reopened_when_deleted(self) -> bool:
+        """The index may be deleted at any time, also below our feet."""
+        if self._identity is None or self._identity == _identity(self.path):
+            return False
+        with self._writing, self._reading:
+            self._close_quietly()
+            self._open()
+        return True
+
+    def _state(self, column: str) -> int:
+        row = self._reader.execute(f"SELECT {column} FROM state").fetchone()  # noqa: S608
+        if row is None:
+            raise sqlite3.DatabaseError("the index has no state")
+        return int(row[0])
+
+    def _own_view(self) -> sqlite3.Connection:
+        """A connection for one snapshot, which nobody writes with."""
+        if not self.in_memory:
+            return records.connect_reader(self.path, self._busy)
+        copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._reader.backup(copy)
+        return copy
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _hindrance(error: Exception) -> str:
+    """Why the index cannot be written, in the user's words; "" when it is damaged."""
+    if isinstance(error, NotOrdinary):
+        return str(error.strerror)
+    if isinstance(error, OSError):
+        return "its folder cannot be written"
+    name = getattr(error, "sqlite_errorname", "")
+    if name == "SQLITE_IOERR_SHORT_READ":
+        return ""
+    return next((told for prefix, told in HINDRANCES.items() if name.startswith(prefix)), "")

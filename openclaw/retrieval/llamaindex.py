@@ -1,0 +1,387 @@
+"""The index as LlamaIndex retrievers.
+
+This and its parts `llama_*` are the only modules that import llama_index, which costs about a
+second: `search.load_llama` is the door.
+
+Nothing here touches LlamaIndex's global `Settings`: what would fall back to them (embedding model,
+callbacks, transformations) is always passed, so no default of another vendor, no tokenizer download
+and no progress bar is ever reached.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import bm25s
+import numpy as np
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.callbacks.base import CallbackManager
+from llama_index.core.indices.vector_store.base import VectorStoreIndex
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    MetadataFilter,
+    MetadataFilters,
+    VectorStoreQuery,
+    VectorStoreQueryResult,
+)
+from llama_index.core.vector_stores.utils import build_metadata_filter_fn
+from llama_index.retrievers.bm25 import BM25Retriever
+
+from openclaw.errors import ModelFailed
+from openclaw.retrieval import ranking, snapshot
+from openclaw.retrieval.ranking import K1, POOL, B, Ranked, fused, scale, weighted
+from openclaw.retrieval.records import ENGINE
+from openclaw.retrieval.snapshot import Mask, Rows, View
+from openclaw.retrieval.tokens import words
+
+if TYPE_CHECKING:
+    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.records import StoredChunk
+    from openclaw.retrieval.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A vector store and what it is asked for: the `top_k` nearest, of `documents` when they are
+    given (their ids, for a store that does not know what a view allows)."""
+
+    store: BasePydanticVectorStore
+    documents: list[str] | None = None
+    top_k: int = POOL
+
+    def retriever(self, embedder: Embedder) -> BaseRetriever:
+        """`VectorStoreIndex.from_vector_store(store).as_retriever()`, no global default used."""
+        model = TextEmbedding(embedder)
+        index = VectorStoreIndex.from_vector_store(
+            self.store,
+            embed_model=model,
+            callback_manager=CallbackManager([]),
+            transformations=[model],
+        )
+        return index.as_retriever(similarity_top_k=self.top_k, doc_ids=self.documents)
+
+    def cosines(self, node_ids: list[str], vector: list[float]) -> dict[str, float]:
+        """The cosines of these nodes, as far as the store has them."""
+        if not node_ids:
+            return {}
+        query = VectorStoreQuery(vector, similarity_top_k=len(node_ids), node_ids=node_ids)
+        found = self.store.query(query)
+        return dict(zip(found.ids or (), found.similarities or (), strict=True))
+
+
+# Gives where the vectors of a view are searched. Raises when that is away.
+Vectors = Callable[[View, "Embedder"], Source]
+EMBEDDING = "embedding"
+# Is told what failed, `EMBEDDING` or `ENGINE`, and how.
+Trouble = Callable[[str, Exception], None]
+
+
+class HybridRetriever(BaseRetriever):
+    """Words and meaning, fused: the index of a home as a LlamaIndex retriever.
+
+    In a program of your own, beside any query engine or agent of LlamaIndex:
+
+        search = Search(home, IndexOptions(), lambda: embedder, home.private)
+        retriever = search.retriever(k=5)
+        for found in retriever.retrieve("Which port does staging use?"):
+            print(found.score, found.metadata["path"], found.metadata["start_line"], found.text)
+
+    `state` gives a view of the index as it is when a question comes. Nodes carry path, start_line,
+    end_line, date and headings as metadata; scores are between 0 and 1. The vectors are searched in
+    `engine`, else in our own file. When it fails our own file answers, when the question cannot be
+    embedded the words do, and `on_trouble` is told.
+    """
+
+    def __init__(
+        self,
+        state: Callable[[], View],
+        embedder: Embedder | None = None,
+        *,
+        engine: Vectors | None = None,
+        top_k: int = 5,
+        today: Callable[[], date] = date.today,
+        on_trouble: Trouble = lambda what, error: None,
+    ) -> None:
+        super().__init__(callback_manager=CallbackManager([]))
+        self._state, self._embedder, self._engine = state, embedder, engine
+        self._top_k, self._today, self._on_trouble = top_k, today, on_trouble
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        view = self._state()
+        found = self.fused(view, query_bundle)[: self._top_k]
+        return scored(nodes_of(view, [one.row for one in found]), [one.score for one in found])
+
+    def fused(
+        self, view: View, query_bundle: QueryBundle, *, whole: bool = False
+    ) -> list[ranking.Fused]:
+        """The ranked rows, best first, at most `ranking.POOL`; what `retrieve` makes nodes of. With
+        `whole` all rows of both rankings, however badly they answer."""
+        if not view.snapshot.count:
+            return []
+        by_words = ranked(view, StoredBM25(view).retrieve(query_bundle))
+
+        def by_meaning(others: Rows) -> ranking.Ranked | None:
+            return self._by_meaning(view, query_bundle, others)
+
+        return fused(
+            view,
+            query_bundle.query_str,
+            self._today(),
+            by_words,
+            by_meaning,
+            lambda: scale(view, self._embedder, query_bundle.embedding),
+            self._top_k,
+            whole=whole,
+        )
+
+    def _by_meaning(self, view: View, bundle: QueryBundle, others: Rows) -> ranking.Ranked | None:
+        """The nearest rows, and the cosines of `others` beside them; None without vectors."""
+        embedder = self._embedder
+        if embedder is None or not self._has_vector(bundle, embedder):
+            return None
+        if self._engine:
+            try:
+                return _nearest(self._engine(view, embedder), embedder, view, bundle, others)
+            except sqlite3.Error:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever an engine raises: it is a copy
+                self._on_trouble(ENGINE, error)
+        try:
+            return _nearest(stored_vectors(view, embedder), embedder, view, bundle, others)
+        except ModelFailed as error:
+            self._on_trouble(EMBEDDING, error)
+            return None
+
+    def _has_vector(self, bundle: QueryBundle, embedder: Embedder) -> bool:
+        """Whether the question has a vector now."""
+        try:
+            if bundle.embedding is None:
+                text = bundle.query_str
+                bundle.embedding = TextEmbedding(embedder).get_query_embedding(text)
+        except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer
+            self._on_trouble(EMBEDDING, error)
+            return False
+        return True
+
+
+def _nearest(
+    source: Source, embedder: Embedder, view: View, bundle: QueryBundle, others: Rows
+) -> ranking.Ranked:
+    near = ranked(view, source.retriever(embedder).retrieve(bundle))
+    more = view.chunks(np.setdiff1d(others, near.rows).tolist())
+    cosines = source.cosines([chunk.node_id for chunk in more], bundle.embedding or [])
+    known = {chunk.row: cosines[chunk.node_id] for chunk in more if chunk.node_id in cosines}
+    return ranking.Ranked(
+        np.concatenate([near.rows, np.array(list(known), np.int64)]),
+        np.concatenate([near.scores, np.array(list(known.values()), np.float32)]),
+    )
+
+
+def node_of(chunk: StoredChunk) -> TextNode:
+    """A chunk as a node; what stands where is metadata, and no part of the text."""
+    place = {
+        "path": chunk.path,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "date": chunk.date,
+        "headings": " > ".join(chunk.headings),
+    }
+    return TextNode(
+        id_=chunk.node_id,
+        text=chunk.text,
+        metadata=place,
+        excluded_embed_metadata_keys=list(place),
+        excluded_llm_metadata_keys=["date", "headings"],
+    )
+
+
+def nodes_of(view: View, rows: Sequence[int]) -> list[TextNode]:
+    """The chunks of these rows as nodes, in the order asked for."""
+    return [node_of(chunk) for chunk in view.chunks(rows)]
+
+
+def scored(nodes: Sequence[TextNode], scores: Sequence[float]) -> list[NodeWithScore]:
+    return [NodeWithScore(node=n, score=s) for n, s in zip(nodes, scores, strict=True)]
+
+
+def ranked(view: View, found: Sequence[NodeWithScore]) -> Ranked:
+    """Nodes as rows and scores; what the snapshot does not know or may not show is left out."""
+    pairs = [
+        (row, each.score or 0.0)
+        for each in found
+        if (row := view.row_of(each.node.node_id)) is not None
+        and (view.allowed is None or view.allowed[row])
+    ]
+    rows = np.array([row for row, _ in pairs], np.int64)
+    return Ranked(rows, np.array([score for _, score in pairs], np.float32))
+
+
+class SqliteVectorStore(BasePydanticVectorStore):
+    """The vectors of a snapshot as a LlamaIndex vector store: all cosines, exactly.
+
+    It is read only: the files are the truth, and `upkeep` writes what they say. `filters` may ask
+    for "path" with any of LlamaIndex's operators; other keys raise ValueError. Rows that have no
+    vector yet are not found.
+    """
+
+    stores_text: bool = True
+    _view: Any = PrivateAttr()
+    _name: str = PrivateAttr()
+
+    def __init__(self, view: View, name: str) -> None:
+        super().__init__(stores_text=True)
+        self._view = view
+        self._name = name
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "SqliteVectorStore"
+
+    @property
+    def client(self) -> Any:
+        return self._view.snapshot
+
+    def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
+        raise NotImplementedError("change the files; the index follows them")
+
+    def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+        raise NotImplementedError("change the files; the index follows them")
+
+    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """The `similarity_top_k` nearest nodes with their cosines, nearest first."""
+        vector = np.asarray(query.query_embedding or (), np.float32)
+        cosines, known = snapshot.cosines(self._view.snapshot, self._name, vector)
+        wanted = known & self._wanted(query.filters, query.node_ids)
+        rows = snapshot.best(cosines, query.similarity_top_k, wanted)
+        nodes = nodes_of(self._view, rows.tolist())
+        return VectorStoreQueryResult(
+            nodes=nodes, similarities=cosines[rows].tolist(), ids=[node.node_id for node in nodes]
+        )
+
+    def get_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
+    ) -> list[BaseNode]:
+        return list(nodes_of(self._view, np.flatnonzero(self._wanted(filters, node_ids)).tolist()))
+
+    def _wanted(self, filters: MetadataFilters | None, node_ids: list[str] | None) -> Mask:
+        snapshot, allowed = self._view.snapshot, self._view.allowed
+        mask = np.ones(snapshot.count, np.bool_) if allowed is None else allowed.copy()
+        if filters and filters.filters:
+            mask &= _rows_of_paths(snapshot, filters)
+        if node_ids:
+            named = np.zeros(snapshot.count, np.bool_)
+            rows = [row for each in node_ids if (row := self._view.row_of(each)) is not None]
+            named[rows] = True
+            mask &= named
+        return mask
+
+
+def _rows_of_paths(snapshot: Snapshot, filters: MetadataFilters) -> Mask:
+    """The rows of the files that the filters allow."""
+    for part in filters.filters:
+        if isinstance(part, MetadataFilter) and part.key != "path":
+            raise ValueError(f"only 'path' can be filtered, not {part.key!r}")
+    allows = build_metadata_filter_fn(lambda path: {"path": path}, filters)
+    mask = np.zeros(snapshot.count, np.bool_)
+    for file in snapshot.files():
+        mask[file.first_row : file.first_row + file.count] = allows(file.path)
+    return mask
+
+
+class TextEmbedding(BaseEmbedding):
+    """An embedder of ours as LlamaIndex's embedding model. It cuts texts to its own window."""
+
+    _embedder: Any = PrivateAttr()
+
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__(model_name=embedder.name, callback_manager=CallbackManager([]))
+        self._embedder = embedder
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "TextEmbedding"
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        numbers: list[float] = snapshot.question_vector(self._embedder, query).tolist()
+        return numbers
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._get_text_embeddings([text])[0]
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        rows: list[list[float]] = np.asarray(self._embedder.documents(texts)).tolist()
+        return rows
+
+
+def stored_vectors(view: View, embedder: Embedder) -> Source:
+    """The vectors of our own SQLite file."""
+    return Source(SqliteVectorStore(view, embedder.name))
+
+
+def word_index(view: View, terms: Sequence[str]) -> bm25s.BM25:
+    """The part of a bm25s index of everything that these words need, from the stored postings.
+
+    The scores are those of `bm25s.BM25(k1, b, method="lucene").index(all chunks)`.
+    """
+    snapshot, index = view.snapshot, bm25s.BM25(k1=K1, b=B, method="lucene")
+    found, data, indices, ends = [], [], [], [0]
+    for word, rows, weights in weighted(view, terms):
+        found.append(word)
+        data.append(weights)
+        indices.append(rows.astype(np.int32))
+        ends.append(ends[-1] + len(rows))
+    index.scores = {
+        "data": np.concatenate(data) if data else np.empty(0, np.float32),
+        "indices": np.concatenate(indices) if indices else np.empty(0, np.int32),
+        "indptr": np.array(ends, np.int64),
+        "num_docs": snapshot.count,
+    }
+    index.vocab_dict = {word: at for at, word in enumerate(found)}
+    index.unique_token_ids_set = set(index.vocab_dict.values())
+    index.nonoccurrence_array = None
+    return index
+
+
+class StoredBM25(BM25Retriever):  # type: ignore[misc]
+    """LlamaIndex's BM25Retriever over the stored postings, with our own words.
+
+    Each question gets a bm25s index of its own words only, so nothing is loaded or built ahead. An
+    index without chunks, a question without words and a word that nothing holds give no nodes, and
+    no node has score 0.
+    """
+
+    def __init__(self, view: View, top_k: int = POOL) -> None:
+        self._view = view
+        super().__init__(
+            existing_bm25=word_index(view, ()),
+            similarity_top_k=min(top_k, view.snapshot.count),
+            skip_stemming=True,
+            callback_manager=CallbackManager([]),
+        )
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        terms = list(dict.fromkeys(words(query_bundle.query_str)))
+        self.bm25 = word_index(self._view, terms)
+        if not self.bm25.vocab_dict:
+            return []
+        allowed = self._view.allowed
+        found = self.bm25.retrieve(
+            [terms],
+            k=self.similarity_top_k,
+            show_progress=False,
+            backend_selection="numpy",
+            weight_mask=None if allowed is None else allowed.astype(np.float32),
+        )
+        scores = found.scores[0]
+        rows = found.documents[0][scores > 0].tolist()
+        return scored(nodes_of(self._view, rows), scores[scores > 0].tolist())

@@ -1,0 +1,158 @@
+"""Where vectors are searched: in our own file, or in a vector store that a setting names.
+
+An engine is only a copy. The index keeps all vectors itself, so an engine that is away, held by
+another process or emptied costs a notice and never an answer; `docs/memory.md` says when one pays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from openclaw.errors import OpenclawError
+from openclaw.storage.safe_open import checked_database, make_folder, remove
+
+if TYPE_CHECKING:
+    from openclaw.retrieval.embedders import Embedder
+    from openclaw.retrieval.llamaindex import Source
+    from openclaw.retrieval.snapshot import View
+
+# After a failure it is not asked for this long.
+REST_SECONDS = 30.0
+
+
+class Engine(Protocol):
+    """A vector store that follows the index."""
+
+    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> Source:
+        """Where the view's vectors are searched, after it was brought up to date with them.
+        Raises whatever the store raises, and OpenclawError when that would take long and
+        nobody is `patient`: the next call goes on."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Attached:
+    """An engine from when it is first needed to when it fails, and after a rest again. May be used
+    by several threads; the engine is asked by one at a time for its source."""
+
+    def __init__(
+        self, make: Callable[[], Engine] | None, rest_seconds: float = REST_SECONDS
+    ) -> None:
+        self._make, self._rest_seconds = make, rest_seconds
+        self._engine: Engine | None = None
+        self._lock = threading.RLock()
+        self._rest_until = 0.0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is one that did not fail a moment ago."""
+        return self._make is not None and time.monotonic() >= self._rest_until
+
+    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> Source:
+        """See `Engine.vectors`; only when `is_ready`."""
+        with self._lock:
+            if self._engine is None:
+                if self._make is None:
+                    raise LookupError("no engine is set")
+                self._engine = self._make()
+            return self._engine.vectors(view, embedder, patient=patient)
+
+    def failed(self) -> None:
+        """Let the engine go; it is opened again after its rest."""
+        self._rest_until = time.monotonic() + self._rest_seconds
+        self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            engine, self._engine = self._engine, None
+            if engine:
+                with contextlib.suppress(Exception):
+                    engine.close()
+
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sent (node TEXT PRIMARY KEY, arrived INTEGER) WITHOUT ROWID;
+"""
+
+
+class Sent:
+    """The list of one engine. A node is noted before it is sent and marked when it has arrived, so
+    that whatever a killed process left in the engine is known.
+
+    A damaged file is made anew, and the engine is then filled anew. All methods raise OpenclawError
+    when the file cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with _told():
+            make_folder(path.parent)
+            try:
+                self._db = _open(path)
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise
+                remove(path)
+                self._db = _open(path)
+
+    def state(self, key: str) -> str:
+        with _told():
+            row = self._db.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
+            return str(row[0]) if row else ""
+
+    def set_state(self, **values: str) -> None:
+        with _told(), self._db:
+            self._db.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", values.items())
+
+    def nodes(self) -> dict[str, bool]:
+        """All node ids that may be in the engine, and whether each has surely arrived."""
+        with _told():
+            return {node: bool(done) for node, done in self._db.execute("SELECT * FROM sent")}
+
+    def sending(self, nodes: Iterable[str]) -> None:
+        self._put(nodes, arrived=False)
+
+    def arrived(self, nodes: Iterable[str]) -> None:
+        self._put(nodes, arrived=True)
+
+    def gone(self, nodes: Iterable[str]) -> None:
+        with _told(), self._db:
+            self._db.executemany("DELETE FROM sent WHERE node = ?", ((node,) for node in nodes))
+
+    def clear(self) -> None:
+        with _told(), self._db:
+            self._db.execute("DELETE FROM sent")
+            self._db.execute("DELETE FROM state")
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _put(self, nodes: Iterable[str], *, arrived: bool) -> None:
+        with _told(), self._db:
+            rows = ((node, int(arrived)) for node in nodes)
+            self._db.executemany("INSERT OR REPLACE INTO sent VALUES (?, ?)", rows)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(checked_database(path), timeout=5.0, check_same_thread=False)
+    try:
+        db.executescript(TABLES)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise OpenclawError(f"the list of what it was sent cannot be used: {error}") from error

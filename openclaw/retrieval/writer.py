@@ -1,0 +1,274 @@
+"""Changes to the index, made within one transaction of `Store.write`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from openclaw.retrieval.records import ORDINALS, Known, Stamp
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from openclaw.retrieval.chunking import Chunk
+    from openclaw.retrieval.snapshot import Postings
+
+
+MOST_TERM_IDS = 200_000
+_LAST = ORDINALS - 1
+_COLUMNS = "id, start_line, end_line, text, headings, date, label, struck"
+_KEY = 0x7FFF_FFFF_FFFF_FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file was when it was read. `trusted` is False when it changed meanwhile."""
+
+    path: str
+    stamp: Stamp
+    md5: str
+    read_at_ns: int
+    recipe: str
+    problem: str = ""
+
+
+def context_key(context: str) -> int:
+    """63 bits that stand for a context, 0 for the empty one."""
+    if not context:
+        return 0
+    digest = blake2b(context.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") & _KEY or 1
+
+
+def node_ids(path: str, chunks: Sequence[Chunk]) -> list[int]:
+    """64 bits for each chunk, which stay when its lines only move: of the path, the headings, the
+    text and its context, and how many equal ones stand before it."""
+    seen: dict[tuple[tuple[str, ...], str, str], int] = {}
+    ids = []
+    for chunk in chunks:
+        own = (chunk.headings, chunk.text, chunk.context)
+        nth = seen[own] = seen.get(own, -1) + 1
+        parts = json.dumps([path, *own, nth], ensure_ascii=False)
+        digest = blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        ids.append(int.from_bytes(digest, "little"))
+    return ids
+
+
+class Writer:
+    """The statements of one transaction. Postings are kept back and written in their order at the
+    end, as that is where most of the time of a build would go.
+
+    `visible` tells whether a search sees something else afterwards, `lost_contexts` whether texts
+    left a file; `revision` is the number of the transaction, once it is finished.
+    """
+
+    def __init__(self, db: sqlite3.Connection, term_ids: dict[str, int]) -> None:
+        self._db = db
+        self._term_ids = term_ids
+        self._postings: list[tuple[int, int, bytes]] = []
+        self._waiting: set[int] = set()
+        self._paths: set[str] = set()
+        self.visible = False
+        self.lost_contexts = False
+        self.revision = 0
+
+    def known(self, paths: Iterable[str]) -> dict[str, Known]:
+        """The files as they are in this transaction, which another process may have changed."""
+        select = "SELECT * FROM files WHERE path = ?"
+        rows = (self._db.execute(select, (path,)).fetchone() for path in paths)
+        return {row[1]: Known._make(row) for row in rows if row}
+
+    def put(
+        self,
+        reading: Reading,
+        chunks: Sequence[Chunk],
+        postings: Postings,
+        lengths: npt.NDArray[Any],
+    ) -> None:
+        """Take a file in, or swap what the index holds of it: only rows that differ are written."""
+        from openclaw.retrieval import snapshot
+
+        file, new = self._file(reading, len(chunks))
+        old_terms = b"" if new else self._swapped_rows(file)
+        self._put_chunks(file, new, chunks)
+        terms = snapshot.pack_postings(postings)
+        ids = self._ids(terms)
+        self._put_postings(file, dict(zip(ids, terms.values(), strict=True)), old_terms)
+        contexts = [context_key(chunk.context) for chunk in chunks]
+        rows = snapshot.pack_rows(node_ids(reading.path, chunks), contexts, lengths)
+        self._note_departed(file, new, rows)
+        self._db.execute(
+            "INSERT OR REPLACE INTO file_rows VALUES (?, ?, ?)",
+            (file, rows, snapshot.pack_ids(ids)),
+        )
+        self.visible = True
+
+    def put_problem(self, reading: Reading) -> None:
+        """Note a file that gives no text; what was known of it goes."""
+        self._remove_rows(reading.path)
+        self._file(reading, 0)
+
+    def touch(self, known: Known, reading: Reading) -> None:
+        """The file was read again and says the same."""
+        self._file(reading, known.chunks)
+        self.visible = self.visible or known.mtime_ns != reading.stamp.mtime_ns
+
+    def remove(self, path: str) -> None:
+        """The file is gone."""
+        self._paths.add(path)
+        self._remove_rows(path)
+        self._db.execute("DELETE FROM files WHERE path = ?", (path,))
+
+    def remember(self, key: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def changed(self) -> None:
+        """Say that a search sees something else from now on."""
+        self.visible = True
+
+    def forget_terms(self) -> None:
+        """Numbers of words may have been taken away."""
+        self._term_ids.clear()
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """A statement of a part of the index that lives in another module (`kept`)."""
+        return self._db.execute(statement, values)
+
+    def finish(self) -> None:
+        """Write what was kept back; called by the store before it commits."""
+        self._flush()
+        self._db.execute(
+            "UPDATE state SET revision = revision + 1, generation = generation + ?",
+            (int(self.visible),),
+        )
+        self.revision = int(self._db.execute("SELECT revision FROM state").fetchone()[0])
+        if len(self._term_ids) > MOST_TERM_IDS:
+            self._term_ids.clear()
+
+    def written(self) -> Iterator[tuple[str, Known | None]]:
+        """The files that were written, as they are now; None for one that was removed."""
+        now = self.known(self._paths)
+        return ((path, now.get(path)) for path in self._paths)
+
+    def _flush(self) -> None:
+        self._postings.sort()
+        self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?)", self._postings)
+        self._postings.clear()
+        self._waiting.clear()
+
+    def _file(self, reading: Reading, chunks: int) -> tuple[int, bool]:
+        """Write a row of `files`; its id, and whether it is new."""
+        self._paths.add(reading.path)
+        values = (*reading.stamp, reading.md5, reading.read_at_ns, reading.recipe, reading.problem)
+        row = self._db.execute("SELECT id FROM files WHERE path = ?", (reading.path,)).fetchone()
+        if row:
+            self._db.execute(
+                "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, md5 = ?, "
+                "read_at_ns = ?, recipe = ?, problem = ?, chunks = ? WHERE id = ?",
+                (*values, chunks, row[0]),
+            )
+            return int(row[0]), False
+        cursor = self._db.execute(
+            "INSERT INTO files VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (reading.path, *values, chunks),
+        )
+        return int(cursor.lastrowid or 0), True
+
+    def _swapped_rows(self, file: int) -> bytes:
+        """The words a file had, as `file_rows.terms`."""
+        if file in self._waiting:
+            self._flush()
+        row = self._db.execute("SELECT terms FROM file_rows WHERE file = ?", (file,)).fetchone()
+        return bytes(row[0]) if row else b""
+
+    def _put_chunks(self, file: int, new: bool, chunks: Sequence[Chunk]) -> None:
+        first = file * ORDINALS
+        rows = [_chunk_row(first + ordinal, chunk) for ordinal, chunk in enumerate(chunks)]
+        if not new:
+            span = (first, first + _LAST)
+            select = f"SELECT {_COLUMNS} FROM chunks WHERE id BETWEEN ? AND ?"  # noqa: S608
+            old = set(self._db.execute(select, span))
+            rows = [row for row in rows if row not in old]
+            after = (first + len(chunks), first + _LAST)
+            self._db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", after)
+        self._db.executemany("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def _ids(self, terms: Mapping[str, bytes]) -> list[int]:
+        """The numbers of words, given out where a word is new."""
+        ids = []
+        for term in terms:
+            known = self._term_ids.get(term)
+            if known is None:
+                row = self._db.execute("SELECT id FROM terms WHERE term = ?", (term,)).fetchone()
+                row = row or (self._new_term(term),)
+                known = self._term_ids[term] = int(row[0])
+            ids.append(known)
+        return ids
+
+    def _new_term(self, term: str) -> int:
+        cursor = self._db.execute("INSERT INTO terms VALUES (NULL, ?)", (term,))
+        return int(cursor.lastrowid or 0)
+
+    def _put_postings(self, file: int, new: dict[int, bytes], old_terms: bytes) -> None:
+        from openclaw.retrieval.snapshot import unpack_ids
+
+        old = unpack_ids(old_terms)
+        self._delete_postings(file, [term for term in old if term not in new])
+        select = "SELECT data FROM postings WHERE term = ? AND file = ?"
+        same = set()
+        for term in old:
+            if term in new:
+                row = self._db.execute(select, (term, file)).fetchone()
+                if row and row[0] == new[term]:
+                    same.add(term)
+        self._waiting.add(file)
+        self._postings += [(t, file, data) for t, data in new.items() if t not in same]
+
+    def _delete_postings(self, file: int, terms: Iterable[int]) -> None:
+        pairs = ((term, file) for term in terms)
+        self._db.executemany("DELETE FROM postings WHERE term = ? AND file = ?", pairs)
+
+    def _note_departed(self, file: int, new: bool, rows: bytes) -> None:
+        """Contexts that leave a file: their vectors are kept for a while, see `kept`."""
+        from openclaw.retrieval.snapshot import contexts_of
+
+        if new:
+            return
+        row = self._db.execute("SELECT rows FROM file_rows WHERE file = ?", (file,)).fetchone()
+        gone = contexts_of(row[0]) - contexts_of(rows) if row else set()
+        self._depart(gone)
+
+    def _depart(self, contexts: Iterable[int]) -> None:
+        at = self._db.execute("SELECT revision FROM state").fetchone()[0]
+        pairs = [(context, at) for context in contexts]
+        self.lost_contexts = self.lost_contexts or bool(pairs)
+        self._db.executemany("INSERT OR REPLACE INTO departed VALUES (?, ?)", pairs)
+
+    def _remove_rows(self, path: str) -> None:
+        """Take out all that a file has beside its row of `files`."""
+        row = self._db.execute("SELECT id, chunks FROM files WHERE path = ?", (path,)).fetchone()
+        if not row or not row[1]:
+            return
+        from openclaw.retrieval.snapshot import contexts_of, unpack_ids
+
+        file = int(row[0])
+        if file in self._waiting:
+            self._flush()
+        found = self._db.execute("SELECT rows, terms FROM file_rows WHERE file = ?", (file,))
+        rows, terms = found.fetchone() or (b"", b"")
+        self._depart(contexts_of(rows))
+        self._delete_postings(file, unpack_ids(terms))
+        first = file * ORDINALS
+        self._db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", (first, first + _LAST))
+        self._db.execute("DELETE FROM file_rows WHERE file = ?", (file,))
+        self.visible = True
+
+
+def _chunk_row(key: int, chunk: Chunk) -> tuple[int, int, int, str, str, str, str, int]:
+    headings = json.dumps(chunk.headings, ensure_ascii=False) if chunk.headings else ""
+    place = (chunk.start_line, chunk.end_line)
+    return (key, *place, chunk.text, headings, chunk.date, chunk.label, int(chunk.struck))

@@ -1,1 +1,0 @@
-"""Pure rules on text, addresses and paths, and the vault. Beside config, above files."""

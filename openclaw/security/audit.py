@@ -1,0 +1,111 @@
+"""The record of what tools did: one JSON line a call in .openclaw/logs/actions.jsonl."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from openclaw.errors import OpenclawError
+from openclaw.security.secrets import find
+from openclaw.storage.lock import locked
+from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import appending, folder_of, make_folder
+from openclaw.storage.text import read_text
+from openclaw.types import Deed
+
+ACTIONS = "actions.jsonl"
+MOST_BYTES = 5_000_000
+"""From this size on the file is kept as .1, in place of the one before, and begun anew."""
+LONGEST_TARGET = 500
+LOCK_SECONDS = 1.0
+
+
+def without_secrets(text: str) -> str:
+    """The text with a name of their kind in place of its secrets."""
+    for secret in reversed(find(text)):
+        text = f"{text[: secret.start]}{{{{secret:{secret.kind}}}}}{text[secret.end :]}"
+    return text
+
+
+@dataclass(slots=True)
+class Audit:
+    """The record of one turn. It never fails what it records: `trouble` says in one line why it
+    could not be written."""
+
+    path: Path
+    session: str = ""
+    turn: int = 0
+    mask: Callable[[str], str] = without_secrets
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    trouble: str = field(default="", init=False)
+
+    def write(self, deed: Deed) -> None:
+        """Add a line, in one write, so that those of other processes stay whole."""
+        at = self.now().isoformat(timespec="milliseconds")
+        line = {"at": at, "session": self.session, "turn": self.turn, **asdict(deed)}
+        line["seconds"] = round(deed.seconds, 3)
+        for name in ("target", "by"):
+            try:
+                line[name] = self.mask(line[name])[:LONGEST_TARGET]
+            except Exception as error:  # noqa: BLE001 - a mask that fails: left out
+                del line[name]
+                self.trouble = f"the record of actions was written without {name}: {error}"
+        try:
+            self._append(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        except (OSError, OpenclawError) as error:
+            self.trouble = f"the record of actions could not be written: {error}"
+
+    def _append(self, data: bytes) -> None:
+        make_folder(self.path.parent)
+        with suppress(FileNotFoundError):
+            if _is_full(self.path):
+                self._rotate()
+        with appending(self.path, 0o600) as file:
+            file.write(data)
+
+    def _rotate(self) -> None:
+        """Only one process does, and only while the file is still the large one. On Windows it
+        waits until no other has it open."""
+        lock = self.path.with_name(f"{self.path.name}.lock")
+        with suppress(OSError, OpenclawError), locked(lock, LOCK_SECONDS):
+            if _is_full(self.path):
+                with folder_of(self.path) as folder:
+                    folder.rename(self.path.name, older(self.path).name)
+
+
+def _is_full(path: Path) -> bool:
+    """Whether the file has grown enough, or has another name (a hard link) in a backup or anywhere
+    else, which keeps what it holds."""
+    found = path.lstat()
+    return found.st_size >= MOST_BYTES or found.st_nlink > 1
+
+
+def older(path: Path) -> Path:
+    """Where the lines before the newest 5 MB are."""
+    return path.with_name(f"{path.name}.1")
+
+
+def read_actions(path: Path, most: int) -> list[dict[str, Any]]:
+    """The newest actions, the oldest of them first. Lines that are none are left out."""
+    found: list[dict[str, Any]] = []
+    for each in (path, older(path)):
+        if len(found) < most:
+            found = [*list(_actions(each))[-(most - len(found)) :], *found]
+    return found
+
+
+def _actions(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        return
+    for line in text.splitlines():
+        with suppress(ValueError):
+            value = parse_foreign_json(line)
+            if isinstance(value, dict):
+                yield value

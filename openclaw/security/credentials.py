@@ -1,0 +1,354 @@
+"""Files that hold credentials: not readable for the agent, in no mode.
+
+A name counts wherever it lies (`.ssh` of another user, of a backup), and what other agents keep
+counts in the folder of a user. Names are compared as the most lenient file system would. Places are
+those that the programs document; for browsers Chromium's user_data_dir.md and Mozilla's profiles.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+
+# A line is: reason | paths below any folder, with * for what is no slash.
+_ANYWHERE = """
+SSH keys | .ssh
+GnuPG keys | .gnupg
+cloud credentials | .aws  .azure  .config/gcloud  .oci  .aliyun  .bluemix  .config/doctl
+cloud credentials | .terraform.d/credentials.tfrc.json  .terraformrc  .vault-token
+cloud credentials | .pulumi/credentials.json
+cluster credentials | .kube/config  .kube/cache  .docker/config.json  .dockercfg
+cluster credentials | .config/containers/auth.json
+passwords for hosts | .netrc  _netrc  .pgpass  pgpass.conf  .my.cnf  .mylogin.cnf  .s3cfg  .boto
+passwords for hosts | .htpasswd
+passwords for hosts | .git-credentials  .config/git/credentials  .config/rclone/rclone.conf
+passwords for hosts | .smbcredentials
+tokens of package registries | .npmrc  .pypirc  .yarnrc  .yarnrc.yml  .cargo/credentials
+tokens of package registries | .cargo/credentials.toml
+tokens of package registries | .gem/credentials  .m2/settings.xml  .m2/settings-security.xml
+tokens of package registries | .nuget/nuget.config
+tokens of package registries | .gradle/gradle.properties  .config/composer/auth.json
+tokens of package registries | .composer/auth.json
+tokens of code hosts | .config/gh/hosts.yml  github cli/hosts.yml  .config/hub  .config/glab-cli
+tokens of model providers | .cache/huggingface/token  .cache/huggingface/stored_tokens
+tokens of model providers | .huggingface/token
+tokens of model providers | io.datasette.llm/keys.json  .config/github-copilot  .kaggle/kaggle.json
+a browser's profile | .mozilla  .config/mozilla  .librewolf  .waterfox  .thunderbird  .zen
+a browser's profile | .config/google-chrome*  .config/chromium*  .config/microsoft-edge*
+a browser's profile | .config/bravesoftware
+a browser's profile | .config/vivaldi*  .config/opera*  .config/yandex-browser*  snap/firefox
+a browser's profile | snap/chromium
+a browser's profile | snap/brave  .var/app/org.mozilla.*  .var/app/org.chromium.*
+a browser's profile | .var/app/com.google.chrome*
+a browser's profile | .var/app/com.brave.browser  .var/app/com.microsoft.edge*
+a browser's profile | .var/app/com.vivaldi.vivaldi
+a browser's profile | application support/firefox  application support/google/chrome*
+a browser's profile | application support/chromium
+a browser's profile | application support/microsoft edge*  application support/bravesoftware
+a browser's profile | application support/vivaldi
+a browser's profile | application support/arc  application support/com.operasoftware.*
+a browser's profile | application support/thunderbird
+a browser's profile | library/safari  library/cookies  library/containers/com.apple.safari
+a browser's profile | library/webkit
+a browser's profile | appdata/roaming/mozilla  appdata/roaming/thunderbird
+a browser's profile | appdata/roaming/opera software
+a browser's profile | appdata/local/google/chrome*  appdata/local/chromium
+a browser's profile | appdata/local/microsoft/edge*
+a browser's profile | appdata/local/bravesoftware  appdata/local/vivaldi  appdata/local/mozilla
+a keychain | library/keychains  .local/share/keyrings  .local/share/kwalletd
+a keychain | .kde/share/apps/kwallet
+a keychain | appdata/*/microsoft/credentials  appdata/*/microsoft/protect  appdata/*/microsoft/vault
+a password store | .password-store  .config/1password  .config/op  .1password
+a password store | application support/1password*
+a password store | library/group containers/*.com.1password*  appdata/local/1password
+a password store | .config/bitwarden*
+a password store | application support/bitwarden*  appdata/roaming/bitwarden*  .config/keepassxc
+a password store | .lastpass
+a password store | .config/sops/age  .age
+a wallet | .bitcoin  .litecoin  .dogecoin  .ethereum  .electrum  .monero  .bitmonero
+a wallet | .config/solana  .exodus
+a wallet | .config/exodus  .sparrow  .wasabiwallet  .walletwasabi  application support/bitcoin
+a wallet | application support/exodus
+a wallet | application support/ethereum  application support/electrum  appdata/roaming/bitcoin
+a wallet | appdata/roaming/ethereum  appdata/roaming/electrum  appdata/roaming/exodus
+openclaw's own secrets | .openclaw/secrets*.json
+a shell's history | fish_history  consolehost_history.txt
+the system's secrets | etc/shadow*  etc/gshadow*  etc/sudoers  etc/sudoers.d  etc/krb5.keytab
+the system's secrets | etc/master.passwd
+the system's secrets | etc/security/opasswd  etc/ssh/ssh_host_*_key  etc/wireguard
+the system's secrets | etc/ppp/chap-secrets
+the system's secrets | etc/networkmanager/system-connections  run/secrets  etc/ssl/private
+a process's memory or environment | proc/*/environ  proc/*/task/*/environ  proc/*/mem  proc/kcore
+"""
+
+# The same for the folder of a user: other agents and what they know.
+_AT_HOME = """
+another agent's credentials | .claude*  .codex  .gemini  .qwen  .hermes  .nanobot  .aider*
+another agent's credentials | .cursor  .continue
+another agent's credentials | .config/claude*  .config/gptme  .config/goose  .config/opencode
+another agent's credentials | .local/share/opencode
+another agent's credentials | .config/aider*  .config/codex  .config/amp  .local/share/amp
+another agent's credentials | .factory  .grok  .kimi
+another agent's credentials | .pi  .vibe  .copilot  .windsurf  .codeium  .zeroclaw  .picoclaw
+another agent's credentials | .llm  .openai
+another agent's credentials | application support/claude*  appdata/roaming/claude*
+another agent's credentials | application support/cursor
+another agent's credentials | appdata/roaming/cursor  .openclaw  .clawdbot  .moltbot
+"""
+
+# And names that count wherever they are.
+_NAMES = """
+an environment file, which holds passwords | .env  .env.*  .env-*  .env_*  .env~*  *.env  .envrc
+an environment file, which holds passwords | .envrc.*
+a private key | *.pem  *.key  *.p12  *.pfx  *.jks  *.keystore  *.ppk  *.p8  *.agekey  *.pkcs12
+a private key | id_rsa*  id_dsa*  id_ecdsa*  id_ed25519*  id_xmss*
+a password store | *.kdbx  *.kdb  *.keychain  *.keychain-db  *.psafe3  *.agilekeychain  *.opvault
+a wallet | wallet.dat  *.wallet
+a shell's history | .*_history  .*_hist  .histfile  .lesshst  .viminfo
+credentials | .*.kdb  kerberos.keytab  *.keytab  *.ovpn  credentials.json  client_secret*.json
+credentials | service-account*.json
+"""
+
+_SAMPLE = re.compile(
+    r"(?:.*[._-])?(?:example|sample|template|tmpl|dist|defaults?|schema)(?:[._-].*)?"
+)
+_PUBLIC = re.compile(r".*\.pub|.*(?:public|cert|chain|cacert|ca-bundle)\.pem")
+_OUR_OWN = re.compile(r".*/\.openclaw/(?:spill|workspace|skills)(?:/.*)?")
+_USERS = r"/home/[^/]+|/var/home/[^/]+|/users/[^/]+|/[a-z]:?/users/[^/]+|/root"
+_MARKS = re.compile(r"[ .]+(?=/|$)")
+_STREAM = re.compile(r"(?<=[^/]{2}):[^/]*")
+
+
+def denied(path: Path) -> str:
+    """Why a file or folder is not readable, "" when it is; also when a link leads to it."""
+    named = os.path.abspath(path)  # noqa: PTH100  `resolve` would follow links already
+    reason = denied_name(named)
+    if reason:
+        return reason
+    try:
+        real = os.path.realpath(named)
+    except (OSError, ValueError):
+        return "a name that cannot be looked up"
+    return denied_name(real) if real != named else ""
+
+
+def denied_name(path: str) -> str:
+    """The same for a path as it is written, absolute or not; links are not looked at."""
+    return _denied(path, os.path.expanduser("~"))  # noqa: PTH111
+
+
+@lru_cache(maxsize=16_384)
+def _denied(path: str, user: str) -> str:
+    plain = _plain(path)
+    found = _by_name(plain.rpartition("/")[2])
+    return found or _by_place(plain, _plain(user))
+
+
+def _by_name(name: str) -> str:
+    found = _names().fullmatch(name)
+    reason = _reasons(_NAMES)[found.lastindex - 1] if found and found.lastindex else ""
+    stem = name.removeprefix(".envrc").removeprefix(".env").removesuffix(".env")
+    sample = "environment" in reason and _SAMPLE.fullmatch(stem)
+    public = "private key" in reason and _PUBLIC.fullmatch(name)
+    return "" if sample or public else reason
+
+
+def _by_place(plain: str, user: str) -> str:
+    found = _places().search(plain)
+    if found and found.lastindex:
+        return _reasons(_ANYWHERE)[found.lastindex - 1]
+    found = _homes(user).match(plain)
+    if found and not _OUR_OWN.fullmatch(plain):
+        return _reasons(_AT_HOME)[0]
+    return ""
+
+
+def _plain(path: str) -> str:
+    """A path as the most lenient file system compares it: without case, marks that are not shown,
+    trailing blanks and dots, and what follows a colon (a stream of the same file)."""
+    text = path
+    if not text.isascii():
+        text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    text = text.lower().replace("\\", "/")
+    if ":" in text:
+        text = _STREAM.sub("", text)
+    text = _MARKS.sub("", text)
+    return text if text.startswith("/") else f"/{text}"
+
+
+# -------- the tables as patterns
+
+
+@cache
+def _names() -> re.Pattern[str]:
+    return re.compile(_pattern(_NAMES))
+
+
+@cache
+def _places() -> re.Pattern[str]:
+    return re.compile(rf"/(?:{_pattern(_ANYWHERE)})(?:/|$)")
+
+
+@lru_cache(maxsize=4)
+def _homes(user: str) -> re.Pattern[str]:
+    places = _pattern(_AT_HOME)
+    return re.compile(rf"(?:{_USERS}|{re.escape(user)})/(?:library/)?(?:{places})(?:/|$)")
+
+
+def _pattern(table: str) -> str:
+    """One group for each reason, in their order."""
+    return "|".join(f"({'|'.join(map(_glob, names))})" for names in _rows(table).values())
+
+
+def _glob(name: str) -> str:
+    return re.escape(name).replace(r"\*", "[^/]*")
+
+
+@cache
+def _reasons(table: str) -> tuple[str, ...]:
+    return tuple(_rows(table))
+
+
+@cache
+def _rows(table: str) -> dict[str, list[str]]:
+    rows: dict[str, list[str]] = {}
+    for line in table.strip().splitlines():
+        reason, _, names = line.partition(" | ")
+        rows.setdefault(reason, []).extend(re.split(r" {2,}", names.strip()))
+    return rows
+
+
+MOST_ENTRIES = 100_000
+"""Files and folders that are looked at; of a home with more it is not known what it holds."""
+MOST_IN_FOLDER = 20
+MOST_HIDDEN = 500
+"""Each one costs the sandbox three of its 9,000 arguments and a third of a millisecond."""
+KEPT = frozenset({"", "workspace", "memory", "skills", "sessions", ".git"})
+SETTLED_NS = 1_000_000_000
+"""A folder changed less than this ago may change again without another time stamp."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """What was found in one folder: names of what holds credentials, of links that are named like
+    it, and of folders to look into. `stamp` tells whether it is still so."""
+
+    stamp: tuple[int, int, int]
+    denied: tuple[str, ...]
+    links: tuple[str, ...]
+    folders: tuple[str, ...]
+    repository: bool
+    count: int
+
+
+_seen: dict[str, _Folder] = {}
+
+
+@dataclass(slots=True)
+class Credentials:
+    """The files and folders that hold them; `whole` says that none is missing. `linked` are those
+    whose own name does not tell, `repositories` the folders in which git finds one."""
+
+    paths: list[Path] = field(default_factory=list)
+    whole: bool = True
+    linked: list[Path] = field(default_factory=list)
+    repositories: list[Path] = field(default_factory=list)
+
+    def by_link(self, path: str) -> str:
+        """Why a file or folder is closed that a link with such a name leads to, "" when it is not.
+        The path is absolute, without links."""
+        inner = any(path == str(each) or path.startswith(f"{each}{os.sep}") for each in self.linked)
+        return "a link with the name of credentials leads to it" if inner else ""
+
+    def crowded(self, root: Path) -> str:
+        """Why these cannot be hidden from a command, "" when they can; it names the folder that
+        holds most of them."""
+        if len(self.paths) <= MOST_HIDDEN:
+            return ""
+        folders = Counter(folder for path in self.paths for folder in path.parents)
+        most = [folder for folder, count in folders.items() if count > len(self.paths) / 2]
+        name = max(most, key=lambda folder: len(folder.parts)).relative_to(root).as_posix()
+        return (
+            f"{len(self.paths):,} files of the home hold credentials, most of them in {name}, and "
+            f"only {MOST_HIDDEN} can be hidden from a command. Tell the user to move them"
+        )
+
+
+def credentials(root: Path) -> Credentials:
+    """Those of the home at `root` (absolute, without links). Of a folder with more than 20 the
+    whole counts, but for the main folders of a home. Links are not followed, but where a link has
+    the name of such a file, what it leads to is one."""
+    found, count, waiting = Credentials(), 0, [""]
+    while waiting:
+        name = waiting.pop()
+        try:
+            folder = _looked_into(root, name)
+        except PermissionError:  # who knows a name in it can still open the file
+            found.paths.append(root / name)
+            continue
+        except OSError:
+            continue
+        if len(folder.denied) > MOST_IN_FOLDER and name not in KEPT:
+            found.paths.append(root / name)
+        else:
+            found.paths += (root / name / each for each in folder.denied)
+            waiting += (f"{name}/{each}" if name else each for each in folder.folders)
+        for link in folder.links:
+            real = Path(os.path.realpath(root / name / link))
+            kept = root not in real.parents or real.relative_to(root).as_posix() in KEPT
+            if not kept and real.exists():
+                found.linked.append(real)
+        if folder.repository:
+            found.repositories.append(root / name)
+        count += folder.count
+        if count > MOST_ENTRIES:
+            found.whole = False
+            break
+    found.paths += found.linked
+    return found
+
+
+def _looked_into(root: Path, name: str) -> _Folder:
+    """A folder's entries; looked over anew only when the folder has changed, as judging names is
+    what takes the time. Raises OSError."""
+    place = os.path.join(root, name) if name else str(root)  # noqa: PTH118  quicker
+    status = os.lstat(place)
+    stamp = status.st_ino, status.st_mtime_ns, status.st_ctime_ns
+    known = _seen.get(place)
+    if known and known.stamp == stamp:
+        return known
+    with os.scandir(place) as entries:
+        found = _judged(list(entries), name, stamp)
+    if len(_seen) > MOST_ENTRIES:
+        _seen.clear()
+    if time.time_ns() - max(stamp[1:]) > SETTLED_NS:
+        _seen[place] = found
+    return found
+
+
+def _judged(entries: list[os.DirEntry[str]], name: str, stamp: tuple[int, int, int]) -> _Folder:
+    denied: list[str] = []
+    links: list[str] = []
+    folders: list[str] = []
+    for entry in entries:
+        inner = f"{name}/{entry.name}" if name else entry.name
+        is_folder, is_link = entry.is_dir(follow_symlinks=False), entry.is_symlink()
+        is_file = entry.is_file(follow_symlinks=False)
+        if inner == ".openclaw" or not (is_folder or is_link or is_file):
+            continue
+        if denied_name(inner):
+            (links if is_link else denied).append(entry.name)
+        elif is_folder:
+            folders.append(entry.name)
+    names = {entry.name for entry in entries if entry.is_dir() or entry.is_file()}
+    # git takes a folder that looks like the inside of a repository for one.
+    bare = names >= {"HEAD", "objects", "refs"} and name.rpartition("/")[2] != ".git"
+    repository = ".git" in names or bare
+    return _Folder(stamp, tuple(denied), tuple(links), tuple(folders), repository, len(entries))

@@ -1,0 +1,227 @@
+"""Grants: what the user has allowed for good, as lines that a person reads.
+
+2026-11-21 command make test        this command line, word for word
+2026-11-21 prefix git log           these words, and plain words behind them
+2026-11-21 host docs.python.org     getting from this host and sending to it
+2026-11-21 tool notes__search       this tool, where it names neither a command nor a host
+2026-11-21 tool run_python          any code, in the sandbox, while nothing untrusted was read
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal, get_args
+
+from openclaw.types import Action
+
+Kind = Literal["command", "prefix", "host", "tool"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LONGEST = 300
+
+# A word that no shell changes, and that starts nothing: no quotes, no `$`, `;`, `&`, `|`, `<`, `*`.
+PLAIN = r"[A-Za-z0-9_./=:@%+,-]+"
+_PLAIN_LINE = re.compile(rf"{PLAIN}(?: {PLAIN})*")
+_HOST = re.compile(r"[0-9a-f]*:[0-9a-f.]*:[0-9a-f:.]*|[^\s/\\@:\[\]?#*]+")
+_TOOL = re.compile(r"[\w.-]+")
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9_-]*")
+
+# Options by which a harmless program writes where it likes or starts another one. Programs take the
+# long ones abbreviated too (git: --outp=FILE).
+_LONG = (
+    *("output", "exec", "upload-pack", "receive-pack", "open-files-in-pager", "ext-diff", "eval"),
+    *("textconv", "config", "config-env", "exec-path", "to-command", "checkpoint-action", "pager"),
+    *("use-compress-program", "rsh", "rsh-command", "editor", "pre", "hostname-bin"),
+    # ... and by which a program that runs a script of the home takes it from elsewhere.
+    *("file", "makefile", "directory", "manifest-path", "prefix", "script-shell", "rootdir"),
+    *("git-dir", "work-tree", "workspace", "node-options", "userconfig", "globalconfig"),
+    *("confcutdir", "override-ini", "basetemp"),
+)
+_SHORT = re.compile(r"-(?:[coOIefC]|delete|toolexec|vettool|modfile)")
+# Short options that may stand together in one word (-kf FILE), of programs that run scripts. Some
+# are harmless elsewhere (git log -p).
+_LETTERS = {"make": "fCEI", "gmake": "fCEI", "pytest": "pco", "py.test": "pco"}
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:+]?=")  # make test SHELL=./mine
+# Programs that only start another one: their first two words say nothing about what runs.
+_STARTERS = frozenset(
+    (
+        *("sudo", "doas", "su", "env", "xargs", "nohup", "nice", "time", "timeout", "setsid"),
+        *("watch", "command", "exec", "eval", "builtin", "source", "ssh", "chroot", "unshare"),
+        *("sh", "bash", "zsh", "dash", "ksh", "fish", "pwsh", "powershell", "cmd", "busybox"),
+        *("python", "pypy", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "sed", "bwrap"),
+    )
+)
+# Programs whose first two words say too little to be offered; a user may still grant them.
+_BROAD = frozenset(
+    (
+        *("rm", "rmdir", "dd", "shred", "chmod", "chown", "mv", "cp", "ln", "kill", "pkill"),
+        *("echo", "printf", "cat", "ls", "find", "grep", "rg"),
+    )
+)
+BY_TARGET: dict[str, tuple[Kind, ...]] = {
+    "run_shell": ("command", "prefix"),
+    "fetch_url": ("host",),
+    "web_search": ("host",),
+}
+"""Tools whose calls each name what they reach, by the kinds of grants that can cover one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One thing that is allowed. `since` is an ISO day, "" for a grant of this session only."""
+
+    kind: Kind
+    value: str
+    since: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.since, self.kind, self.value)))
+
+    def covers(self, action: Action) -> bool:
+        """Whether this grant names what the action would do."""
+        match self.kind:
+            case "command":
+                return (
+                    action.effect == "run" and bool(action.target) and action.target == self.value
+                )
+            case "prefix":
+                return action.effect == "run" and _continues(self.value, action.target)
+            case "host":
+                return action.effect in ("get", "send") and _same_host(self.value, action.target)
+            case "tool":
+                return action.tool == self.value and _by_tool(action)
+
+
+def read_grant(line: str) -> Grant:
+    """The grant that a line stands for. Raises ValueError that says what is wrong with it."""
+    day, _, rest = line.strip().partition(" ")
+    kind, _, value = rest.strip().partition(" ")
+    try:
+        date.fromisoformat(day)
+    except ValueError:
+        raise ValueError("it does not begin with a day such as 2026-11-21") from None
+    return make_grant(kind, value, day)
+
+
+def make_grant(kind: str, value: str, since: str = "") -> Grant:
+    """A grant that may be written down. Raises ValueError that says what is wrong with it."""
+    value = value.strip()
+    known = next((each for each in KINDS if each == kind), None)
+    if known is None:
+        raise ValueError(f"'{kind}' is none of {', '.join(KINDS)}")
+    if known == "host":
+        value = _plain_host(value)
+    if trouble := _trouble(known, value):
+        raise ValueError(trouble)
+    return Grant(known, value, since)
+
+
+def read_grants(lines: tuple[str, ...]) -> tuple[list[Grant], list[str]]:
+    """The grants of these lines, and a notice for each line that is none."""
+    grants: list[Grant] = []
+    notices: list[str] = []
+    for line in lines:
+        try:
+            grants.append(read_grant(line))
+        except ValueError as error:
+            notices.append(f"a grant in openclaw.yaml is skipped: '{line}': {error}")
+    return grants, notices
+
+
+def offers(action: Action) -> tuple[Grant, ...]:
+    """The grants that a lasting yes to this action could be, the narrowest first."""
+    if action.effect == "run":
+        if not action.target:
+            return (Grant("tool", action.tool),) if _by_tool(action) else ()
+        whole = (Grant("command", action.target),)
+        start = _start(action.target)
+        return (*whole, Grant("prefix", start)) if start and start != action.target else whole
+    if action.effect in ("get", "send") and action.target:
+        return (Grant("host", _plain_host(action.target)),)
+    return (Grant("tool", action.tool),) if _by_tool(action) else ()
+
+
+def lasting(grant: Grant) -> bool:
+    """Whether a grant can be a line of openclaw.yaml: a script of several lines cannot."""
+    return not _trouble(grant.kind, grant.value)
+
+
+def _trouble(kind: Kind, value: str) -> str:
+    if not value:
+        return f"it names no {kind}"
+    if len(value) > LONGEST:
+        return f"it is longer than {LONGEST} characters"
+    if not value.isprintable():
+        return "it holds a character that is not shown"
+    if kind == "prefix" and not _PLAIN_LINE.fullmatch(value):
+        return "a prefix has only plain words, with one blank between them"
+    if kind == "prefix" and _starts_another(program := value.split(" ")[0]):
+        return f"{program} may start any other program; grant whole lines, as kind command"
+    if kind == "host" and not _HOST.fullmatch(value):
+        return "a host has no scheme, port or path; for example docs.python.org"
+    if kind == "tool" and not _TOOL.fullmatch(value):
+        return "a tool is one word"
+    if kind == "tool" and (kinds := BY_TARGET.get(value)):
+        return f"{value} is granted by what it reaches, as kind {' or '.join(kinds)}"
+    return ""
+
+
+def _by_tool(action: Action) -> bool:
+    """Whether a tool's name may stand for what it does: not for every command or host, and not for
+    files outside the home. Code that is run has no other name; the policy says when it may."""
+    if action.tool in BY_TARGET:
+        return False
+    if action.effect in ("run", "get", "send"):
+        return not action.target
+    return action.effect == "write"
+
+
+def _continues(prefix: str, line: str) -> bool:
+    """Whether a line is the prefix with plain words behind it, none of them an escape."""
+    if not prefix or not _PLAIN_LINE.fullmatch(prefix) or not _PLAIN_LINE.fullmatch(line):
+        return False
+    words, start = line.split(" "), prefix.split(" ")
+    return words[: len(start)] == start and not _escapes(words, len(start))
+
+
+def _escapes(words: list[str], first: int) -> bool:
+    """Whether one of the words of a line, from the first behind its prefix, leads elsewhere."""
+    letters = {letter for word in words for letter in _LETTERS.get(_program(word), "")}
+    return any(_escape(word, letters) for word in words[first:])
+
+
+def _escape(word: str, letters: set[str]) -> bool:
+    if not word.startswith("--"):
+        clustered = word.startswith("-") and not letters.isdisjoint(word)
+        return clustered or bool(_SHORT.match(word) or _ASSIGNMENT.match(word))
+    name = word[2:].partition("=")[0]
+    return bool(name) and any(option.startswith(name) for option in _LONG)
+
+
+def _starts_another(word: str) -> bool:
+    return _program(word).rstrip("0123456789.") in _STARTERS
+
+
+def _program(word: str) -> str:
+    return word.rpartition("/")[2]
+
+
+def _start(line: str) -> str:
+    """Program and subcommand of a line of plain words ("git log"), "" when it has none."""
+    words = line.split(" ")
+    if len(words) < 2 or not _PLAIN_LINE.fullmatch(line):
+        return ""
+    program, subcommand = words[:2]
+    plain = _SUBCOMMAND.fullmatch(program) and _SUBCOMMAND.fullmatch(subcommand)
+    if not plain or _starts_another(program) or program in _BROAD or _escapes(words, 2):
+        return ""
+    return f"{program} {subcommand}"
+
+
+def _plain_host(host: str) -> str:
+    return host.strip().rstrip(".").casefold()
+
+
+def _same_host(host: str, other: str) -> bool:
+    return bool(host) and _plain_host(host) == _plain_host(other)

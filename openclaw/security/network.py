@@ -1,0 +1,355 @@
+"""Which addresses of the network a tool may reach, and the guard that asks at connect time.
+
+A name is resolved once and all its addresses are judged; the connection then goes to one of these
+very addresses, so a second answer of the name server (DNS rebinding) has no effect. Sources: the
+IANA special-purpose address registries for IPv4 and IPv6 (2026), RFC 6890, 6052, 8215.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from urllib.parse import quote, urljoin
+
+from openclaw.types import Effect, ToolProblem
+
+Resolve = Callable[[str, int], Sequence[str]]
+"""A name and a port to its addresses as text. Raises OSError when there are none."""
+
+# Where clouds tell their machines secrets: AWS and most others, AWS containers, AWS over IPv6,
+# Google over IPv6, Alibaba, Oracle, Azure. No setting allows them.
+METADATA = frozenset(
+    ipaddress.ip_address(text)
+    for text in (
+        "169.254.169.254",
+        "169.254.170.2",
+        "fd00:ec2::254",
+        "fd20:ce::254",
+        "100.100.100.200",
+        "192.0.0.192",
+        "168.63.129.16",
+    )
+)
+
+_V4 = tuple(
+    (IPv4Network(network), reason)
+    for network, reason in (
+        ("127.0.0.0/8", "this machine (loopback)"),
+        ("0.0.0.0/8", "this machine (unspecified)"),
+        ("10.0.0.0/8", "a private network"),
+        ("172.16.0.0/12", "a private network"),
+        ("192.168.0.0/16", "a private network"),
+        ("169.254.0.0/16", "link-local"),
+        ("100.64.0.0/10", "a provider's inner network (CGNAT)"),
+        ("192.0.0.0/24", "reserved"),
+        ("192.0.2.0/24", "reserved (documentation)"),
+        ("192.88.99.0/24", "reserved (6to4)"),
+        ("198.18.0.0/15", "reserved (benchmarks)"),
+        ("198.51.100.0/24", "reserved (documentation)"),
+        ("203.0.113.0/24", "reserved (documentation)"),
+        ("224.0.0.0/4", "multicast"),
+        ("240.0.0.0/4", "reserved"),
+    )
+)
+_V6 = tuple(
+    (IPv6Network(network), reason)
+    for network, reason in (
+        ("::1/128", "this machine (loopback)"),
+        ("::/128", "this machine (unspecified)"),
+        ("::/96", "an IPv4 address in disguise (compatible)"),
+        ("::ffff:0:0:0/96", "an IPv4 address in disguise (translated)"),
+        ("64:ff9b:1::/48", "a private network (NAT64)"),
+        ("2002::/16", "an IPv4 address in disguise (6to4)"),
+        ("2001::/32", "an IPv4 address in disguise (Teredo)"),
+        ("2001::/23", "reserved"),
+        ("2001:db8::/32", "reserved (documentation)"),
+        ("3fff::/20", "reserved (documentation)"),
+        ("fc00::/7", "a private network"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "a private network (site-local)"),
+        ("ff00::/8", "multicast"),
+    )
+)
+_GLOBAL_V6 = IPv6Network("2000::/3")  # all that is given out for the internet
+_NAT64 = IPv6Network("64:ff9b::/96")  # how a network without IPv4 reaches all of it
+
+
+def refuse(ip: IPv4Address | IPv6Address) -> str:
+    """Why an address must not be reached, "" when it is one of the internet."""
+    if ip in METADATA:
+        return "a cloud's metadata service"
+    if isinstance(ip, IPv4Address):
+        return next((reason for network, reason in _V4 if ip in network), "")
+    if ip.scope_id:
+        return "an address with a zone"
+    inner = _inner(ip)
+    if inner is not None and (reason := refuse(inner)):
+        return reason
+    if ip.ipv4_mapped is not None or ip in _NAT64:
+        return ""
+    known = next((reason for network, reason in _V6 if ip in network), "")
+    return known or ("" if ip in _GLOBAL_V6 else "reserved")
+
+
+def _inner(ip: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that a mapped, NAT64, 6to4 or ISATAP address leads to."""
+    number = int(ip)
+    if ip.ipv4_mapped is not None or ip in _NAT64:
+        return IPv4Address(number & 0xFFFFFFFF)
+    if ip.sixtofour is not None:
+        return ip.sixtofour
+    isatap = (number >> 32) & 0xFDFFFFFF == 0x5EFE
+    return IPv4Address(number & 0xFFFFFFFF) if isatap else None
+
+
+def read_ip(text: str) -> IPv4Address | IPv6Address | None:
+    """An address as getaddrinfo writes it, None for anything else."""
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def system_resolve(host: str, port: int) -> list[str]:
+    """Ask the system."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in found]
+
+
+def addresses(host: str, port: int, resolve: Resolve, *, local: bool) -> list[str]:
+    """The addresses that a connection to a host may use, each judged.
+
+    One that is refused refuses them all: a name that answers with a public and a private address
+    is an attack or a mistake. `local` is for a host that the user allows although it is inside;
+    metadata services stay refused. Raises ToolProblem.
+    """
+    literal = read_ip(host)
+    texts = [host] if literal is not None else list(dict.fromkeys(resolve(host, port)))
+    for text in texts:
+        ip = read_ip(text)
+        reason = "not an address" if ip is None else refuse(ip)
+        if not reason or (local and ip is not None and not _is_metadata(ip)):
+            continue
+        where = host if literal is not None else f"{host} ({text})"
+        never = ip is not None and _is_metadata(ip)
+        hint = "" if never else " Only the user can allow it (web.allow_hosts)."
+        raise ToolProblem(f"Refused: {where} is {reason}.{hint}")
+    if not texts:
+        raise ToolProblem(f"There is no host {host}.")
+    return texts
+
+
+def _is_metadata(ip: IPv4Address | IPv6Address) -> bool:
+    inner = _inner(ip) if isinstance(ip, IPv6Address) else None
+    return ip in METADATA or inner in METADATA
+
+
+def check_peer(peer: Sequence[object], own: Sequence[object], meant: str, *, local: bool) -> None:
+    """ToolProblem unless a connected socket's `getpeername()` is the address that was meant.
+
+    Also when it is this machine's own public address (`getsockname()` has the same): what listens
+    there may be shut to the world by a firewall that stands further out.
+    """
+    ip, own_ip, wanted = (read_ip(str(text)) for text in (peer[0], own[0], meant))
+    if ip is None or ip != wanted:
+        raise ToolProblem(f"Refused: the connection went to {peer[0]} and not to {meant}.")
+    if ip == own_ip and not local:
+        raise ToolProblem(f"Refused: {meant} is this machine.")
+
+
+PORTS = {"http": 80, "https": 443}
+LONGEST = 2_000  # characters of a URL
+# An address that the model has made up may carry what it knows: in a query, a long name or path.
+LONGEST_SEGMENT = 40
+LONGEST_PATH = 120
+LONGEST_LABEL = 30
+MOST_LABELS = 5
+
+_PARTS = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]*)(?P<path>[^?#]*)(?P<query>\?[^#]*)?.*")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d{1,5}(?:[/?#]|\Z))")
+_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)\Z")
+_NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z")
+_IN_TEXT = re.compile(
+    r"(?:https?://|(?<![\w@./-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?=[/:?]|\b))[^\s<>\"'`\]\[{}|\\^]*",
+    re.IGNORECASE,
+)
+_SAFE = "/:@!$&'()*+,;=~-._%"
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """`host` is lower case, in punycode, or an IP address without brackets; `path` and `query`
+    (with its "?") are ASCII as they go over the wire; the fragment is gone: it is never sent."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str = "/"
+    query: str = ""
+
+    @property
+    def netloc(self) -> str:
+        """What stands in the Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def target(self) -> str:
+        return self.path + self.query
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.netloc}{self.target}"
+
+
+def read_url(text: str) -> Url:
+    """The URL that a text means. Raises ToolProblem, which says what is odd."""
+    plain = text.strip().strip("<>\"'`").strip()
+    if not plain:
+        raise ToolProblem("url is empty: give an address such as https://example.org/page.")
+    if len(plain) > LONGEST:
+        raise ToolProblem(f"url is longer than {LONGEST:,} characters.")
+    if not _SCHEME.match(plain):
+        plain = "https:" + plain if plain.startswith("//") else f"https://{plain}"
+    scheme, colon, rest = plain.partition(":")
+    parts = _PARTS.fullmatch(f"{scheme.lower()}{colon}{rest}")
+    if parts is None:
+        raise ToolProblem(f"Not a web address: {plain[:80]!r}. Only http:// and https:// ones.")
+    host, port = _authority(parts["host"], parts["scheme"])
+    path, query = (_wire(part or "") for part in (parts["path"], parts["query"]))
+    return Url(parts["scheme"], host, port, path or "/", query)
+
+
+def join(base: Url, location: str) -> Url:
+    """Where a redirect of `base` leads. Raises ToolProblem."""
+    try:
+        whole = urljoin(str(base), location.strip())
+    except ValueError:
+        whole = ""
+    if not whole.lower().startswith(("http://", "https://")):
+        raise ToolProblem(f"{base.host} redirects to what is no web address.")
+    return read_url(whole)
+
+
+def effect_of(url: str, known: Collection[str] = ()) -> Effect:
+    """What fetching a URL does: "get", or "send" for one that may carry data out.
+
+    A URL that the user typed, or that a page or search of this conversation contained word for
+    word (`known`), was made by somebody who knows nothing of the home. Any other was made by the
+    model: it sends when it has a query, or a part long enough to hold more than a name. (A
+    fragment never leaves the machine.)
+    """
+    try:
+        here = read_url(url)
+    except ToolProblem:
+        return "send"
+    labels = here.host.split(".")
+    carries = (
+        bool(here.query)
+        or len(here.path) > LONGEST_PATH
+        or any(len(segment) > LONGEST_SEGMENT for segment in here.path.split("/"))
+        or any(len(label) > LONGEST_LABEL for label in labels)
+        or len(labels) > MOST_LABELS
+    )
+    return "send" if carries and not any(same(here, other) for other in known) else "get"
+
+
+def same(url: Url, text: str) -> bool:
+    """Whether a text is this URL, however it is spelled; http and https are one."""
+    if text.isascii() and url.host not in text.lower():
+        return False
+    try:
+        return _key(read_url(text)) == _key(url)
+    except ToolProblem:
+        return False
+
+
+def urls_in(text: str) -> Iterator[str]:
+    """The URLs that stand in a text, without the punctuation behind them."""
+    for match in _IN_TEXT.finditer(text):
+        found = match.group().rstrip(".,;:!?")
+        while found.endswith(")") and found.count(")") > found.count("("):
+            found = found[:-1].rstrip(".,;:!?")
+        yield found
+
+
+def allows(entries: Collection[str], url: Url) -> bool:
+    """Whether the setting `web.allow_hosts` (`host` or `host:port`, exact) names where a URL leads.
+    Without a port it means the one of the scheme."""
+    for entry in entries:
+        try:
+            named = read_url(f"{url.scheme}://{entry}")
+        except ToolProblem:
+            continue  # what is no host allows none
+        if (named.host, named.port) == (url.host, url.port):
+            return True
+    return False
+
+
+def _key(url: Url) -> tuple[str, int, str]:
+    port = 0 if url.port == PORTS[url.scheme] else url.port
+    return url.host, port, url.target
+
+
+def _authority(text: str, scheme: str) -> tuple[str, int]:
+    if "@" in text:
+        raise ToolProblem("A web address with a user name (name@host) is refused.")
+    bracketed = re.fullmatch(r"\[([^\]]*)\](?::(\d*))?", text)
+    if bracketed:
+        host, digits = _ipv6(bracketed[1]), bracketed[2]
+    else:
+        name, colon, digits = text.partition(":")
+        if colon and not re.fullmatch(r"[0-9]*", digits):
+            raise ToolProblem(f"Not a host: {text[:80]!r}.")
+        host = _host(name)
+    port = int(digits) if digits and len(digits) <= 5 else PORTS[scheme]
+    if digits and (len(digits) > 5 or not 0 < port < 65536):
+        raise ToolProblem(f"There is no port {digits[:10]}.")
+    return host, port
+
+
+def _ipv6(text: str) -> str:
+    try:
+        ip = IPv6Address(text)
+    except AddressValueError:
+        raise ToolProblem(f"Not an IPv6 address: [{text[:60]}].") from None
+    if ip.scope_id is not None:
+        raise ToolProblem("An address with a zone (%) is refused.")
+    return str(ip)
+
+
+def _host(text: str) -> str:
+    name = text.lower() if text.isascii() else _punycode(text)
+    name = name.removesuffix(".")
+    labels = name.split(".")
+    if len(name) > 253 or not all(_LABEL.match(label) for label in labels):
+        raise ToolProblem(f"Not a host: {text[:80]!r}.")
+    return _ipv4(name) if _NUMBER.match(labels[-1]) else name
+
+
+def _ipv4(text: str) -> str:
+    """Only four plain decimal numbers: programs do not agree on 0177.1 or 2130706433."""
+    try:
+        return str(IPv4Address(text))
+    except AddressValueError:
+        raise ToolProblem(f"Refused: {text[:60]} is an odd spelling of an IP address.") from None
+
+
+def _punycode(text: str) -> str:
+    import idna
+
+    try:
+        return idna.encode(text, uts46=True, std3_rules=True).decode("ascii").lower()
+    except (idna.IDNAError, UnicodeError):
+        raise ToolProblem(f"Not a host: {text[:80]!r}.") from None
+
+
+def _wire(text: str) -> str:
+    """Path or query as ASCII. Control characters and backslashes are refused, also those that
+    would only come to be by decoding in a proxy."""
+    if re.search(r"[\x00-\x1f\x7f\\]", text):
+        raise ToolProblem("A web address with control characters or backslashes is refused.")
+    return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", text), safe=_SAFE + "?")

@@ -1,0 +1,304 @@
+"""What a call may do to the world. Pure: it decides, others ask and run.
+
+A table says what each mode does with each effect; a few rules stand over it; a grant of the user's
+turns "ask" into "allow" where a rule leaves room for it. docs/policy.md is printed from here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from openclaw.security.credentials import denied_name
+from openclaw.security.grants import BY_TARGET, Grant, offers
+from openclaw.types import Action, Change, Effect, Mode
+
+Decision = Literal["allow", "ask", "deny"]
+
+TABLE: dict[Mode, dict[Effect, Decision]] = {
+    "read-only": {
+        "read": "allow", "write": "deny", "read-elsewhere": "ask", "write-elsewhere": "deny",
+        "run": "deny", "get": "ask", "send": "deny",
+    },
+    "ask": {
+        "read": "allow", "write": "ask", "read-elsewhere": "ask", "write-elsewhere": "ask",
+        "run": "ask", "get": "ask", "send": "ask",
+    },
+    "edit": {
+        "read": "allow", "write": "allow", "read-elsewhere": "ask", "write-elsewhere": "ask",
+        "run": "ask", "get": "ask", "send": "ask",
+    },
+    "full": {
+        "read": "allow", "write": "allow", "read-elsewhere": "allow", "write-elsewhere": "allow",
+        "run": "allow", "get": "allow", "send": "allow",
+    },
+}  # fmt: skip
+
+EFFECTS: dict[Effect, str] = {
+    "read": "reading the home",
+    "write": "changing the home",
+    "read-elsewhere": "reading outside the home",
+    "write-elsewhere": "writing outside the home",
+    "run": "running a command",
+    "get": "getting from the network",
+    "send": "sending to the network",
+}
+
+IDENTITY = frozenset(
+    ("soul.md", "agents.md", "identity.md", "tools.md", "heartbeat.md", "openclaw.yaml")
+) | {"openclaw-trust.json"}  # the user's yes to programs, outside of the home
+"""Names of the files that decide who the agent is and what it may do, in lower case."""
+_LASTING_NAMES = frozenset(("user.md", "memory.md"))
+_FOLDERS = frozenset(("skills", "memory"))
+_WORKED_IN = frozenset(("workspace", "memory", "sessions", "skills"))
+_INBOX = "memory/inbox/"
+# What Windows may call one of these files behind its back.
+_SHORT_NAME = re.compile(r"(?:opencl|heartb|identi|(?:op|he|id)[0-9a-f]{4})~[0-9]+\.\w{0,3}")
+
+# What these tools read is not told by the target as a path: it is a command line, or a host.
+_NO_PATHS = frozenset(("run_shell", "fetch_url"))
+_OUTWARD: frozenset[Effect] = frozenset({"send", "get", "run", "write-elsewhere"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule over the table. `about` says for the docs what it holds for, `reason` tells the user
+    and the model why."""
+
+    name: str
+    about: str
+    decision: Decision
+    reason: str
+    grantable: bool = False
+
+
+CREDENTIALS = Rule(
+    "credentials",
+    "any file that holds credentials (`.env`, `~/.ssh`, browser profiles, keys of other programs)",
+    "deny",
+    "it may hold credentials",
+)
+IDENTITY_FILES = Rule(
+    "identity",
+    "writing SOUL.md, AGENTS.md, IDENTITY.md, TOOLS.md, HEARTBEAT.md, openclaw.yaml or anything "
+    "below hooks/, except in mode full while nothing untrusted was read",
+    "ask",
+    "{name} decides who the agent is and what it may do",
+)
+LASTING_FILES = Rule(
+    "lasting",
+    "writing USER.md, anything below skills/ or anything below memory/ but its inbox, after "
+    "untrusted text was read",
+    "ask",
+    "{name} lasts beyond this conversation, and untrusted text was read in it",
+)
+HOOKED_FILES = Rule(
+    "hooked",
+    "writing anything outside workspace/, memory/, sessions/ and skills/ where the home has hooks "
+    "or MCP servers that run files of it, and anywhere what these run and what lies beside it, "
+    "except in mode full while nothing untrusted was read",
+    "ask",
+    "{name} lies where programs of hooks or MCP servers may look",
+)
+OUTWARD = Rule(
+    "outward",
+    "running, sending, getting and writing outside the home, after untrusted text was read, where "
+    "no grant names it",
+    "ask",
+    "{effect} after untrusted text was read",
+    grantable=True,
+)
+COMMITTED = Rule(
+    "committed",
+    "a command with `git` in it that may show lines of files, where credentials were committed and "
+    "no grant names it",
+    "ask",
+    "git may show credentials: {held} was committed",
+    grantable=True,
+)
+RULES = (CREDENTIALS, IDENTITY_FILES, HOOKED_FILES, LASTING_FILES, OUTWARD, COMMITTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision and why; `grant` is the line that allowed it, if one did. `rule` is the name of
+    the rule that decided, "" for the table."""
+
+    decision: Decision
+    reason: str
+    grant: str = ""
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user is asked. `offers` are the grants that a lasting yes could be, the narrowest
+    first; none where each case has to be decided by itself. `sources` of untrusted text. `change`
+    is what the call would make of a file, None where that is not known or too long to compare."""
+
+    action: Action
+    arguments: Mapping[str, Any]
+    reason: str
+    offers: tuple[Grant, ...] = ()
+    sources: tuple[str, ...] = ()
+    change: Change | None = None
+
+
+Ask = Callable[[Question], str]
+"""How the user allowed it ("once", "session", "always", "--yes"), "" for no. Raises Declined."""
+
+
+class Declined(Exception):
+    """The user's no, with the words that say what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules of one run. With `ask` None nobody can be asked, which is a no. `grants` may grow
+    while the run goes on. `unconfined` says why commands run without a sandbox, None when in one.
+    `denied` says why a path may not be touched, "" when it may. `hooked` says that the home has
+    hooks, or servers that run files of it; `programs` are the files and folders that they name."""
+
+    mode: Mode
+    ask: Ask | None = None
+    grants: Sequence[Grant] = ()
+    unconfined: Callable[[], str | None] = lambda: None
+    denied: Callable[[str], str] = denied_name
+    hooked: bool = False
+    programs: Sequence[str] = ()
+
+    def decide(self, action: Action, *, tainted: bool) -> Verdict:
+        """What happens to a call that would do this; `tainted` says that untrusted text was read
+        in this conversation, so that the order may not be the user's."""
+        decision = TABLE[self.mode][action.effect]
+        if why := self._credentials(action):
+            return Verdict("deny", f"{CREDENTIALS.reason}: {why}", rule=CREDENTIALS.name)
+        if decision == "deny":
+            return Verdict("deny", f"mode {self.mode} forbids {_does(action)}")
+        rule = self._rule(action, tainted)
+        if decision == "allow" and rule is None:
+            return Verdict("allow", f"mode {self.mode} allows {_does(action)}")
+        if self._grantable(action, rule) and (grant := self._granting(action)):
+            return Verdict("allow", f"granted: {grant}", str(grant))
+        return Verdict("ask", self._why(action, rule), rule=rule.name if rule else "")
+
+    def offers(self, action: Action, *, tainted: bool) -> tuple[Grant, ...]:
+        """The grants by which this action would be allowed the next time, the narrowest first."""
+        rule = self._rule(action, tainted)
+        return offers(action) if self._grantable(action, rule) else ()
+
+    def refuses(self, effect: Effect, tool: str = "") -> bool:
+        """True when every call of the tool with this effect is refused: forbidden, or to be asked
+        for with nobody there and no grant that could cover one."""
+        decision = TABLE[self.mode][effect]
+        if decision != "ask" or self.ask is not None:
+            return decision == "deny"
+        if effect == "run" and tool not in ("", *BY_TARGET) and self.unconfined() is not None:
+            return True
+        return not any(_may_cover(grant, effect, tool) for grant in self.grants)
+
+    def _grantable(self, action: Action, rule: Rule | None) -> bool:
+        """Whether a grant may answer. One for any code counts in the sandbox only, and not after
+        untrusted text was read."""
+        if action.effect == "run" and not action.target:
+            return rule is None and self.unconfined() is None
+        return rule is None or rule.grantable
+
+    def _credentials(self, action: Action) -> str:
+        if action.effect not in ("read", "write", "read-elsewhere", "write-elsewhere"):
+            return ""
+        if action.effect == "read" and action.tool in _NO_PATHS:
+            return ""
+        return self.denied(action.target) if action.target else ""
+
+    def _rule(self, action: Action, tainted: bool) -> Rule | None:
+        """The rule that wants the user to be asked, if any."""
+        parts = plain_parts(action.target)
+        writes = action.effect in ("write", "write-elsewhere")
+        if writes and (self.mode != "full" or tainted):
+            if _is_identity(parts):
+                return IDENTITY_FILES
+            if action.effect == "write" and parts and self._is_hooked(parts):
+                return HOOKED_FILES
+        if writes and tainted and _lasts(parts):
+            return LASTING_FILES
+        if tainted and action.effect in _OUTWARD:
+            return OUTWARD
+        return COMMITTED if action.held else None
+
+    def _is_hooked(self, parts: tuple[str, ...]) -> bool:
+        """Whether a file of the home lies where programs of the user's are looked for."""
+        if self.hooked and parts[0] not in _WORKED_IN:
+            return True
+        named = map(plain_parts, self.programs)
+        return any(parts[: len(each)] == each[: len(parts)] for each in named if each)
+
+    def _granting(self, action: Action) -> Grant | None:
+        return next((grant for grant in self.grants if grant.covers(action)), None)
+
+    def _why(self, action: Action, rule: Rule | None) -> str:
+        why = f'mode "{self.mode}": {_does(action)} needs your OK'
+        if rule is not None:
+            does = _does(action)
+            why = rule.reason.format(name=action.target, effect=does, held=action.held)
+        if action.effect == "run" and (missing := self.unconfined()):
+            why += f"; it runs without a sandbox: {missing}"
+        return why
+
+
+def _does(action: Action) -> str:
+    """What it would do, in words."""
+    if action.program:
+        return f"handing data to the program {action.program}"
+    return EFFECTS[action.effect]
+
+
+def is_identity(path: str) -> bool:
+    """Whether a file decides who the agent is and what it may do."""
+    return _is_identity(plain_parts(path))
+
+
+def plain_parts(path: str) -> tuple[str, ...]:
+    """The names of a path as the most lenient file system compares them: without case, marks that
+    are not shown, trailing dots and blanks; either slash divides, `..` goes up."""
+    shown = "".join(c for c in path if unicodedata.category(c) not in ("Cf", "Cc"))
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
+    parts: list[str] = []
+    for part in text.replace("\\", "/").split("/"):
+        name = part.strip()
+        if name == "..":
+            del parts[-1:]
+        elif name := name.rstrip(" ."):
+            parts.append(name)
+    return tuple(parts)
+
+
+def _is_identity(parts: tuple[str, ...]) -> bool:
+    if "hooks" in _names(parts[:1]):
+        return True
+    names = _names(parts[-1:])
+    return any(name in IDENTITY or _SHORT_NAME.fullmatch(name) for name in names)
+
+
+def _lasts(parts: tuple[str, ...]) -> bool:
+    if "/".join((*parts, "")).startswith(_INBOX):
+        return False
+    # From an absolute path it cannot be told here where the home begins: look at each folder.
+    named = bool(_LASTING_NAMES & _names(parts[-1:]))
+    return named or bool(_FOLDERS & _names(parts))
+
+
+def _names(parts: tuple[str, ...]) -> set[str]:
+    """The names and what stands around a colon in them: it ends a drive, or begins what Windows
+    takes for another side of the same file."""
+    return {name.strip(" .") for part in parts for name in part.split(":")}
+
+
+def _may_cover(grant: Grant, effect: Effect, tool: str) -> bool:
+    if grant.kind == "tool":
+        return not tool or grant.value == tool
+    by_target = not tool or grant.kind in BY_TARGET.get(tool, ())
+    return by_target and effect in (("get", "send") if grant.kind == "host" else ("run",))

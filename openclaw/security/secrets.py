@@ -1,0 +1,560 @@
+"""Finds secrets in a text: keys with a known form, and what stands where a secret is expected.
+
+What counts as one follows gitleaks (config/gitleaks.toml) and detect-secrets (plugins keyword,
+basic_auth, private_key); the patterns are written anew, with a bound on every repetition. Nothing
+is taken for a secret by its looks alone: hashes, ids and encoded images look the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from bisect import bisect
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+from urllib.parse import quote
+
+Span = tuple[str, int, int]
+
+_PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_LINES = re.compile(
+    r"(?:(?:\s|\\[nr]){1,8}(?:[A-Za-z0-9+/=]{16,2000}"
+    r"|(?:Proc-Type|DEK-Info|Version|Comment)[^\n]{0,100})){1,400}(?:\s[A-Za-z0-9+/=]{1,76}$)?"
+)
+_PEM_LONGEST = 20_000
+MOST_LINES = 300
+_CODED = re.compile(r"[A-Za-z0-9+/]{16}")
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}$")
+_LOGIN = re.compile(r"://[^\s:@/\"'<>]{0,100}:(?P<it>[^\s/@\"'<>]{1,200})@")
+_HEADER = re.compile(
+    r"(?i:\b(?P<name>bearer|basic|token)[ \t]{1,4})(?P<it>[A-Za-z0-9._~+/-]{8,4000}={0,3})"
+)
+_CURL = re.compile(
+    r"(?:(?<=\s)-u|--user|--proxy-user)[ =]{0,2}[\"']?[^\s:\"']{1,64}:(?P<it>[^\s\"'`]{3,200})"
+)
+_NETRC = re.compile(r"(?i:\blogin[ \t]{1,4}\S{1,100}\s{1,4}password[ \t]{1,4})(?P<it>\S{3,200})")
+_AWS = re.compile(r"(?<![A-Za-z0-9+/=])(?P<it>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])")
+_AWS_ID = re.compile(r"(?<![A-Za-z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])")
+_NEAR = 200
+_TRIVIAL = frozenset("pass password passwd pw pwd secret user username token key test".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret in a text: `kind` is what the user is told (github-token), start and end count
+    characters."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def find(text: str) -> list[Secret]:
+    """The secrets of a text in their order. They do not overlap; where two findings do, they are
+    one, of the kind that says more."""
+    spans: list[Span] = []
+    for look in (_blocks, keys, _aws, _headers, _urls, _typed, assigned):
+        spans += look(text)
+    return _merged(spans)
+
+
+def _merged(spans: list[Span]) -> list[Secret]:
+    """Spans that overlap as one; the earlier of the list names the kind."""
+    merged: list[tuple[int, int, int]] = []
+    for rank, (_, start, end) in sorted(enumerate(spans), key=lambda each: each[1][1:]):
+        if merged and start < merged[-1][2]:
+            best, first, last = merged[-1]
+            merged[-1] = min(best, rank), first, max(last, end)
+        else:
+            merged.append((rank, start, end))
+    return [Secret(spans[rank][0], start, end) for rank, start, end in merged]
+
+
+def _blocks(text: str) -> Iterator[Span]:
+    """Private keys, whole; what there is of one whose end is missing."""
+    begins = list(_PEM.finditer(text)) if "PRIVATE KEY" in text else []
+    ends = [end.span() for end in _PEM_END.finditer(text)] if begins else []
+    past = 0
+    for begin in begins:
+        if begin.start() < past:
+            continue
+        index = bisect(ends, (begin.end(), 0))
+        past = ends[index][1] if index < len(ends) else 0
+        if not begin.end() < past <= begin.end() + _PEM_LONGEST:
+            lines = _PEM_LINES.match(text, begin.end())
+            past = lines.end() if lines else 0
+        if past and _CODED.search(text, begin.end(), past):
+            yield "private-key", begin.start(), past
+
+
+def key_begin(lines: Sequence[str], index: int) -> int:
+    """The index of the line in which the private key begins that this line belongs to, else the
+    same index: its lines alone do not look like a key."""
+    for near in range(min(index, len(lines)) - 1, max(index - MOST_LINES, 0) - 1, -1):
+        if "PRIVATE KEY" in lines[near]:
+            return near if _PEM.search(lines[near]) and not _PEM_END.search(lines[near]) else index
+    return index
+
+
+def _aws(text: str) -> Iterator[Span]:
+    """The secret half of an AWS pair, which has no form of its own, near the id of the key."""
+    for key in _AWS_ID.finditer(text):
+        for match in _AWS.finditer(text, key.end(), key.end() + _NEAR):
+            if bits(match[0]) >= 4:
+                yield "aws-secret", *match.span("it")
+
+
+def _headers(text: str) -> Iterator[Span]:
+    """What follows `Bearer` and `Basic`, with or without `Authorization:` before it."""
+    for match in _HEADER.finditer(text):
+        value, start, end = match["it"], *match.span("it")
+        if match["name"].lower() == "basic":
+            if ":" in _decoded(value):
+                yield "basic-auth", start, end
+        elif is_secret(value[:512], least=KEY_BITS if match["name"][0] in "bB" else 60):
+            yield "bearer-token", start, end
+
+
+def _decoded(value: str) -> str:
+    try:
+        return base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _urls(text: str) -> Iterator[Span]:
+    """Passwords of addresses: scheme://user:password@host."""
+    at = text.find("://")
+    while at >= 0:
+        match = _LOGIN.match(text, at)
+        if match and _SCHEME.search(text, max(at - 21, 0), at) and not _trivial(match["it"]):
+            yield "url-password", *match.span("it")
+        at = text.find("://", at + 3)
+
+
+def _typed(text: str) -> Iterator[Span]:
+    """Passwords of `curl -u user:password` and of .netrc lines."""
+    for pattern, sign in ((_CURL, "-u"), (_NETRC, "assword")):
+        for match in pattern.finditer(text) if sign in text else ():
+            if not _trivial(match["it"]):
+                yield "password", *match.span("it")
+
+
+def _trivial(password: str) -> bool:
+    """True for what stands in examples; a real one that is short counts here, by its place."""
+    return password.casefold() in _TRIVIAL or is_placeholder(password, varied=False)
+
+
+Judge = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """`rest` is matched behind `begin`, with `digits` from where the number in front of it begins;
+    `judge` has the last word on the match."""
+
+    kind: str
+    begin: str
+    rest: str
+    judge: Judge
+    back: str = ""
+
+    @property
+    def digits(self) -> bool:
+        return self.back.endswith("}")
+
+
+def _random(least: float) -> Judge:
+    return lambda text: bits(text) >= least
+
+
+def _key(text: str) -> bool:
+    """For `sk-` and the like, which words begin with too."""
+    body = text.partition("-")[2]
+    varied = any(c.isdigit() for c in body) and any(c.isalpha() for c in body)
+    return bits(body) >= 3 and not is_wordy(body) and (varied or is_mixed(body))
+
+
+def _bot(text: str) -> bool:
+    body = text.partition(":")[2]
+    return bits(body) >= 3 and not is_wordy(body)
+
+
+def _form(kind: str, begin: str, rest: str, judge: Judge | None = None, back: str = "") -> Form:
+    return Form(kind, begin, rest, judge or _random(2.5), back)
+
+
+@cache
+def _pattern(form: Form) -> re.Pattern[str]:
+    """Compiled when the beginning was found: few of them ever are."""
+    return re.compile(form.back + re.escape(form.begin) + form.rest)
+
+
+_W = r"[A-Za-z0-9_-]"
+_AN = r"[A-Za-z0-9]"
+_HEX = r"[0-9a-fA-F]"
+_ALONE = r"(?<![\w-])"
+
+
+def bits(text: str) -> float:
+    """Shannon's bits a character, by the text's own frequencies; 0 for an empty text."""
+    size = len(text)
+    return -sum(n / size * math.log2(n / size) for n in Counter(text).values()) if size else 0.0
+
+
+def is_wordy(value: str) -> bool:
+    """True for what is made of words, names and small numbers: my-secret-v2, gpt-4o-2024-08-06."""
+    pieces = [piece for piece in _PIECES.split(value) if piece]
+    return all(_WORD.fullmatch(piece) and not is_mixed(piece) for piece in pieces)
+
+
+def is_mixed(text: str) -> bool:
+    """True when the letters of a text change case as only chance does; False for short ones and
+    for namesLikeThis."""
+    letters = "".join(_LETTERS.findall(text))
+    if len(letters) < 12 or letters.islower() or letters.isupper():
+        return False
+    changes = sum(a.isupper() != b.isupper() for a, b in pairwise(letters))
+    return changes / len(letters) >= MIXED and not _CAMEL.fullmatch(letters)
+
+
+FORMS = (
+    *(_form("aws-key", p, r"[A-Z0-9]{16}") for p in ("AKIA", "ASIA", "ABIA", "ACCA")),
+    *(_form("github-token", f"gh{c}_", _AN + r"{20,255}", _random(3)) for c in "pousr"),
+    _form("github-token", "github_pat_", r"\w{22,255}", _random(3)),
+    *(
+        _form("gitlab-token", p, r"[\w.-]{15,200}[\w-]", _key)
+        for p in ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "gloas-", "glsoat-", "glft-")
+    ),
+    _form("anthropic-key", "sk-ant-", _W + r"{20,250}", _key),
+    _form("openrouter-key", "sk-or-", _W + r"{20,250}", _key),
+    _form("openai-key", "sk-proj-", _W + r"{20,250}", _key),
+    _form("openai-key", "sk-svcacct-", _W + r"{20,250}", _key),
+    _form("openai-key", "sk-admin-", _W + r"{20,250}", _key),
+    _form("openai-key", "sk-", r"(?!ant-|or-|proj-|svcacct-|admin-)" + _W + r"{20,250}", _key),
+    _form("google-key", "AIza", _W + r"{30,45}", _random(3)),
+    _form("google-secret", "GOCSPX-", _W + r"{28}"),
+    _form("google-token", "ya29.", r"[\w.-]{30,2048}[\w-]"),
+    *(_form("slack-token", f"xox{c}-", r"[A-Za-z0-9-]{10,250}", _key) for c in "abeoprs"),
+    _form("slack-token", "xoxe.xox", r"[bp]-\d-[A-Za-z0-9]{20,250}"),
+    _form("slack-token", "xapp-", r"\d-[A-Za-z0-9]{5,40}-\d{5,20}-[A-Za-z0-9]{20,100}"),
+    _form("slack-webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/+]{20,100}"),
+    _form("discord-webhook", "/api/webhooks/", r"\d{15,22}/[\w-]{50,100}"),
+    *(_form("stripe-key", f"{a}k_{b}_", _AN + r"{10,250}") for a in "sr" for b in ("live", "test")),
+    _form("stripe-key", "whsec_", r"[A-Za-z0-9+/=]{24,100}"),
+    _form("npm-token", "npm_", _AN + r"{30,60}", _random(3)),
+    _form("pypi-token", "pypi-", r"Ag[A-Za-z0-9_-]{30,1000}"),
+    _form("huggingface-token", "hf_", _AN + r"{20,60}", is_mixed),
+    _form("huggingface-token", "api_org_", _AN + r"{20,60}", is_mixed),
+    _form("telegram-token", ":A", _W + r"{30,40}", _bot, back=r"(?<![\w:.-])\d{6,16}"),
+    _form("twilio-key", "SK", r"[0-9a-f]{32}", back=_ALONE),
+    _form("sendgrid-key", "SG.", r"[\w-]{16,32}\.[\w-]{16,64}"),
+    *(_form("digitalocean-token", f"do{c}_v1_", _HEX + r"{64}") for c in "por"),
+    _form("jwt", "eyJ", r"[\w-]{8,4000}\.[\w-]{8,8000}(?:\.[\w-]{4,4000}){1,3}"),
+    _form("groq-key", "gsk_", _AN + r"{40,60}"),
+    _form("xai-key", "xai-", _AN + r"{60,100}"),
+    _form("perplexity-key", "pplx-", _AN + r"{40,60}"),
+    _form("replicate-token", "r8_", _AN + r"{30,50}"),
+    _form("notion-token", "ntn_", _AN + r"{40,60}"),
+    _form("linear-key", "lin_api_", _AN + r"{32,50}"),
+    *(_form("shopify-token", f"shp{c}_", _HEX + r"{32}") for c in ("at", "ca", "pa", "ss")),
+    _form("vault-token", "hvs.", _W + r"{24,300}"),
+    _form("vault-token", "hvb.", _W + r"{24,300}"),
+    _form("databricks-token", "dapi", r"[0-9a-f]{32}(?:-\d)?"),
+    _form("postman-key", "PMAK-", _HEX + r"{24}-" + _HEX + r"{34}"),
+    _form("sentry-token", "sntrys_", r"[A-Za-z0-9+/=_]{40,500}"),
+    _form("sentry-token", "sntryu_", r"[0-9a-f]{64}"),
+    _form("rubygems-key", "rubygems_", r"[0-9a-f]{48}"),
+    _form("pulumi-token", "pul-", r"[0-9a-f]{40}", back=_ALONE),
+    _form("grafana-token", "glsa_", r"\w{32}_" + _HEX + r"{8}"),
+    _form("grafana-token", "glc_", r"[A-Za-z0-9+/=]{32,400}"),
+    _form("tailscale-key", "tskey-", r"[a-z]{3,10}-\w{6,40}-\w{16,64}"),
+    _form("atlassian-token", "ATATT3", r"[\w=-]{50,250}"),
+    _form("figma-token", "figd_", _W + r"{30,60}"),
+    _form("doppler-token", "dp.pt.", _AN + r"{40,50}"),
+    _form("planetscale-token", "pscale_", r"(?:tkn|oauth|pw)_[\w.=-]{31,64}[\w=-]"),
+    _form("mailgun-key", "key-", r"[0-9a-f]{32}", back=_ALONE),
+    _form("square-token", "sq0", r"(?:atp|csp)-[\w-]{22,60}"),
+    _form("1password-token", "ops_eyJ", r"[A-Za-z0-9+/]{50,2000}={0,3}"),
+    _form("age-key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
+    _form("docker-token", "dckr_pat_", _W + r"{20,60}"),
+    _form("flyio-token", "fm2_", r"[A-Za-z0-9+/]{100,1000}={0,3}"),
+    _form("firecrawl-key", "fc-", r"[0-9a-f]{32}", back=_ALONE),
+    _form("tavily-key", "tvly-", _W + r"{20,60}", _key),
+)
+_INSIDE = re.compile(r"[A-Za-z0-9_]")
+_BARE_NUMBER = re.compile(r"\d{6,16}$")
+_KEY_GOES_ON = re.compile(r"[A-Za-z0-9]")
+
+
+def keys(text: str) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of each token with a form of its own."""
+    for form in FORMS:
+        at = text.find(form.begin)
+        while at >= 0:
+            found = _at(form, text, at)
+            if found:
+                yield form.kind, *found
+            at = text.find(form.begin, found[1] if found else at + 1)
+
+
+def _at(form: Form, text: str, at: int) -> tuple[int, int] | None:
+    start = at
+    if form.digits:
+        number = _BARE_NUMBER.search(text, max(at - 17, 0), at)
+        start = number.start() if number else at
+    if start and _INSIDE.match(text, start - 1):
+        return None
+    match = _pattern(form).match(text, start)
+    if not match or _KEY_GOES_ON.match(text, match.end()) or not form.judge(match[0]):
+        return None
+    return match.span()
+
+
+_STEM = re.compile(
+    r"pass|pwd|kennwort|contrase[n\u00f1]a|senha|wachtwoord|mot de passe|secret|token|credential"
+    r"|geheimnis|key|schl\u00fcssel"
+)
+_KEY_OF = re.compile(
+    r"(?:api|access|auth|account|private|priv|signing|encryption|secret|master|app|shared|client"
+    r"|subscription|license|deploy|service|webhook|storage|consumer|bot|wpa[23]?|wep|wi-?fi|wlan"
+    r"|network|recovery)[ _.-]?$"
+)
+_MORE = re.compile(r"[\w-]{0,24}")
+_SIGN = re.compile(
+    r"\\?[\"'`]?\]?(?:(?P<sign>[ \t]{0,8}(?::=|=>|={1,2}|:)[ \t]{0,8})"
+    r"|[ \t](?i:is|ist|lautet|was|war|est|es)[ \t]{1,2})"
+    r"(?:[brfu]{0,2}\\?(?P<quote>[\"'`]))?"
+)
+_OF = re.compile(
+    r" (?:of|for|to|des|der|vom|von|f\u00fcrs?|zum|zur|du|de|del|pour|para)(?: [\w'-]{1,20}){1,4}?"
+    r"(?=:[ \t]| (?:is|ist|lautet|was|war|est|es) )",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(r"[^\s\"'`]{8,512}")
+_QUOTED = re.compile(r"[^\"'`\s\\]{8,512}(?=\\?[\"'`])")
+_NEXT = re.compile(r"[;,&|](?=[\w .-]{1,40}[=:]|$)|\\[nrt]|&amp;|</")
+_CODE = re.compile(
+    r"\{[a-z_]|[(\[!*&]{0,3}(?:[A-Za-z_$][A-Za-z_$.]{0,80}|[a-z_]\w{0,40}[._]\w{1,40})(?:\?\.|->|::|\(|\[)"
+)
+_NESTED = re.compile(r"[\w-]{3,40}[=:]\S")
+_ANY_CODE = re.compile(r"[(\[{]|[A-Za-z_$][\w$.]{0,80}(?:\?\.|->|::|\(|\[)")
+_TAIL = re.compile(r"[,;)\]}>]{1,8}:?$")
+_SENTENCE_TAIL = re.compile(r"[.,;:)\]}>]{1,8}$")
+_IN_USE = re.compile(r"\{\{\s?$|://[^\s/@]{0,60}$")
+_PASSWORD_NAME = re.compile(r"pass|pwd|kennwort|contrase|senha|wachtwoord|mot de")
+_NO_PASS = re.compile(r"(?:com|by|tres|sur)$")
+_PASS_MORE = re.compile(r"(?i)^(?:word|wd|wort|phrase|code)")
+_GOES_ON = re.compile(r"(?!key|value|token|text)[a-z\u00df-\u00ff]")
+_NO_SECRET = re.compile(
+    r"(?i:[\w-]{0,16}[_-]|[\w-]{0,16}?(?=[A-Z]))?(?:hash|hashed|digest|ids?|names?|file|path|dir|folder|url|uri"
+    r"|endpoint|counts?|len|length|limits?|types?|expiry|expires|expiration|expired|ttl|fields?"
+    r"|column|hint|policy|min|max|size|version|refs?|reference|env|var|status|usage|budget|price"
+    r"|cost|rate|at|date|time|manager|generator|reset|strength|rules?|tests?|check|format|pattern"
+    r"|regex|label|title|prompt|placeholder|error|message|store|ring|offset|index)s?",
+    re.IGNORECASE,
+)
+
+
+def assigned(text: str) -> Iterator[tuple[str, int, int]]:
+    """Kind (password, token, secret, api-key), start and end of each value."""
+    lowered = text.replace("\u0130", "i").lower()  # the one letter whose lower case is two
+    past = 0
+    stems = [match.span() for match in _STEM.finditer(lowered)]
+    for number, (start, end) in enumerate(stems):
+        stem = lowered[start:end]
+        if start < past or _IN_USE.search(text, max(start - 64, 0), start):
+            continue
+        if stem in ("key", "schl\u00fcssel") and not _is_key(lowered, start):
+            continue
+        more = text[end : _MORE.match(text, end).end()]  # type: ignore[union-attr]  # may be empty
+        owner = _OF.match(text, end + len(more))
+        sign = _SIGN.match(text, owner.end() if owner else end + len(more))
+        if not sign or not _names_secret(stem, lowered[max(start - 4, 0) : start], more):
+            continue
+        limit = stems[number + 1][0] if number + 1 < len(stems) else len(text)
+        value = _value(text, sign, limit, _PASSWORD_NAME.match(stem) is not None)
+        if value and _counts(stem, value, said=not sign["sign"] or owner is not None):
+            past = sign.end() + len(value)
+            yield _kind(stem, more), sign.end(), past
+
+
+def _is_key(lowered: str, start: int) -> bool:
+    return _KEY_OF.search(lowered, max(start - 16, 0), start) is not None
+
+
+def _names_secret(stem: str, before: str, more: str) -> bool:
+    """False for password_hash, tokenizer, passive and compass. `more` is the rest of the name."""
+    if stem == "pass":
+        if _NO_PASS.search(before):
+            return False
+        more = _PASS_MORE.sub("", more)
+    return not _GOES_ON.match(more) and not _NO_SECRET.fullmatch(more)
+
+
+def _kind(stem: str, more: str) -> str:
+    if _PASSWORD_NAME.match(stem):
+        return "password"
+    if stem in ("key", "schl\u00fcssel") or "key" in more.lower():
+        return "api-key"
+    return "token" if stem == "token" else "secret"
+
+
+def _counts(stem: str, value: str, *, said: bool) -> bool:
+    if said and not _varied(value):
+        return False
+    password = _PASSWORD_NAME.match(stem) is not None
+    return is_secret(
+        value,
+        least=PASSWORD_BITS if password else KEY_BITS,
+        digests=stem not in ("token", "credential"),
+        password=password and not said,
+    )
+
+
+def _value(text: str, sign: re.Match[str], limit: int, password: bool) -> str:
+    """What is assigned: up to the closing quote, or without quotes up to a blank or the next such
+    name at `limit`, less what belongs to the text around it. Only a password has brackets in it."""
+    if sign["quote"]:
+        found = _QUOTED.match(text, sign.end())
+        return found[0] if found else ""
+    nested = limit < sign.end() + LONGEST_SECRET and _NESTED.match(text, limit)
+    found = _VALUE.match(text, sign.end(), limit if nested else len(text))
+    if not found or (_CODE if password else _ANY_CODE).match(found[0]):
+        return ""
+    value = _NEXT.split(found[0], maxsplit=1)[0]
+    return (_TAIL if sign["sign"] else _SENTENCE_TAIL).sub("", value)
+
+
+def _varied(value: str) -> bool:
+    """True for a value that no word of a sentence looks like: three of lower case, upper case,
+    digits and signs."""
+    signs = any(not c.isalnum() and c not in "-_./:'\u2019," for c in value)
+    kinds = (str.islower, str.isupper, str.isdigit)
+    return sum(any(map(kind, value)) for kind in kinds) + signs >= 3
+
+
+SHORTEST_SECRET = 8
+LONGEST_SECRET = 512
+PASSWORD_BITS = 22.0
+"""Bits of a whole password: eight characters that are mostly different have 22 to 24."""
+KEY_BITS = 34.0
+"""Bits of a whole key or token, which no person has to remember."""
+MIXED = 0.2
+"""Least share of neighbours that change case; letters of chance have 0.5 on average."""
+
+_EMPTY = re.compile(
+    r"[<>]|\{\{|\$[\{(]|\$\w+$|%\w{1,40}%|\{[a-z_]?[\w.!:]{0,40}\}|\(\?|\.{3}|\*{3}|\u2026|x{4}|X{4}|#\{"
+    r"|^(?i:your|my[_-]|change|example|dummy|placeholder|insert|enter|replace|redacted|none$|null$)"
+)
+_REFERENCE = re.compile(
+    r"(?i:(?:[a-z]{3,10}|[a-z0-9+.-]{1,20}:)//|data:|arn:|op:|env:|file:|vault:|ref\+|sha\d{1,3}[-:])"
+    r"|[/~.]{0,2}/|[A-Za-z]:[\\/]|[!&@]\w{1,40}$"
+)
+_HASHED = re.compile(r"\$(?:2[abxy]?|argon2\w{0,2}|[156y])\$|\{S{0,2}(?:SHA|MD5)|pbkdf2|scrypt:")
+_VERSION = re.compile(r"[\^~<>=v]{0,3}\d{1,8}(?:\.\d{1,8}){1,4}(?:[-+.][\w.+-]{0,60})?")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T_ -]?[\d:.,+Z-]{0,30})?")
+_NUMBER_LIKE = re.compile(r"[-+]?[\d.,_:/ -]{1,60}")
+_PIECES = re.compile(r"[-_./:+@=&,|~ ]+")
+_WORD = re.compile(r"[^\W\d_]{1,40}\d{0,4}|v?\d{1,6}[a-z]{0,2}|\d{1,4}[^\W\d_]{1,12}")
+_DIGEST = re.compile(r"[0-9a-f]{16,128}|[0-9A-F]{16,128}")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_PASSWORD_LIKE = re.compile(r"[^\W\d_]{3,30}\d{2,6}[!?.#*$%&+]{0,3}")
+_CAMEL = re.compile(
+    r"[a-z]{0,40}(?:[A-Z]{1,6}[a-z]{2,40}|(?:As|At|By|Id|In|Is|No|Of|On|Or|To|Up))*[A-Z]{0,6}"
+)
+_LETTERS = re.compile(r"[A-Za-z]+")
+
+
+def is_secret(
+    value: str, *, least: float = KEY_BITS, digests: bool = True, password: bool = False
+) -> bool:
+    """True when a value that stands where a secret is expected looks like one.
+
+    `least` is what the whole value must hold, in bits. With `digests` a UUID or a plain run of hex
+    digits counts too: under `api_key` it is a key, under `token` more likely an id. With `password`
+    a word with a number behind it counts, as people choose them.
+    """
+    if not SHORTEST_SECRET <= len(value) <= LONGEST_SECRET or is_placeholder(value):
+        return False
+    if _DIGEST.fullmatch(value) or _UUID.fullmatch(value):
+        return digests and len(set(value)) > 5
+    if _REFERENCE.match(value) or _HASHED.match(value):
+        return False
+    if any(form.fullmatch(value) for form in (_VERSION, _MOMENT, _NUMBER_LIKE)):
+        return False
+    if password and _PASSWORD_LIKE.fullmatch(value):
+        return True
+    return not is_wordy(value) and bits(value) * len(value) >= least
+
+
+def is_placeholder(value: str, *, varied: bool = True) -> bool:
+    """True for what stands in a secret's place: <token>, ${TOKEN}, {{secret:x}}, your_key, ***.
+    With `varied` also for fewer than four different characters."""
+    return len(set(value)) < (4 if varied else 2) or _EMPTY.search(value) is not None
+
+
+SHORTEST_ENCODED = 12
+"""Shorter values have encoded forms that chance makes too."""
+LINE = 32
+"""A line of a private key; the last one may be shorter."""
+AROUND = 4_000
+"""Characters of a run that are taken along on either side, at most."""
+_RUNS = (re.compile(r"[A-Za-z0-9+/_=-]*"), re.compile(r"[0-9A-Fa-f]*"))
+
+
+def disguised(text: str, values: Iterable[str]) -> list[tuple[str, int, int]]:
+    """Kind ("encoded-secret"), start and end of each such place, in order and without overlap. The
+    whole run of characters around it is taken, as the rest of the encoded text belongs to it."""
+    spans = sorted({span for value in values for span in _of(text, value)})
+    kept: list[tuple[int, int]] = []
+    for start, end in spans:
+        if kept and start < kept[-1][1]:
+            kept[-1] = kept[-1][0], max(end, kept[-1][1])
+        else:
+            kept.append((start, end))
+    return [("encoded-secret", start, end) for start, end in kept]
+
+
+def _of(text: str, value: str) -> Iterator[tuple[int, int]]:
+    for form, run in _forms(value):
+        at = text.find(form)
+        while at >= 0:
+            start, end = at, at + len(form)
+            if run:
+                start -= len(run.match(text[max(at - AROUND, 0) : at][::-1])[0])  # type: ignore[index]
+                end += len(run.match(text[end : end + AROUND])[0])  # type: ignore[index]
+            yield start, end
+            at = text.find(form, end)
+
+
+@lru_cache(maxsize=512)
+def _forms(value: str) -> tuple[tuple[str, re.Pattern[str] | None], ...]:
+    """Each form with the characters that go on with it."""
+    if len(value) < SHORTEST_ENCODED:
+        return ()
+    data = value.encode("utf-8", "replace")
+    coded, hexed = _RUNS
+    forms: dict[str, re.Pattern[str] | None] = {
+        data.hex(): hexed,
+        data.hex().upper(): hexed,
+        value[::-1]: None,
+    }
+    forms |= dict.fromkeys((line for line in value.splitlines() if len(line) >= LINE), None)
+    if quote(value, safe="") != value:
+        forms[quote(value, safe="")] = None
+    for shift in range(3):
+        # Of three bytes' code only the whole groups are the same whatever stands around them.
+        start = -shift % 3
+        whole = data[start : start + (len(data) - start) // 3 * 3]
+        if len(whole) >= SHORTEST_ENCODED - 3:
+            forms[base64.b64encode(whole).decode()] = coded
+            forms[base64.urlsafe_b64encode(whole).decode()] = coded
+    return tuple(forms.items())

@@ -1,0 +1,408 @@
+"""Keeps secrets apart: a text gets `{{secret:NAME}}` in their place, a file of its own the values.
+
+The file (`.openclaw/secrets.json`) is readable by its user only. On Windows it has the rights of
+its folder: an access list of its own is not set. The values are not encrypted, as the key to them
+would lie beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self
+from urllib.parse import quote
+
+from openclaw.errors import Damaged, OpenclawError
+from openclaw.security.secrets import disguised, find, is_mixed
+from openclaw.storage.lock import locked
+from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import checked, read_bytes
+from openclaw.storage.text import decode, unwritable, write_private
+from openclaw.types import ToolProblem
+
+Found = list[tuple[str, str]]
+"""The secrets of a text: kind and value."""
+MASK = re.compile(r"\{\{\s{0,3}secret:\s{0,3}([A-Za-z0-9-]{1,60})\s{0,3}\}\}")
+VERSION = 1
+LARGEST = 10_000_000
+SHORTEST = 8
+MOST_CLEAN = 20_000
+"""Texts that are remembered as having no secret: a conversation is masked anew with each turn."""
+SHORT = 16
+"""Shorter values are only recognised where no letter or digit stands before or behind them."""
+_ALMOST = re.compile(
+    r"\{{0,2}\s?secret[:_ ]\s?[\w-]{1,60}\s?\}{1,2}|\[?redacted\]?|\*{5,}"
+    r"|<(?:secret|masked|hidden)[^>]{0,40}>",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[\w.+/=:@%~-]{1,4096}", re.ASCII)
+_NAME = re.compile(r'"([a-z0-9-]{1,60})": \{')
+NOT_THERE = (
+    "{mask} is not in {where}: a masked secret can only be written back where it was. Leave it "
+    "out, or tell the user to write it there."
+)
+ALMOST = (
+    '{where} holds a secret where you wrote "{wrote}". Copy the mask exactly: {masks}. Or leave '
+    "that line alone."
+)
+NOT_PLAIN = "{mask} has characters that a command would take for its own; tell the user."
+
+
+def mask_of(name: str) -> str:
+    """How a secret of that name is shown."""
+    return f"{{{{secret:{name}}}}}"
+
+
+def is_distinct(value: str) -> bool:
+    """True for a value that is recognised wherever it stands. A short or plain word that is the
+    password of an address is only masked there, else every such word would be."""
+    letters, others = any(map(str.isalpha, value)), not value.isalpha()
+    return len(value) >= SHORTEST and ((letters and others) or is_mixed(value))
+
+
+def masked_names(text: str) -> list[str]:
+    """The names of the masks in a text, each once, in their order."""
+    return list(dict.fromkeys(name.lower() for name in MASK.findall(text)))
+
+
+def _replaced(text: str, value: str, mask: str) -> str:
+    """The text with a value masked; a short one only where it is no part of a longer word, though
+    it may stand there twice over."""
+    if len(value) >= SHORT:
+        return text.replace(value, mask)
+    alone = rf"(?<![^\W_])(?:{re.escape(value)})+(?![^\W_])"
+    return re.sub(alone, lambda found: found[0].replace(value, mask), text)
+
+
+@dataclass(slots=True)
+class Vault:
+    """The secrets of a home. Nothing is read before it is needed; what another process has added
+    is seen. `notices` are one-line texts for the user."""
+
+    path: Path
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    notices: list[str] = field(default_factory=list)
+    _values: dict[str, str] = field(default_factory=dict, repr=False)
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    _stamp: tuple[int, int, int] | None = None
+    _clean: set[int] = field(default_factory=set, repr=False)
+    _lent: bool = False
+
+    @classmethod
+    def in_memory(cls, path: Path) -> Self:
+        """The secrets of this file as they are now. It is not written and not read again: a new
+        secret is known to this vault only. OpenclawError when it cannot be read."""
+        vault = cls(path, _lent=True)
+        try:
+            vault._kept = dict(entries_in(read_bytes(path, LARGEST).decode("utf-8")))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        except ValueError:  # whoever opens it as his own sets it aside
+            pass
+        vault._values = {name: str(entry["value"]) for name, entry in vault._kept.items()}
+        return vault
+
+    def mask(self, text: str) -> str:
+        """The text with a name in the place of each secret. The same secret has the same name.
+
+        Raises OpenclawError when a new one cannot be kept.
+        """
+        self._refresh()
+        if not text or hash(text) in self._clean:
+            return text
+        masked = self._masked(text)
+        if masked == text:
+            self._clean = self._clean if len(self._clean) < MOST_CLEAN else set()
+            self._clean.add(hash(text))
+        return masked
+
+    def veiled(self, text: str) -> str:
+        """The text with a mask in the place of each secret, for a look at it only: a new one, which
+        may not be whole yet, is not kept."""
+        self._refresh()
+        return self._masked(text, lambda found: ["new"] * len(found))
+
+    def _masked(self, text: str, named: Callable[[Found], list[str]] | None = None) -> str:
+        text = self._with_known(text)
+        spans = [(each.kind, each.start, each.end) for each in find(text)]
+        if not spans:  # else they are found when what is left is masked the next time
+            spans = disguised(text, filter(is_distinct, self._values.values()))
+        if not spans:
+            return text
+        named = named or self._named
+        names = named([(kind, text[start:end]) for kind, start, end in spans])
+        parts, at = [], 0
+        for (_, start, end), name in zip(spans, names, strict=True):
+            parts += [text[at:start], mask_of(name)]
+            at = end
+        return self._masked("".join([*parts, text[at:]]), named)
+
+    def reveal(self, text: str, *, plain: bool = False) -> str:
+        """The text with the values in the place of their names; a name that is not known stays.
+
+        With `plain` only values of letters, digits and `_.+/=:@%~-` are put into it, as any other
+        could end a string or begin a command: ToolProblem.
+        """
+
+        def value(match: re.Match[str]) -> str:
+            known = self._values.get(match[1].lower())
+            if known is not None and plain and not _PLAIN.fullmatch(known):
+                raise ToolProblem(NOT_PLAIN.format(mask=match[0]))
+            return match[0] if known is None else known
+
+        if "{{" not in text:
+            return text
+        self._refresh()
+        return MASK.sub(value, text)
+
+    def written(self, text: str, before: str, where: str, *, whole: bool = True) -> str:
+        """What may be written into a file that holds `before`: a mask becomes its value again, if
+        that stands in this file. `where` names the file; `whole` says that nothing else of the
+        file stays.
+
+        ToolProblem for the mask of another secret, and for what only looks like a mask where a
+        value would be lost.
+        """
+        self._refresh()
+        old = before.replace("\r\n", "\n")
+        for name in masked_names(text):
+            if name in self._values and self._values[name] not in old:
+                raise ToolProblem(NOT_THERE.format(mask=mask_of(name), where=where))
+        new = self.reveal(text)
+        if whole:
+            self.check_kept(old, new, where)
+        return new
+
+    def noted(self, text: str, before: str) -> str:
+        """The same for a memory: new secrets are masked and stay so, masks of what the file holds
+        become that again."""
+        return self.there(self.mask(text), before)
+
+    def there(self, text: str, before: str) -> str:
+        """The text with the values of those masks whose secret stands in `before`."""
+        self._refresh()
+        old = before.replace("\r\n", "\n")
+
+        def value(match: re.Match[str]) -> str:
+            known = self._values.get(match[1].lower())
+            return known if known is not None and known in old else match[0]
+
+        return MASK.sub(value, text)
+
+    def check_kept(self, before: str, after: str, where: str) -> None:
+        """ToolProblem when a value of the file is lost and something like a mask has come."""
+        lost = [name for name, value in self._values.items() if value in before]
+        lost = [name for name in lost if self._values[name] not in after]
+        new = [found[0] for found in _ALMOST.finditer(after) if found[0] not in before]
+        if lost and new:
+            masks = ", ".join(map(mask_of, lost))
+            raise ToolProblem(ALMOST.format(where=where, wrote=new[0], masks=masks))
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all secrets, in the order in which they came."""
+        self._refresh()
+        return tuple(self._values)
+
+    def _with_known(self, text: str) -> str:
+        for name, value in sorted(self._values.items(), key=lambda item: -len(item[1])):
+            if value in text and is_distinct(value):
+                text = _replaced(text, value, mask_of(name))
+        return text
+
+    # -------- the file
+
+    def _named(self, found: Found) -> list[str]:
+        """A name for each (kind, value); new ones are on the disk when this returns."""
+        known = {value: name for name, value in self._values.items()}
+        if any(value not in known for _, value in found):
+            with self._locked():
+                self._refresh()
+                known = {value: name for name, value in self._values.items()}
+                for kind, value in found:
+                    if value not in known:
+                        known[value] = self._add(kind, value)
+                self._save()
+        return [known[value] for _, value in found]
+
+    def _add(self, kind: str, value: str) -> str:
+        number, taken = 1, {*self._kept, *self._names_of_damaged()}
+        while (name := f"{kind}-{number}") in taken:
+            number += 1
+        self._values[name] = value
+        self._clean.clear()
+        since = self.now().isoformat(timespec="seconds")
+        self._kept[name] = {"kind": kind, "value": value, "since": since}
+        return name
+
+    def _locked(self) -> AbstractContextManager[object]:
+        if self._lent:
+            return nullcontext()
+        return locked(self.path.parent / "locks" / "secrets.lock", what="the secrets file")
+
+    def _save(self) -> None:
+        if self._lent:
+            return
+        shape = {"version": VERSION, "secrets": self._kept}
+        write_private(self.path, json.dumps(shape, ensure_ascii=False, indent=1) + "\n")
+        self._stamp = self._status()
+
+    def _status(self) -> tuple[int, int, int] | None:
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns
+
+    def _refresh(self) -> None:
+        """Read the file if it is another one than it was."""
+        if self._lent:
+            return
+        try:
+            stamp = self._status()
+            if stamp == self._stamp:
+                return
+            if stamp is None:  # somebody deleted it: what this process knows stays masked
+                self._stamp = None
+                return
+            kept = entries_in(read_bytes(self.path, LARGEST).decode("utf-8"))
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+        except ValueError:
+            self._set_aside()
+            return
+        self._clean.clear()
+        self._kept = dict(kept)
+        self._values = {name: str(entry["value"]) for name, entry in kept.items()}
+        self._stamp = stamp
+
+    def _names_of_damaged(self) -> list[str]:
+        """A name that stands in old sessions must not come to mean another secret."""
+        found: list[str] = []
+        for path in self.path.parent.glob(f"{self.path.stem}.damaged-*.json"):
+            with suppress(OSError):
+                found += _NAME.findall(decode(read_bytes(path)))
+        return found
+
+    def _set_aside(self) -> None:
+        aside = self.path.with_name(f"{self.path.stem}.damaged-{self.now():%Y%m%d-%H%M%S}.json")
+        try:
+            checked(self.path.parent)
+            self.path.replace(aside)
+        except OSError as error:
+            raise unwritable(aside, error) from error
+        self._stamp = None
+        self.notices.append(
+            f"{self.path.name} was damaged and is kept as .openclaw/{aside.name}; masks of older "
+            "sessions have no value now"
+        )
+
+
+def _unreadable(path: Path, error: OSError) -> OpenclawError:
+    return OpenclawError(f"cannot read {path}: {error.strerror}", "give this user access to it")
+
+
+def entries_in(text: str) -> Mapping[str, Any]:
+    """The entries by name. ValueError for a file that is not ours; Damaged for a newer one."""
+    shape = parse_foreign_json(text)
+    version = shape.get("version") if isinstance(shape, dict) else None
+    if isinstance(version, int | float) and version > VERSION:
+        raise Damaged(
+            f"the secrets file has version {version}, this openclaw knows {VERSION}",
+            "install a newer openclaw",
+        )
+    if not isinstance(shape, dict) or not isinstance(shape.get("secrets"), dict):
+        raise ValueError("not a file of secrets")
+    entries: dict[str, Any] = shape["secrets"]
+    for entry in entries.values():
+        if not isinstance(entry, dict) or not isinstance(entry.get("value"), str):
+            raise ValueError("an entry has no value")
+        if not entry["value"]:
+            raise ValueError("an entry is empty")
+    return entries
+
+
+Masks = Literal["stay", "own", "code", "url", "text"]
+"""What becomes of a name such as {{secret:github-token-1}} in the arguments of a tool.
+
+stay: it stays, and secrets become names (memories, a search in the web). own: the tool sees to it
+(files). Else the secret takes its place: code, where it must not be taken for a command; url, where
+its characters are escaped; text, as it is.
+"""
+
+
+class Apart(Protocol):
+    """Keeps secrets apart from what the model sees."""
+
+    def mask(self, text: str, /) -> str: ...
+    def reveal(self, text: str, /, *, plain: bool = False) -> str: ...
+
+
+class AsItIs:
+    """Nothing is kept apart."""
+
+    def mask(self, text: str, /) -> str:
+        return text
+
+    def reveal(self, text: str, /, *, plain: bool = False) -> str:
+        return text
+
+
+def for_call(apart: Apart, masks: Masks, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as a permitted call is run with them. ToolProblem for a secret that would be
+    taken for a command."""
+    if masks == "own":
+        return dict(arguments)
+    change: Callable[[str], str] = {
+        "stay": apart.mask,
+        "code": lambda text: apart.reveal(text, plain=True),
+        "url": lambda text: _in_url(apart, text),
+        "text": apart.reveal,
+    }[masks]
+    return {name: in_texts(value, change) for name, value in arguments.items()}
+
+
+def secrets_used(apart: Apart, masks: Masks, arguments: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the secrets that a call would be run with, also of those that stand in its
+    arguments as they are."""
+    found: list[str] = []
+
+    def look(text: str) -> str:
+        found.extend(masked_names(apart.mask(text)))
+        return text
+
+    if masks in ("code", "url", "text"):
+        in_texts(arguments, look)
+    return frozenset(name for name in found if apart.reveal(mask_of(name)) != mask_of(name))
+
+
+def disarmed(text: str) -> str:
+    """Somebody else's text in which nothing looks like one of our names for a secret."""
+    return MASK.sub(lambda match: match[0].replace("{{", "{ {", 1), text)
+
+
+def in_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with each text in it changed, names of fields excepted."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {name: in_texts(each, change) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [in_texts(each, change) for each in value]
+    return value
+
+
+def _in_url(apart: Apart, text: str) -> str:
+    """Each secret escaped, so that it can neither name another host nor begin another part."""
+
+    def escaped(match: Any) -> str:
+        value = apart.reveal(match[0])
+        return match[0] if value == match[0] else quote(value, safe="")
+
+    return MASK.sub(escaped, text)

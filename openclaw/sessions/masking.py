@@ -1,0 +1,57 @@
+"""Keeps secrets out of what is said: prompts, material, messages of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from openclaw.security.vault import Vault, disarmed, in_texts, masked_names
+from openclaw.sessions.session import Session
+from openclaw.types import Entry, Material, ToolUse
+
+
+def materials(vault: Vault, given: Sequence[Material]) -> tuple[Material, ...]:
+    """Material with names in the place of secrets. In what is not the user's own file nothing may
+    look like such a name."""
+    return tuple(
+        replace(each, text=vault.mask(each.text if each.path else disarmed(each.text)))
+        for each in given
+    )
+
+
+def entry(vault: Vault, said: Entry) -> Entry:
+    """A message with names in the place of secrets; the same one when there are none."""
+    thought, record = vault.mask(said.thought), in_texts(said.record, vault.mask)
+    masked = replace(_sent(vault, said), thought=thought, record=record)
+    return said if masked == said else masked
+
+
+def _sent(vault: Vault, said: Entry) -> Entry:
+    """A message with all that a model may be sent of it masked."""
+    return replace(
+        said,
+        content=vault.mask(said.content),
+        context=vault.mask(said.context),
+        raw=vault.mask(said.raw),
+        hint=vault.mask(said.hint),
+        tool_calls=tuple(_use(vault, use) for use in said.tool_calls),
+    )
+
+
+def _use(vault: Vault, use: ToolUse) -> ToolUse:
+    made = in_texts(use.input, vault.mask)
+    return replace(use, input=made, output=vault.mask(use.output))
+
+
+def session(vault: Vault, talk: Session) -> None:
+    """Put names in the place of secrets in all that a conversation may still be sent with."""
+    talk.messages[:] = [_sent(vault, said) for said in talk.messages]
+    talk.compressed_context = vault.mask(talk.compressed_context)
+    talk.title = vault.mask(talk.title)
+
+
+def told(before: Iterable[str], after: Iterable[str]) -> str:
+    """What the user is told when secrets were kept apart from these texts, "" when none were."""
+    known = set(masked_names("\n".join(before)))
+    names = [name for name in masked_names("\n".join(after)) if name not in known]
+    return f"kept apart: {', '.join(names)} (the model sees only the name)" if names else ""

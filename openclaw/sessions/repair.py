@@ -1,0 +1,480 @@
+"""Saves what can be read of a damaged session, and joins the two sides of a merge of one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from openclaw.sessions.archive import Archive
+from openclaw.sessions.folder import SessionFolder, in_words
+from openclaw.sessions.session import (
+    ARCHIVED,
+    FOREIGN,
+    HEAD,
+    KNOWN,
+    NOTED,
+    OF_THE_REQUEST,
+    PART_FILE,
+    SHORTENED,
+    Part,
+    Session,
+    TooNew,
+    from_json,
+    is_newer,
+    listing,
+    to_json,
+    unlist,
+    without,
+)
+from openclaw.sessions.session_search import seconds
+from openclaw.storage.merge import Merged, conflicts, merge, sides
+from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import checked, read_bytes, remove
+from openclaw.storage.text import BOM, encode, pieces, write_if_same
+from openclaw.types import Entry
+
+_MESSAGES = re.compile(r'"messages"\s*:\s*\[|\A\s*\[')
+_BEGIN = rf'\{{\s*"(?:{"|".join(KNOWN)})"\s*:'
+_BLANK = re.compile(r"[\s,]*")
+_CLOSED = re.compile(r'\]\s*(?:,\s*"|\}|\Z)')
+_WHOLE = re.compile(r"[\s\]]*\}\s*\Z")
+UNKNOWN = "a damaged conversation"
+"""Who else wrote in a session whose file has lost the keys that would tell it."""
+_KEY = re.compile(r'\s*[\],]*\s*,\s*("(?:[^"\\]|\\.){1,100}")\s*:\s*')
+_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_DECODER = json.JSONDecoder()
+
+
+def rescued(data: bytes, session_id: str) -> Session | None:
+    """A session of all messages that can still be read in a damaged file, None when there is none.
+    Of a message in which the file breaks off, what there is of its text."""
+    text = pieces(data.removeprefix(BOM).replace(b"\0", b"")).decode("utf-8", "replace")
+    start = _MESSAGES.search(text)
+    messages, end = _messages(text, start.end() if start else -1)
+    messages = [item for item in messages if _loads(item)]
+    head = text[: start.start()] if start else ""
+    tail, is_whole = _tail(text, end)
+    is_list = start is not None and not head and text.lstrip().startswith("[")
+    for keys in ({**_head(head), **tail}, {}):
+        try:
+            found = from_json(json.dumps({**keys, "messages": messages}), session_id)
+        except ValueError:
+            continue
+        if not is_list and (not keys or not is_whole or f'"{FOREIGN}"' in head):
+            _mark(found)
+        return found if messages else None
+    return None
+
+
+def _mark(session: Session) -> None:
+    """Count a session as one that others wrote in: what said so may have been lost."""
+    users = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
+    last = session.archived + (users[-1] if users else 0)
+    session.extra[FOREIGN] = _marks(session) | {UNKNOWN: last}
+
+
+def _marks(session: Session) -> dict[str, Any]:
+    marks = session.extra.get(FOREIGN)
+    return marks if isinstance(marks, dict) else {}
+
+
+def best(found: Session | None, earlier: Session | None) -> Session | None:
+    """The better of what was saved from a damaged file and what an earlier copy holds: the one
+    with more messages, with the keys that the other has and it has not. An earlier one that was
+    begun at another time is another conversation."""
+    if found is None or earlier is None:
+        return found or earlier
+    if found.created_at and earlier.created_at and found.created_at != earlier.created_at:
+        return found
+    if earlier.archived + len(earlier.messages) >= found.archived + len(found.messages):
+        return earlier
+    for name in HEAD[1:]:
+        setattr(found, name, getattr(found, name) or getattr(earlier, name))
+    marks = _marks(earlier) | _marks(found)
+    found.extra = without(earlier.extra, SHORTENED, NOTED, *OF_THE_REQUEST) | found.extra
+    found.extra |= {FOREIGN: marks} if marks else {}
+    return found
+
+
+def relist(session: Session, archive: Archive) -> None:
+    """Make a session whose list of archived parts was lost list those that are there: each that
+    goes on where the one before ended and holds no message that the session itself has."""
+    if ARCHIVED in session.extra:
+        return
+    listed: list[dict[str, Any]] = []
+    try:
+        files = sorted(path for path in archive.folder.iterdir() if PART_FILE.fullmatch(path.name))
+    except OSError:
+        return
+    first = 1
+    for path in files:
+        try:
+            part = from_json(read_bytes(path).decode("utf-8"), session.id)
+        except (OSError, ValueError):
+            break
+        if part.extra.get("first", first) != first or _begins_with(session, part):
+            break
+        count = len(part.messages)
+        turns = sum(entry.role == "user" for entry in part.messages)
+        listed.append({"file": path.name, "messages": count, "turns": turns, "at": part.updated_at})
+        first += count
+    if listed:
+        session.extra = without(session.extra, SHORTENED, NOTED) | {ARCHIVED: listed}
+
+
+def joined(ours: Session, theirs: Session) -> Session | None:
+    """One session of the messages of both, each once: what both begin with, then the exchanges of
+    either in the order of their times. None when their archives differ, as then a message may be
+    live in one and archived in the other."""
+    if ours.parts != theirs.parts or ours.compressed_context != theirs.compressed_context:
+        return None
+    pairs = zip(ours.messages, theirs.messages, strict=False)
+    same = next((at for at, (a, b) in enumerate(pairs) if a != b), None)
+    same = min(len(ours.messages), len(theirs.messages)) if same is None else same
+    mine, other = _exchanges(ours.messages[same:]), _exchanges(theirs.messages[same:])
+    rest = sorted(mine + [each for each in other if each not in mine], key=_moment)
+    kept = without(theirs.extra | ours.extra, SHORTENED, NOTED, *OF_THE_REQUEST)
+    newer = max(ours, theirs, key=lambda session: seconds(session.updated_at))
+    return Session(
+        ours.id,
+        newer.title,
+        ours.created_at or theirs.created_at,
+        newer.updated_at,
+        newer.model,
+        ours.compressed_context,
+        ours.messages[:same] + [entry for each in rest for entry in each],
+        kept,
+    )
+
+
+def _exchanges(messages: list[Entry]) -> list[list[Entry]]:
+    """Messages cut before each one of the user."""
+    found: list[list[Entry]] = []
+    for entry in messages:
+        if entry.role == "user" or not found:
+            found.append([])
+        found[-1].append(entry)
+    return found
+
+
+def _moment(exchange: list[Entry]) -> float:
+    return seconds(exchange[0].at)
+
+
+def _begins_with(session: Session, part: Session) -> bool:
+    return session.messages[: len(part.messages)] == part.messages
+
+
+def _messages(text: str, at: int) -> tuple[list[dict[str, Any]], int]:
+    """The messages of the list that begins there, and where the last whole one ends; with -1 those
+    of a text whose beginning is lost. After one that is broken the next is looked for."""
+    found: list[dict[str, Any]] = []
+    following = _following(text, at)
+    at = end = _start(following, text, 0) if at < 0 else at
+    while (at := _skipped(text, at)) < len(text) and not _CLOSED.match(text, at):
+        begin = at
+        try:
+            item, at = _DECODER.raw_decode(text, at)
+            end = at
+        except (ValueError, RecursionError):
+            at = _start(following, text, begin + 1)
+            item = _partial(text[begin:at])
+        if isinstance(item, dict) and isinstance(item.get("content"), str):
+            found.append(item)
+    return found, end
+
+
+def _skipped(text: str, at: int) -> int:
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at
+
+
+def _following(text: str, at: int) -> re.Pattern[str]:
+    """How a message begins behind one that is broken: as deep as the first one where lines tell it;
+    else not as the value of a key, as what a tool was given may look like a message."""
+    lead = text[at : _skipped(text, at)] if at >= 0 else ""
+    _, line, blanks = lead.rpartition("\n")
+    if line:
+        return re.compile(rf"(?<={re.escape(line + blanks)}){_BEGIN}")
+    return re.compile(rf"(?<!:)(?<!: ){_BEGIN}")
+
+
+def _start(following: re.Pattern[str], text: str, at: int) -> int:
+    found = following.search(text, at)
+    return found.start() if found else len(text)
+
+
+def _partial(text: str) -> Any:
+    """A message that breaks off. One whose text is empty as far as it goes says nothing."""
+    from pydantic_core import from_json as lenient
+
+    try:
+        item = lenient(text, allow_partial="trailing-strings")
+    except ValueError:
+        return None
+    return (
+        item if isinstance(item, dict) and (item.get("content") or item.get("tool_calls")) else None
+    )
+
+
+def _head(text: str) -> dict[str, str]:
+    """What stands before the messages, as far as it can be read."""
+    found = {}
+    for name in HEAD[1:]:
+        if key := re.search(rf'"{name}"\s*:\s*', text):
+            value = _TEXT.match(text, key.end())
+            if value:
+                found[name] = _decoded(value[0])
+    return found
+
+
+def _decoded(text: str) -> str:
+    try:
+        value = json.loads(text, strict=False)
+    except ValueError:
+        return ""
+    return value if isinstance(value, str) else ""
+
+
+def _tail(text: str, at: int) -> tuple[dict[str, Any], bool]:
+    """The keys that stand after the messages, and whether these are all."""
+    found: dict[str, Any] = {}
+    while key := _KEY.match(text, at):
+        try:
+            value, at = _DECODER.raw_decode(text, key.end())
+        except (ValueError, RecursionError):
+            break
+        found[_decoded(key[1])] = value
+    return without(found, "version", "messages", *HEAD), _WHOLE.match(text, at) is not None
+
+
+def _loads(item: Mapping[str, Any]) -> bool:
+    try:
+        from_json(json.dumps({"messages": [item]}), "x")
+    except ValueError:
+        return False
+    return True
+
+
+ASIDE = re.compile(r"(?P<id>[^.]+)\.damaged-[0-9]{8}-[0-9]{6}(?:-[0-9]+)?")
+Trouble = Literal["newer", "conflict", "damaged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A session's file, or one of its archive, that does not load, and why."""
+
+    path: Path
+    id: str
+    trouble: Trouble
+    reason: str
+
+
+class Mending(SessionFolder):
+    """The sessions of one home, looked at without changing any."""
+
+    def cases(self) -> Iterator[Case]:
+        """The files that do not load, of conversations and of their archives. OSError is passed
+        over: a file that cannot be read at all is no matter of its content."""
+        for path in self._files():
+            data = _bytes(path)
+            case = _case(path, path.stem, data) if data is not None else None
+            if case:
+                yield case
+            elif data is not None and ARCHIVED.encode() in data:
+                yield from self._parts_that_do_not_load(from_json(_text(data), path.stem))
+
+    def _parts_that_do_not_load(self, session: Session) -> Iterator[Case]:
+        for part in session.parts:
+            path = self.part(session.id, part)
+            data = _bytes(path)
+            if data is None and not path.exists():
+                reason = f"{in_words([part])} of conversation {session.id} are missing"
+                yield Case(path, session.id, "damaged", reason)
+            elif data is not None and (case := _case(path, session.id, data)):
+                yield case
+
+    def part(self, session_id: str, part: Part) -> Path:
+        return self._archive(session_id).folder / part.file
+
+    # -------- in their place
+
+    def better(self, path: Path, session_id: str, earlier: bytes | None) -> Session | None:
+        """The best that can be made of a file that does not load, in its place or moved aside, and
+        of an earlier copy of it (in git). None when neither has a message."""
+        data = _bytes(path)
+        found = rescued(data, session_id) if data is not None else None
+        before = None
+        if earlier is not None:
+            try:
+                before = from_json(_text(earlier), session_id)
+            except ValueError:
+                before = rescued(earlier, session_id)
+        for session in (found, before):
+            if session is not None and path.parent == self.folder:
+                relist(session, self._archive(path.stem))
+        return best(found, before)
+
+    def both(self, path: Path, session_id: str = "") -> Session | None:
+        """Both sides of a session with conflict markers, joined; None when there are none, when one
+        of them does not load or they cannot be joined."""
+        try:
+            text = _text(_bytes(path) or b"")
+            if not conflicts(text):
+                return None
+            ours, theirs = (from_json(side, session_id or path.stem) for side in sides(text))
+        except ValueError:
+            return None
+        return joined(ours, theirs)
+
+    def put(self, path: Path, session: Session) -> bool:
+        """Write a session in the place of what does not load; False when that was changed since."""
+        return write_if_same(path, _bytes(path), to_json(session).encode("utf-8"))
+
+    def counted(self, case: Case) -> int:
+        """How many messages the session says that a part of its archive has."""
+        session = self._read(self._path(case.id))
+        return sum(part.messages for part in session.parts if part.file == case.path.name)
+
+    def count_anew(self, case: Case, document: Session) -> None:
+        """A session lists a part of its archive with what could be saved of it."""
+        session = self._read(self._path(case.id))
+        turns = sum(entry.role == "user" for entry in document.messages)
+        saved = {"messages": len(document.messages), "turns": turns}
+        listed = [
+            {**item, **saved} if item["file"] == case.path.name else item
+            for item in listing(session.parts)
+        ]
+        session.extra = without(session.extra, NOTED) | {ARCHIVED: listed}
+        self._write(session)
+
+    def forget_part(self, session_id: str, name: str) -> None:
+        """A session lists a part of its archive no longer."""
+        path = self._path(session_id)
+        session = self._read(path)
+        unlist(session, [part for part in session.parts if part.file == name])
+        self._write(session)
+
+    # -------- moved aside
+
+    def aside(self) -> list[str]:
+        """The stems of the files that were moved aside."""
+        if not self.folder.is_dir():
+            return []
+        stems = (path.stem for path in self.folder.glob("*.damaged-*.json"))
+        return sorted(stem for stem in stems if ASIDE.fullmatch(stem))
+
+    def of_aside(self, stem: str) -> list[Path]:
+        """All that was moved aside with it: archive, notes and the file."""
+        archive = self.folder / "archive" / stem
+        notes = self.folder / f"{stem}.notes.md"
+        return [path for path in (archive, notes, self.folder / f"{stem}.json") if path.exists()]
+
+    def put_back(self, stem: str, session: Session) -> str:
+        """A session of what was moved aside, under its old name or, when another has that by now,
+        under a new one; its archive and notes go with it. Returns the name."""
+        taken = [path for path in self._places(session.id) if path.exists()]
+        if taken:
+            session.title = f"{session.title or session.id} (saved)"
+            session.id = self.new(None).id
+        archive, notes, path = self._places(session.id)
+        for old, new in ((f"archive/{stem}", archive), (f"{stem}.notes.md", notes)):
+            if (self.folder / old).exists():
+                checked(self.folder / old).rename(checked(new))
+        relist(session, self._archive(session.id))
+        write_if_same(path, None, to_json(session).encode("utf-8"))
+        remove(self.folder / f"{stem}.json")
+        return session.id
+
+
+def _case(path: Path, session_id: str, data: bytes) -> Case | None:
+    try:
+        from_json(_text(data), session_id)
+    except TooNew as error:
+        return Case(path, session_id, "newer", str(error))
+    except ValueError as error:
+        found = conflicts(data.decode("utf-8", "replace"))
+        if found:
+            return Case(path, session_id, "conflict", f"conflict markers in line {found[0].line}")
+        return Case(path, session_id, "damaged", str(error) if data else "the file is empty")
+    return None
+
+
+def _text(data: bytes) -> str:
+    return data.removeprefix(BOM).decode("utf-8")
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return read_bytes(path)
+    except OSError:
+        return None
+
+
+Document = dict[str, Any]
+
+
+def merge_sessions(base: bytes, ours: bytes, theirs: bytes | None) -> tuple[bytes, bool] | None:
+    """The session file with the change from `base` to `theirs` made to `ours`, and whether that
+    fits; where it does not, ours stands. `theirs` None is a session without messages, an empty
+    `base` one that was not there. One of a newer version fits nothing.
+
+    What both have added at the same place stays, theirs first: it was said earlier. None when one
+    of them is no session.
+    """
+    old, now = _document(base) if base else {"messages": []}, _document(ours)
+    if old is None or now is None:
+        return None
+    new = {**old, "messages": []} if theirs is None else _document(theirs)
+    if new is None:
+        return None
+    if any(is_newer(part.get("version")) for part in (now, new)):
+        return ours, False  # what else belongs to its messages is not known
+    said, fits = _said(merge(_texts(old), _texts(now), _texts(new), touching=True))
+    made = {key: _chosen(key, old, now, new) for key in {**now, **new}}
+    made = {key: value for key, value in made.items() if value is not _GONE}
+    made["messages"] = [parse_foreign_json(text) for text in said]
+    text = json.dumps(made, ensure_ascii=False, indent=2) + "\n"
+    return encode(text), fits
+
+
+def _said(merged: Merged) -> tuple[list[str], bool]:
+    """The messages with all that was added, and whether nothing else is in conflict."""
+    lines, fits = list(merged.lines), True
+    for conflict in reversed(merged.conflicts):
+        if conflict.base:
+            fits = False
+        else:
+            lines[conflict.at : conflict.at] = conflict.theirs
+    return lines, fits
+
+
+def messages_in(data: bytes | None) -> int:
+    """How many messages a session's file holds."""
+    document = _document(data) if data else None
+    return len(document["messages"]) if document else 0
+
+
+_GONE = object()
+
+
+def _chosen(key: str, old: Document, now: Document, new: Document) -> Any:
+    """A value of the head: theirs where ours has not changed since."""
+    before, mine, other = (part.get(key, _GONE) for part in (old, now, new))
+    return other if mine == before else mine
+
+
+def _document(data: bytes) -> Document | None:
+    try:
+        found = parse_foreign_json(data.removeprefix(BOM))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("messages"), list) else None
+
+
+def _texts(document: Document) -> list[str]:
+    return [json.dumps(message, ensure_ascii=False) for message in document["messages"]]

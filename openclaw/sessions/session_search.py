@@ -1,0 +1,522 @@
+"""Searches what was said, archive included: content of messages, and inputs and outputs of tools.
+
+Ranked as BM25 ranks (Robertson and Zaragoza 2009: rarity of words times how well a text has them,
+long texts a little behind), over passages of some lines, so that a long result counts by the place
+that is about the words and not by its length. There is no index: a file is read when it is come to,
+and texts without a word of the search are passed over by substring.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from openclaw.sessions.session import Session
+from openclaw.storage.safe_open import reading
+from openclaw.types import Entry
+
+Talk = tuple[Session, Iterable[tuple[int, Entry]]]
+"""A session and its messages, each with its number in the whole conversation."""
+
+COPIES = frozenset({"search_sessions"})
+"""Tools whose results are what this search has found."""
+SMALL_WEIGHT = 0.1
+LENGTH_SHARE, USUAL_LENGTH = 0.25, 300
+QUESTION_WEIGHT = 0.85
+EQUALS = 0.1
+"""Scores within this share of the best one are equal: then the newer comes first."""
+REPLY_LENGTH = 160
+MOST_PARTIAL = 20
+
+
+@dataclass(slots=True)
+class _Found:
+    """A message with words of the search: its passages with what they are worth by term, which
+    terms it holds, whether it is in the archive, and the beginning of what was answered."""
+
+    session: Session
+    number: int
+    entry: Entry
+    passages: list[tuple[str, str, tuple[float, ...]]]
+    within: tuple[bool, ...]
+    archived: bool = False
+    reply: str = ""
+    score: float = 0.0
+    best: tuple[str, str, tuple[float, ...]] = field(default=("", "", ()))
+
+
+SNIPPET_LENGTH = 160
+
+
+def search(
+    talks: Iterable[Talk],
+    words: str,
+    length: int = SNIPPET_LENGTH,
+    *,
+    first: str = "",
+    any_word: bool = False,
+    most: int | None = None,
+) -> list[SessionHit]:
+    """Messages about the words, the best first; among equals those of the session `first`, then
+    the newer ones. Passages that hold all words come before all others.
+
+    A message has all words, or at least half of those that tell something, or the rarest one; with
+    `any_word` any of them. `length` is that of a snippet, in characters: one that may be longer
+    than a usual line shows its neighbours. With `most` only so many.
+    """
+    wanted = terms(words)
+    if not wanted:
+        return []
+    total, found = 0, []
+    for session, messages in talks:
+        asked: _Found | None = None
+        archived = session.archived
+        for number, entry in messages:
+            total += 1
+            if asked is not None and entry.role == "assistant" and entry.content.strip():
+                asked.reply, asked = entry.content, None
+            hit = _look(session, number, entry, wanted)
+            if entry.role == "user":
+                asked = hit
+            if hit is not None:
+                hit.archived = number <= archived
+                found.append(hit)
+    rarity = _rarity(found, wanted, total)
+    found = [each for each in found if any_word or _counts(each, wanted, rarity)]
+    ranked = _ranked(found, wanted, rarity, first)
+    return [_hit(each, wanted, length) for each in ranked[:most]]
+
+
+def exact_first(hits: list[SessionHit]) -> list[SessionHit]:
+    """Only the messages that hold all words, the newest first, where there are any; else some of
+    the best."""
+    exact = [hit for hit in hits if not hit.missing]
+    if not exact:
+        return hits[:MOST_PARTIAL]
+    return sorted(exact, key=lambda hit: (seconds(hit.at), hit.id, hit.number), reverse=True)
+
+
+def _look(session: Session, number: int, entry: Entry, wanted: list[Term]) -> _Found | None:
+    """A message's passages with words of the search, None without any."""
+    passages: list[tuple[str, str, tuple[float, ...]]] = []
+    within = [False] * len(wanted)
+    for tool, text in _texts(entry):
+        folded = fold(text)
+        if not any(term.maybe(folded) for term in wanted if not term.small):
+            if any(term.small for term in wanted):
+                within = _or(within, wanted, folded)
+            continue
+        within = _or(within, wanted, folded)
+        for piece in pieces(text):
+            part = folded if len(piece) == len(text) else fold(piece)
+            values = tuple(term.worth(part) if term.maybe(part) else 0.0 for term in wanted)
+            if any(value and not term.small for value, term in zip(values, wanted, strict=True)):
+                passages.append((tool, piece, values))
+    return _Found(session, number, entry, passages, tuple(within)) if passages else None
+
+
+def _or(within: list[bool], wanted: list[Term], folded: str) -> list[bool]:
+    return [known or term.within(folded) for known, term in zip(within, wanted, strict=True)]
+
+
+def _texts(entry: Entry) -> Iterator[tuple[str, str]]:
+    """What a message is searched for: a tool's name ("" for what was said) and a text."""
+    if entry.content:
+        yield "", entry.content
+    for use in entry.tool_calls:
+        if use.tool not in COPIES:
+            yield use.tool, "\n".join((*_lines(use.input), use.output))
+
+
+def _lines(value: Mapping[str, Any]) -> Iterator[str]:
+    for name, each in value.items():
+        yield f"{name}: {each if isinstance(each, str) else _plain(each)}"
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _ranked(
+    found: list[_Found], wanted: list[Term], rarity: list[float], first: str
+) -> list[_Found]:
+    for each in found:
+        _judge(each, rarity)
+    best = max((each.score for each in found), default=1.0) or 1.0
+
+    def place(each: _Found) -> tuple[bool, int, bool, float, str, int]:
+        step = int(each.score / best / EQUALS + 0.5)
+        here = each.session.id == first
+        return _whole(each, wanted), step, here, _time(each), each.session.id, each.number
+
+    return sorted(found, key=place, reverse=True)
+
+
+def _rarity(found: list[_Found], wanted: list[Term], total: int) -> list[float]:
+    """The inverse document frequency of each term over messages, small ones far behind; 0.0 for
+    one that no message has."""
+    rarity = []
+    for index, term in enumerate(wanted):
+        count = sum(any(values[index] for _, _, values in each.passages) for each in found)
+        weight = math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0
+        rarity.append(weight * (SMALL_WEIGHT if term.small else 1.0))
+    return rarity
+
+
+def _judge(each: _Found, rarity: list[float]) -> None:
+    for passage in each.passages:
+        _, text, values = passage
+        weight = sum(value * rare for value, rare in zip(values, rarity, strict=True))
+        score = weight / (1 - LENGTH_SHARE + LENGTH_SHARE * len(text) / USUAL_LENGTH)
+        if score > each.score:
+            each.score, each.best = score, passage
+    if each.entry.role == "user" and each.entry.content.rstrip().endswith("?"):
+        each.score *= QUESTION_WEIGHT
+
+
+def _whole(each: _Found, wanted: list[Term]) -> bool:
+    """Whether one passage holds all words: those of a long result may be about other things."""
+    values = each.best[2]
+    return all(value or term.small for value, term in zip(values, wanted, strict=True))
+
+
+def _counts(each: _Found, wanted: list[Term], rarity: list[float]) -> bool:
+    """Whether a message has enough of the words: all, half of those that tell something, or the
+    rarest of those that occur at all."""
+    if all(each.within):
+        return True
+    telling = [index for index, term in enumerate(wanted) if not term.small]
+    have = [index for index in telling if any(v[index] >= HALF for _, _, v in each.passages)]
+    rarest = max((rarity[index] for index in telling), default=0.0)
+    return bool(have) and (
+        2 * len(have) >= len(telling) or max(rarity[index] for index in have) == rarest
+    )
+
+
+def _hit(each: _Found, wanted: list[Term], length: int) -> SessionHit:
+    tool, text, _ = each.best
+    session, entry = each.session, each.entry
+    missing = tuple(term.word for term, held in zip(wanted, each.within, strict=True) if not held)
+    forms = [form for term in wanted if not term.small for form, _ in term.forms]
+    forms = forms or [form for term in wanted for form, _ in term.forms]
+    hit = SessionHit(
+        session.id,
+        session.title,
+        entry.at or session.updated_at,
+        "tool" if tool else entry.role,
+        each.number,
+        around(text, forms, length),
+        tool,
+        missing,
+        each.archived,
+    )
+    reply = " ".join(each.reply[: 2 * REPLY_LENGTH].split())[:REPLY_LENGTH]
+    return replace(hit, reply=reply) if hit.role == "user" else hit
+
+
+def _time(each: _Found) -> float:
+    return seconds(each.entry.at or each.session.updated_at)
+
+
+MOST_PLACES = 64
+MOST_TERMS = 40
+LONGEST_QUERY = 2_000
+HALF = 0.5
+_PHRASE = re.compile(r'"([^"]+)"|\u201c([^\u201d]+)\u201d|\u201e([^\u201c]+)\u201c')
+_EDGES = "".join(chr(c) for c in range(33, 127) if not chr(c).isalnum() and chr(c) not in "+#")
+_EDGES += "\u2026\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u00bf\u00a1\u3002\u3001\uff1f\uff01"
+_KEPT_IN_FRONT = "./~@$"
+_NUMBER = re.compile(r"(\d{1,3}(?:,\d{3}){1,6}|\d{4,20})(\.\d+)?")
+_INNER = re.compile(r"[^\W_]+")
+_SUFFIXES = ("ing", "ed", "er", "en", "ly", "e")
+
+# What questions are made of: it says little about where the answer stands.
+_SMALL = frozenset(
+    """a about again all also am an and any are as at be been but by can could did do does for from
+    get give had has have he her his how i if in into is it its just know many may me might mine
+    much must my no not of on or our please remind said say she should so some tell that the their
+    them then there they this to told up us was we were what when where which who whom whose why
+    will with would you your
+    aber als am an auf aus bei bin bitte da das dass dein dem den der des die du ein eine einem
+    einen einer er es f\u00fcr gibt habe haben hast hat hatte ich im in ist ja kann kein mein meine
+    mich mir mit nach nicht noch nun oder sag sagte sich sie sind so um und uns unser unsere vom von
+    vor war waren warum was welche welchem welchen welcher welches wer wie wir wird wo wurde zu zum
+    zur le la les un une des du de est et que qui quel quelle o\u00f9 el los las es y en
+    cu\u00e1l qu\u00e9 d\u00f3nde""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of a search, or a phrase. `forms` are folded texts by which it is found, each with
+    what a hit of it is worth (0 to 1), the word itself first; `small` says that it tells little."""
+
+    word: str
+    forms: tuple[tuple[str, float], ...]
+    small: bool = False
+    phrase: re.Pattern[str] | None = None
+
+    def worth(self, text: str) -> float:
+        """How well a folded text has it: 1.0 as a whole word, less at the beginning of one or in
+        another form, little within one, 0.0 not at all."""
+        if self.phrase is not None:
+            return float(bool(self.phrase.search(text)))
+        best = 0.0
+        for form, value in self.forms:
+            if value > best and form in text:
+                best = max(best, value * _as_a_word(form, text))
+        return best
+
+    def within(self, text: str) -> bool:
+        """Whether a folded text has the word, also as a part of another."""
+        if self.phrase is not None:
+            return bool(self.phrase.search(text))
+        return any(form in text for form, value in self.forms if value > HALF)
+
+    def maybe(self, text: str) -> bool:
+        """False where a folded text cannot have it; quick."""
+        return any(form in text for form, _ in self.forms)
+
+
+def fold(text: str) -> str:
+    """A text as it is compared: without case, composed characters."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    return text.casefold()
+
+
+def terms(query: str) -> list[Term]:
+    """The words and "phrases" of a search, each once, the first 40. When all are small, none counts
+    as small."""
+    query = query[:LONGEST_QUERY]
+    found: dict[str, Term] = {}
+    for match in _PHRASE.finditer(query):
+        words = fold(next(filter(None, match.groups()))).split()
+        if words:
+            pattern = re.compile(r"\s+".join(map(re.escape, words)))
+            found[" ".join(words)] = Term(" ".join(words), ((words[0], 1.0),), phrase=pattern)
+    for raw in _PHRASE.sub(" ", query).split():
+        word = bare(fold(raw))
+        if word and word not in found:
+            found[word] = Term(word, _forms(word), word in _SMALL)
+    every = list(found.values())[:MOST_TERMS]
+    if all(term.small for term in every):
+        return [Term(term.word, term.forms) for term in every]
+    return every
+
+
+def bare(word: str) -> str:
+    """A word without the punctuation around it; what has only punctuation stays."""
+    plain = word.rstrip(_EDGES).lstrip("".join(set(_EDGES) - set(_KEPT_IN_FRONT)))
+    if not plain.strip(_KEPT_IN_FRONT):
+        return plain or word
+    return plain if plain.startswith(("./", "/", "~/", "@", "$")) else plain.lstrip(_EDGES)
+
+
+def _forms(word: str) -> tuple[tuple[str, float], ...]:
+    forms = {word: 1.0}
+    if number := _NUMBER.fullmatch(word):
+        whole = int(number[1].replace(",", ""))
+        forms |= {f"{whole}{number[2] or ''}": 1.0, f"{whole:,}{number[2] or ''}": 1.0}
+    if word.isalpha():
+        for form, value in (*_singular(word), *_stem(word)):
+            forms.setdefault(form, value)
+    if word.endswith(("'s", "\u2019s")):
+        forms.setdefault(word[:-2], 0.95)
+    parts = _INNER.findall(word)
+    if len(parts) > 1:
+        longest = max(parts, key=len)
+        if len(longest) >= 4 or (longest.isdigit() and len(longest) >= 3):
+            forms.setdefault(longest, HALF)
+        forms.setdefault("".join(parts), 0.9)
+        forms.setdefault(" ".join(parts), 0.9)
+    return tuple(forms.items())
+
+
+def _singular(word: str) -> list[tuple[str, float]]:
+    if len(word) > 4 and word.endswith("ies"):
+        return [(word[:-3] + "y", 0.95)]
+    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "zes")):
+        return [(word[:-2], 0.95)]
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        return [(word[:-1], 0.95)]
+    return []
+
+
+def _stem(word: str) -> list[tuple[str, float]]:
+    """What other forms of a word begin with; it must be long enough to mean the same."""
+    for end in _SUFFIXES:
+        if word.endswith(end) and len(word) - len(end) >= 4:
+            return [(word[: -len(end)], HALF)]
+    return [(word[:-2], HALF)] if len(word) >= 8 else []
+
+
+def _as_a_word(form: str, text: str) -> float:
+    """1.0 where it stands as a whole word, 0.8 at the beginning of one, 0.25 within one. Scripts
+    that do not part words by blanks have no within."""
+    best, at = 0.0, text.find(form)
+    for _ in range(MOST_PLACES):
+        if at < 0 or best == 1.0:
+            break
+        end = at + len(form)
+        begins = at == 0 or not (text[at - 1].isalnum() and form[0].isalnum())
+        ends = end == len(text) or not (text[end].isalnum() and form[-1].isalnum())
+        best = max(best, 1.0 if begins and ends else 0.8 if begins else 0.25)
+        at = text.find(form, at + 1)
+    if 0.0 < best < 1.0 and unicodedata.category(form[0]) == "Lo":
+        return 0.9
+    return best
+
+
+PIECE = 800
+LONE_LINE = 160
+BEFORE = 40
+
+
+def pieces(text: str) -> Iterator[str]:
+    """A text as passages of at most 800 characters, cut at line ends where there are any; one that
+    is only a little longer stays whole."""
+    if len(text) <= PIECE + PIECE // 4:
+        yield text
+        return
+    start = 0
+    while len(text) - start > PIECE:
+        end = text.rfind("\n", start, start + PIECE) + 1
+        if end <= start:
+            end = text.rfind(" ", start, start + PIECE) + 1
+        if end <= start:
+            end = start + PIECE
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def around(text: str, words: Sequence[str], length: int) -> str:
+    """What stands around the folded words in a text, in one line of at most `length` characters and
+    the dots of a cut: the line with the most of them, and its neighbours where it is short."""
+    lines = [line for line in (" ".join(line.split()) for line in text.splitlines()) if line]
+    if not lines:
+        return ""
+    best = max(range(len(lines)), key=lambda index: _held(lines[index], words))
+    if len(lines[best]) > length:
+        return _cut(lines[best], words, length)
+    first = last = best
+    if length > LONE_LINE:
+        first, last = _widened(lines, best, length)
+    return " / ".join(lines[first : last + 1])
+
+
+def _widened(lines: Sequence[str], best: int, length: int) -> tuple[int, int]:
+    """The first and last of the lines around one that fit together, those below first."""
+    first = last = best
+    left = length - len(lines[best])
+    while True:
+        below = len(lines[last + 1]) + 3 if last + 1 < len(lines) else length + 1
+        above = len(lines[first - 1]) + 3 if first else length + 1
+        if last - best <= best - first and below <= left:
+            last, left = last + 1, left - below
+        elif above <= left:
+            first, left = first - 1, left - above
+        elif below <= left:
+            last, left = last + 1, left - below
+        else:
+            return first, last
+
+
+def _cut(line: str, words: Sequence[str], length: int) -> str:
+    """The part of a long line with the most of the words."""
+    folded = line.casefold()
+    places = sorted(_places(folded, words)) or [0]
+    starts = [max(0, min(place - BEFORE, len(line) - length)) for place in places]
+    start = max(starts, key=lambda at: _held(folded[at : at + length], words))
+    end = start + length
+    return ("..." if start else "") + line[start:end] + ("..." if end < len(line) else "")
+
+
+def _places(folded: str, words: Sequence[str]) -> Iterator[int]:
+    for word in words:
+        at = folded.find(word)
+        for _ in range(20):
+            if at < 0:
+                break
+            yield at
+            at = folded.find(word, at + 1)
+
+
+def _held(line: str, words: Sequence[str]) -> int:
+    folded = line.casefold()
+    return sum(word in folded for word in words)
+
+
+UPDATED = re.compile(rb'"updated_at": "([^"\\]+)"')
+HEAD_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A line of the list; `messages` is their number, archived ones included."""
+
+    id: str
+    title: str
+    created_at: str
+    updated_at: str
+    model: str
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHit:
+    """A message that a search has found; `number` counts from 1 over the whole conversation, as
+    `fork` takes it.
+
+    `role` is "tool" where the words stand in the call or result of the tool `tool`. `missing` are
+    the words that the message does not hold. `reply` is the beginning of what was answered to a
+    message of the user.
+    """
+
+    id: str
+    title: str
+    at: str
+    role: str
+    number: int
+    snippet: str
+    tool: str = ""
+    missing: tuple[str, ...] = ()
+    archived: bool = False
+    reply: str = ""
+
+
+def summary(session: Session) -> SessionSummary:
+    return SessionSummary(
+        session.id,
+        session.title,
+        session.created_at,
+        session.updated_at,
+        session.model,
+        session.archived + len(session.messages),
+    )
+
+
+def seconds(text: str) -> float:
+    """Seconds since the epoch of an ISO time, 0.0 for anything else."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
+
+
+def last_updated(path: Path) -> tuple[float, str]:
+    """When a session was last updated, from the head of its file; the file's own time else."""
+    try:
+        with reading(path) as file:
+            found = UPDATED.search(file.read(HEAD_BYTES))
+        at = seconds(found[1].decode("ascii", "replace")) if found else 0.0
+        return at or path.stat().st_mtime, path.name
+    except OSError:
+        return 0.0, path.name

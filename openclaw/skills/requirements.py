@@ -1,0 +1,194 @@
+"""What a skill needs of the machine, the settings and the user before it may be used.
+
+A gate stands under `metadata.openclaw` (older keys: clawdbot, moltbot, clawdis). Programs are
+looked up and never run; what a skill says about installing them is text for the user.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from openclaw.config.settings import Settings
+from openclaw.skills.frontmatter import SkillError
+
+OWNERS = ("openclaw", "clawdbot", "moltbot", "clawdis")
+_SYSTEMS = {"macos": "darwin", "windows": "win32"}
+_SYSTEM_NAMES = {"darwin": "macOS", "win32": "Windows", "linux": "Linux"}
+_YES = frozenset({"true", "yes", "on", "1"})
+_NO = frozenset({"false", "no", "off", "0"})
+_PROGRAM = re.compile(r"[^\s/\\:\x00-\x1f\x7f]+")
+_PACKAGE = re.compile(r"[A-Za-z0-9@][\w@./:+~^=-]*")
+_ADDRESS = re.compile(r"https?://[\w./:@%+~=?,-]+")
+_COMMANDS = {
+    "brew": ("brew install", "formula"),
+    "node": ("npm install -g", "package"),
+    "go": ("go install", "module"),
+    "uv": ("uv tool install", "package"),
+    "download": ("download", "url"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """How the author says that programs are installed; `os` as in a gate."""
+
+    bins: tuple[str, ...]
+    os: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What must be there: one of `os`, all `bins`, one of `any_bins`, all of `env` set, all of
+    `config` switched on. `always` waives all but `os`."""
+
+    os: tuple[str, ...] = ()
+    bins: tuple[str, ...] = ()
+    any_bins: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
+    always: bool = False
+    hints: tuple[Hint, ...] = ()
+
+
+OPEN = Gate()
+
+
+def read_gate(metadata: Any) -> Gate:
+    """The gate in a skill's metadata: a mapping, or JSON in a text. Open when there is none."""
+    known = _mapping(metadata)
+    own: dict[str, Any] = next(
+        (known[key] for key in OWNERS if isinstance(known.get(key), dict)), {}
+    )
+    if not own:
+        return OPEN
+    needs = _mapping(own.get("requires"))
+    return Gate(
+        os=_systems(own.get("os")),
+        bins=texts(needs.get("bins")),
+        any_bins=texts(needs.get("anyBins")),
+        env=texts(needs.get("env")),
+        config=texts(needs.get("config")),
+        always=flag(own.get("always"), default=False),
+        hints=_hints(own.get("install")),
+    )
+
+
+def flag(value: Any, *, default: bool) -> bool:
+    """A yes or no as YAML writes it, the default for anything else."""
+    text = value.strip().lower() if isinstance(value, str) else ""
+    return text in _YES or (default and text not in _NO)
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """A list of texts, which may be written as one text with commas."""
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list):
+        return ()
+    bare = (item.strip() for item in items if isinstance(item, str))
+    return tuple(dict.fromkeys(filter(None, bare)))
+
+
+def missing(
+    gate: Gate,
+    *,
+    settings: Callable[[str], object],
+    environ: Mapping[str, str],
+    which: Callable[[str], str | None] = shutil.which,
+    platform: str = sys.platform,
+) -> list[str]:
+    """What is not there, one line each with what can be done about it; [] when the gate is open.
+
+    `settings` gives the value of a dotted key, anything empty or false when it is not on.
+    """
+    if gate.os and platform not in gate.os:
+        names = " or ".join(_SYSTEM_NAMES.get(name, shown(name)) for name in gate.os)
+        return [f"it is made for {names}, and this is {_SYSTEM_NAMES.get(platform, platform)}"]
+    if gate.always:
+        return []
+
+    def there(name: str) -> bool:
+        return bool(_PROGRAM.fullmatch(name) and which(name))
+
+    lines = [
+        f"the program {shown(name)} is not installed; {_advice(gate, (name,), platform)}"
+        for name in gate.bins
+        if not there(name)
+    ]
+    if gate.any_bins and not any(map(there, gate.any_bins)):
+        names = ", ".join(map(shown, gate.any_bins))
+        advice = _advice(gate, gate.any_bins, platform)
+        lines.append(f"none of the programs {names} is installed; {advice}")
+    lines += [
+        f"the environment variable {shown(name)} is not set"
+        for name in gate.env
+        if not environ.get(name, "").strip()
+    ]
+    lines += [f"the setting {shown(name)} is not on" for name in gate.config if not settings(name)]
+    return lines
+
+
+def setting(settings: Settings, name: str) -> object:
+    """The value of a dotted key, None when there is no such key."""
+    from openclaw.config.settings import keys
+
+    if name not in keys():
+        return None
+    value: object = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def shown(name: str) -> str:
+    """A name out of a skill, not longer than a line can bear."""
+    return name if len(name) <= 80 else name[:79] + "\u2026"
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        import yaml
+
+        from openclaw.skills.frontmatter import read_yaml
+
+        try:
+            value, _ = read_yaml(value)
+        except (yaml.YAMLError, SkillError):
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _systems(value: Any) -> tuple[str, ...]:
+    names = (name.lower() for name in texts(value))
+    return tuple(dict.fromkeys(_SYSTEMS.get(name, name) for name in names))
+
+
+def _hints(value: Any) -> tuple[Hint, ...]:
+    """The install specs that can be told in one plain line."""
+    found = []
+    for spec in value if isinstance(value, list) else ():
+        if not isinstance(spec, dict):
+            continue
+        command, key = _COMMANDS.get(str(spec.get("kind")), ("", ""))
+        what = spec.get(key)
+        form = _ADDRESS if key == "url" else _PACKAGE
+        if isinstance(what, str) and form.fullmatch(what):
+            systems = _systems(spec.get("os"))
+            found.append(Hint(texts(spec.get("bins")), systems, f"{command} {shown(what)}"))
+    return tuple(found)
+
+
+def _advice(gate: Gate, names: tuple[str, ...], platform: str) -> str:
+    ways = dict.fromkeys(
+        hint.text
+        for hint in gate.hints
+        if (not hint.bins or set(hint.bins) & set(names)) and (not hint.os or platform in hint.os)
+    )
+    if ways:
+        return "its author names: " + ", or: ".join(ways)
+    return "install it so that it is on the PATH" if len(names) == 1 else "install one of them"

@@ -1,0 +1,483 @@
+"""Skills: folders with a SKILL.md, read tolerantly. A bad skill is a problem in the result."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import sys
+import time
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from openclaw import __version__
+from openclaw.config.settings import Settings
+from openclaw.errors import OpenclawError
+from openclaw.skills.frontmatter import Note, Problem, SkillError, parse, split, warning
+from openclaw.skills.requirements import OPEN, Gate, Hint, flag, missing, read_gate, setting
+from openclaw.skills.skill_files import read_source, skill_file, skill_files
+from openclaw.skills.triggers import FILE as TRIGGERS
+from openclaw.skills.triggers import examples
+from openclaw.storage.home import Home
+from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import write_text
+
+MAX_NAME = 64
+MAX_LABEL = 256
+MAX_DESCRIPTION = 1024
+MAX_COMPATIBILITY = 500
+SHIPPED = Path(__file__).parent / "shipped"
+
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+SOURCES = ("home", "agents", "user", "shipped")
+"""Where skills come from, the best first."""
+_NO_VALUE = frozenset(("null", "Null", "NULL", "~"))  # YAML's words for it
+_TOOLS = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill that can be read. `path` is its SKILL.md; `source` is home, agents, user or shipped.
+
+    `description` is for the catalogue: `about`, the field as it stands, and `when_to_use`.
+    `examples` are requests that it is for, those of its trigger tests.
+    """
+
+    name: str
+    description: str
+    path: Path
+    source: str = "home"
+    gate: Gate = OPEN
+    model_invocable: bool = True
+    user_invocable: bool = True
+    allowed_tools: tuple[str, ...] = ()
+    compatibility: str = ""
+    about: str = ""
+    examples: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        return self.path.parent
+
+    def body(self) -> str:
+        """The text below the frontmatter as it is now, its names for the skill's folder replaced.
+
+        Raises OpenclawError when the file can no longer be read.
+        """
+        try:
+            _, body = split(read_source(self.path)[0])
+        except SkillError as bad:
+            raise OpenclawError(
+                f"the skill {self.name} cannot be read: {bad}", f"look at {self.path}"
+            ) from bad
+        folder = shown_path(self.folder)
+        for sign in ("{baseDir}", "${CLAUDE_SKILL_DIR}"):
+            body = body.replace(sign, folder)
+        return body.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A SKILL.md that was found. `skill` is None when it is broken; then the name is that of its
+    folder. `eligible`: it may be used now."""
+
+    name: str
+    description: str
+    path: Path
+    source: str
+    eligible: bool
+    problems: tuple[Problem, ...] = ()
+    skill: Skill | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder of skills."""
+
+    folder: Path
+    source: str
+
+
+def roots(home: Home, *, user: bool = False) -> list[Root]:
+    """Where a home's skills are looked for, the best first; with `user` in ~/.agents/skills too."""
+    found = [Root(home.skills, "home"), Root(home.root / ".agents" / "skills", "agents")]
+    if user:
+        own = Path("~/.agents/skills").expanduser()
+        if os.path.realpath(own) != os.path.realpath(found[1].folder):
+            found.append(Root(own, "user"))
+    if SHIPPED.is_dir():
+        found.append(Root(SHIPPED, "shipped"))
+    return found
+
+
+def no_gates(skill: Skill) -> list[Problem]:
+    """Every skill may be used."""
+    return []
+
+
+def list_skills(
+    roots: Sequence[Root],
+    *,
+    gates: Callable[[Skill], list[Problem]] = no_gates,
+    cache: Path | None = None,
+) -> list[Listed]:
+    """Everything found in the roots, by name: broken, hidden and closed skills too.
+
+    A skill hides those of its name in later roots and behind it in its own, before its gate is
+    looked at. `gates` gives the reasons why a skill may not be used now; `cache` is a file that
+    keeps what was read.
+    """
+    kept = Cache(cache)
+    first: dict[str, Skill] = {}
+    listed = []
+    for root in roots:
+        for path, bad in skill_files(root.folder):
+            entry = _broken(Path(path), root.source, bad) if bad else _read(path, root, kept)
+            if entry.skill:
+                entry = _placed(entry, entry.skill, first, gates)
+            listed.append(entry)
+    kept.save()
+    return sorted(listed, key=lambda entry: (entry.name, not entry.eligible))
+
+
+def read_skill_file(path: Path, source: str = "home") -> tuple[Skill | None, list[Problem]]:
+    """One SKILL.md and what is wrong with it; no skill when that is an error."""
+    try:
+        text, notes = read_source(path)
+        fields, more = parse(split(text)[0])
+        skill, found = _skill(fields, path, source)
+    except SkillError as bad:
+        return None, [Problem(path, "error", bad.code, str(bad))]
+    return skill, [Problem(path, *note) for note in (*notes, *more, *found)]
+
+
+def read_skills(folder: Path) -> tuple[list[Skill], list[Problem]]:
+    """The skills of one folder, by name and without their gates, and all problems there: itself
+    when it is a skill, else those below it."""
+    if (file := skill_file(folder)) and file.parent == folder:
+        skill, found = read_skill_file(file)
+        return [skill] if skill else [], found
+    listed = list_skills([Root(folder, "home")])
+    skills = [entry.skill for entry in listed if entry.eligible and entry.skill]
+    return skills, [problem for entry in listed for problem in entry.problems]
+
+
+def shown_path(path: Path) -> str:
+    """A path with slashes, as text that every encoding bears."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
+
+
+def _read(path: str, root: Root, kept: Cache) -> Listed:
+    known = kept.get(path)
+    if known is None:
+        found, problems = read_skill_file(Path(path), root.source)
+        if found:
+            found = replace(found, examples=examples(found.folder))
+        known = kept.put(path, found, problems)
+    skill, problems = known
+    if skill is None:
+        return Listed(_folder_name(Path(path)), "", Path(path), root.source, False, tuple(problems))
+    if skill.source != root.source:
+        skill = replace(skill, source=root.source)
+    return Listed(skill.name, skill.about, skill.path, skill.source, True, tuple(problems), skill)
+
+
+def _broken(path: Path, source: str, bad: SkillError) -> Listed:
+    problem = Problem(path, "error", bad.code, str(bad))
+    return Listed(_folder_name(path), "", path, source, False, (problem,))
+
+
+def _placed(
+    entry: Listed,
+    skill: Skill,
+    first: dict[str, Skill],
+    gates: Callable[[Skill], list[Problem]],
+) -> Listed:
+    """The entry, not eligible when a better skill has its name or its gate is closed."""
+    better = first.setdefault(skill.name, skill)
+    if better is skill:
+        reasons = gates(skill)
+    else:
+        text = f"hidden by {shown_path(better.path)}, which has the same name"
+        reasons = [Problem(skill.path, "warning", "shadowed", text)]
+    if not reasons:
+        return entry
+    return replace(entry, eligible=False, problems=(*entry.problems, *reasons))
+
+
+def _skill(fields: dict[str, Any], path: Path, source: str) -> tuple[Skill, list[Note]]:
+    about = _text(fields, "description")
+    if not about:
+        raise SkillError("description-missing", "the frontmatter has no description")
+    notes: list[Note] = []
+    name = _text(fields, "name")
+    folder = _folder_name(path)
+    if not name:
+        notes.append(warning("name-missing", f"no name; that of its folder is used: {folder}"))
+        name = folder
+    elif _unsafe(name):
+        notes.append(warning("name-unsafe", f"the name cannot be used; its folder's is: {folder}"))
+        name = folder
+    else:
+        notes += _name_notes(name, folder)
+    if len(about) > MAX_DESCRIPTION:
+        text = f"the description has {len(about):,} characters, more than {MAX_DESCRIPTION:,}"
+        notes.append(warning("description-too-long", text))
+    compatibility = _text(fields, "compatibility")
+    if len(compatibility) > MAX_COMPATIBILITY:
+        text = f"compatibility has {len(compatibility):,} characters, more than {MAX_COMPATIBILITY}"
+        notes.append(warning("compatibility-too-long", text))
+    skill = Skill(
+        name=name,
+        description=" ".join(filter(None, (about, _text(fields, "when_to_use")))),
+        path=path,
+        source=source,
+        gate=read_gate(fields.get("metadata")),
+        model_invocable=not flag(fields.get("disable-model-invocation"), default=False),
+        user_invocable=flag(fields.get("user-invocable"), default=True),
+        allowed_tools=tuple(_tools(fields.get("allowed-tools"))),
+        compatibility=compatibility,
+        about=about,
+    )
+    return skill, notes
+
+
+def _text(fields: dict[str, Any], key: str) -> str:
+    value = fields.get(key)
+    text = value.strip() if isinstance(value, str) else ""
+    return "" if text in _NO_VALUE else text
+
+
+def _tools(value: Any) -> Iterator[str]:
+    """Names between blanks or commas, or a list of them: `Read`, `Bash(git log:*)`."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str):
+            yield from (name for name in _TOOLS.findall(item) if name != "-")
+
+
+def _unsafe(name: str) -> bool:
+    control = any(unicodedata.category(c) == "Cc" for c in name)
+    return control or "/" in name or "\\" in name or name in (".", "..") or len(name) > MAX_LABEL
+
+
+def _name_notes(name: str, folder: str) -> Iterator[Note]:
+    if not NAME.fullmatch(name):
+        yield warning("name-format", "a name has lowercase letters, digits and single hyphens")
+    if len(name) > MAX_NAME:
+        yield warning("name-too-long", f"the name has more than {MAX_NAME} characters")
+    if unicodedata.normalize("NFC", name) != unicodedata.normalize("NFC", folder):
+        yield warning("name-mismatch", f"the name is not that of its folder {folder}")
+
+
+def _folder_name(path: Path) -> str:
+    return os.fsencode(path.parent.name).decode("utf-8", "replace") or "skill"
+
+
+VERSION = f"3 {__version__}"
+"""The number changes with what is read of a skill, or how."""
+
+Read = tuple["Skill | None", list[Problem]]
+
+
+class Cache:
+    """What is known of the skills, from the file (None: of nothing) and to it."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._old = _entries(file) if file else {}
+        self._new: dict[str, Any] = {}
+        self._changed = False
+
+    def get(self, path: str) -> Read | None:
+        """The skill of a SKILL.md and its problems, None when it must be read."""
+        entry = self._old.get(path)
+        stamp = _stamp(path) if entry is not None else None
+        if entry is None or stamp is None:
+            return None
+        try:
+            if entry["stamp"] != stamp:
+                return None
+            read = _unpacked(Path(path), entry)
+        except (LookupError, TypeError, ValueError):
+            return None
+        self._new[path] = entry
+        return read
+
+    def put(self, path: str, skill: Skill | None, problems: list[Problem]) -> Read:
+        """Keep what was just read, unless the file may still change unseen."""
+        stamp = _stamp(path) if self._file else None
+        passing = any(problem.code == "unreadable" for problem in problems)
+        if stamp and not passing and _settled(stamp):
+            self._new[path] = {"stamp": stamp, **_packed(skill, problems)}
+            self._changed = True
+        return skill, problems
+
+    def save(self) -> None:
+        """Write the file if anything changed; where it cannot be written, do without."""
+        if self._file is None or not (self._changed or self._new.keys() != self._old.keys()):
+            return
+        import json
+
+        text = json.dumps({"version": VERSION, "skills": self._new}, separators=(",", ":"))
+        with suppress(OpenclawError):
+            write_text(self._file, text + "\n")
+
+
+def _entries(file: Path) -> dict[str, Any]:
+
+    try:
+        found = parse_foreign_json(read_bytes(file))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict) or found.get("version") != VERSION:
+        return {}
+    skills = found.get("skills")
+    return skills if isinstance(skills, dict) else {}
+
+
+def _stamp(path: str) -> list[list[int]] | None:
+    """What changes when the file or the skill's examples do; None for a link, whose target could
+    change unseen."""
+    own = _one_stamp(path)
+    if own is None:
+        return None
+    tests = _one_stamp(f"{os.path.dirname(path)}/{TRIGGERS}")  # noqa: PTH120 - asked for 1,000
+    return [own, tests] if tests else [own]
+
+
+def _one_stamp(path: str) -> list[int] | None:
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(info.st_mode):
+        return None
+    return [info.st_mtime_ns, info.st_size, info.st_ctime_ns, info.st_ino]
+
+
+def _settled(stamps: list[list[int]]) -> bool:
+    """Whether another change would get another time: clocks of file systems tick every 10 ms, and
+    every 2 s where times are whole seconds (FAT)."""
+    now = time.time()
+    for mtime, _, ctime, _ in stamps:
+        tick = 0.05 if mtime % 1_000_000_000 else 2.0
+        if -tick < now - max(mtime, ctime) / 1e9 < tick:
+            return False
+    return True
+
+
+def _packed(skill: Skill | None, problems: list[Problem]) -> dict[str, Any]:
+    entry: dict[str, Any] = {}
+    if problems:
+        entry["problems"] = [[p.level, p.code, p.message] for p in problems]
+    if skill is None:
+        return entry
+    gate = skill.gate
+    entry["skill"] = [
+        skill.name,
+        skill.description,
+        skill.source,
+        None if gate == OPEN else _packed_gate(gate),
+        skill.model_invocable,
+        skill.user_invocable,
+        list(skill.allowed_tools),
+        skill.compatibility,
+        None if skill.about == skill.description else skill.about,
+        list(skill.examples),
+    ]
+    return entry
+
+
+def _packed_gate(gate: Gate) -> list[Any]:
+    hints = [[hint.bins, hint.os, hint.text] for hint in gate.hints]
+    return [gate.os, gate.bins, gate.any_bins, gate.env, gate.config, gate.always, hints]
+
+
+def _unpacked(path: Path, entry: dict[str, Any]) -> Read:
+
+    problems = [Problem(path, *problem) for problem in entry.get("problems", ())]
+    if "skill" not in entry:
+        return None, problems
+    name, description, source, gate, model, user, tools, *texts = entry["skill"]
+    compatibility, about, examples = texts
+    skill = Skill(
+        name,
+        description,
+        path,
+        source,
+        _unpacked_gate(gate) if gate else OPEN,
+        model,
+        user,
+        tuple(tools),
+        compatibility,
+        about or description,
+        tuple(examples),
+    )
+    return skill, problems
+
+
+def _unpacked_gate(packed: list[Any]) -> Gate:
+    os_, bins, any_bins, env, config, always, hints = packed
+    made = tuple(Hint(tuple(names), tuple(systems), text) for names, systems, text in hints)
+    return Gate(tuple(os_), tuple(bins), tuple(any_bins), tuple(env), tuple(config), always, made)
+
+
+def installed(home: Home, settings: Settings) -> list[Listed]:
+    """Everything that is found, by name. Quick enough for every turn: a file is read once."""
+    return list_skills(
+        roots(home, user=settings.skills.user),
+        gates=gatekeeper(settings),
+        cache=home.private / "skills.json",
+    )
+
+
+def check(path: Path) -> list[Problem]:
+    """Every rule that a skill breaks; [] when it is valid. `path` is its folder or its SKILL.md.
+
+    A warning is a broken rule of the standard with which a skill is loaded all the same.
+    """
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - for the folder's name; links stay
+    file = skill_file(path)
+    if file is None:
+        text = "there is no SKILL.md in this folder" if path.is_dir() else "there is no such file"
+        return [Problem(path, "error", "unreadable", text)]
+    return read_skill_file(file)[1]
+
+
+def gatekeeper(
+    settings: Settings,
+    environ: Mapping[str, str] = os.environ,
+    which: Callable[[str], str | None] = shutil.which,
+    platform: str = sys.platform,
+) -> Callable[[Skill], list[Problem]]:
+    """A function that tells why a skill may not be used now. Each program is looked up once."""
+    found: dict[str, str | None] = {}
+
+    def remembered(name: str) -> str | None:
+        if name not in found:
+            found[name] = which(name)
+        return found[name]
+
+    def look(skill: Skill) -> list[Problem]:
+        reasons: list[Problem] = []
+        if skill.name in settings.skills.off:
+            text = f"switched off by you; to switch it on: openclaw skills enable {skill.name}"
+            reasons.append(Problem(skill.path, "warning", "off", text))
+        if skill.gate == OPEN:
+            return reasons
+        lines = missing(
+            skill.gate,
+            settings=lambda name: setting(settings, name),
+            environ=environ,
+            which=remembered,
+            platform=platform,
+        )
+        return reasons + [Problem(skill.path, "warning", "requires", line) for line in lines]
+
+    return look

@@ -1,0 +1,392 @@
+"""Where a skill comes from: a folder, an archive or a git repository, as the user names it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from openclaw.errors import Damaged, OpenclawError, UsageError
+from openclaw.skills.unpack import SUFFIXES, checked_parts, put_file, refused
+from openclaw.storage.readers import yaml_trouble
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import decode, write_if_same
+from openclaw.types import Keep, keep_nothing
+
+Kind = Literal["folder", "archive", "git"]
+KINDS = "a folder, a .zip, .skill or .tar.gz archive, or a git URL (https://, ssh://, git@)"
+
+_SSH = re.compile(r"[\w.-]+@[\w.-]+:(?!//)[^\s]+")
+_TREE = re.compile(r"(?P<url>https://[^/]+/.+?)/(?:-/)?tree/(?P<ref>[^/]+)(?:/(?P<path>.*))?")
+_REF = re.compile(r"[A-Za-z0-9_][\w./+@-]{0,199}")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:(//|:)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """`place` is an absolute path or a URL; `ref` ("" for the default branch) and `path` ("" for
+    the top) are of a repository."""
+
+    kind: Kind
+    place: str
+    ref: str = ""
+    path: str = ""
+
+    def __str__(self) -> str:
+        """As it is shown, stored and read again, without a password that stood in the URL."""
+        tail = f"{self.ref}:{self.path}" if self.path else self.ref
+        return without_password(self.place) + (f"#{tail}" if tail else "")
+
+
+def read_origin(text: str, cwd: Path) -> Origin:
+    """What the words mean; UsageError when they name nothing that can be installed."""
+    if tree := _TREE.fullmatch(text):
+        return _git(tree["url"], tree["ref"], tree["path"] or "")
+    place, _, tail = text.partition("#")
+    ref, _, path = tail.partition(":")
+    if place.startswith(("https://", "ssh://")) or _SSH.fullmatch(place):
+        if place.lower().endswith(SUFFIXES):
+            raise UsageError(
+                f"an archive is not fetched from {without_password(place)}",
+                "download it, look at it, then install the file",
+            )
+        return _git(place, ref, path)
+    if _SCHEME.match(place):
+        raise UsageError(f"{without_password(text)} is not a source of skills", f"give {KINDS}")
+    local = cwd / Path(text).expanduser()
+    if not local.exists() and "#" in text:
+        local = cwd / Path(place).expanduser()
+    if local.is_dir() and local.name.endswith(".git"):
+        return _git(str(local.resolve()), ref, path)
+    if local.is_dir():
+        return Origin("folder", str(local.resolve()))
+    if local.is_file():
+        return Origin("archive", str(local.resolve()))
+    raise UsageError(f"there is no {text}", f"give {KINDS}")
+
+
+def without_password(place: str) -> str:
+    """The place without a user's name (https) or password (ssh) in its URL."""
+    try:
+        parts = urlsplit(place)
+    except ValueError:
+        return place
+    if not parts.scheme or "@" not in parts.netloc:
+        return place
+    user, _, host = parts.netloc.rpartition("@")
+    kept = f"{user.partition(':')[0]}@" if parts.scheme == "ssh" else ""
+    return urlunsplit(parts._replace(netloc=kept + host))
+
+
+def _git(place: str, ref: str, path: str) -> Origin:
+    if ref and (not _REF.fullmatch(ref) or ".." in ref):
+        raise UsageError(f"{ref!r} is not a branch, tag or commit", "write URL#main:folder")
+    return Origin("git", place.rstrip("/"), ref, "/".join(checked_parts(path)))
+
+
+TIMEOUT_SECONDS = 120.0
+POLL_SECONDS = 0.1
+MAX_FETCHED = 300_000_000
+MAX_LISTING = 8_000_000
+MAX_FILES = 20_000
+# Stronger than the repository's own attributes: no filter of the user's settings, no conversion.
+AS_STORED = b"* -filter -text -eol -ident -working-tree-encoding\n"
+OPTIONS = (
+    *("-c", "protocol.allow=never"),
+    *("-c", "protocol.ext.allow=never"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.autocrlf=false"),
+    *("-c", "core.protectHFS=true"),
+    *("-c", "core.protectNTFS=true"),
+    *("-c", "submodule.recurse=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
+)
+
+
+def fetch(origin: Origin, into: Path, seconds: float = TIMEOUT_SECONDS) -> str:
+    """Check one commit out into the new folder; returns its id.
+
+    Only the origin's folder of it when it names one. OpenclawError when git is missing, fails or
+    takes too long; Refused when the repository is too large.
+    """
+    protocol = "file" if Path(origin.place).is_absolute() else "https:ssh"
+    git = _Git(into, _environ(protocol), origin, seconds)
+    git.run("init", "--quiet", "--template=", str(into), inside=False)
+    put_file(into / ".git" / "info" / "attributes", AS_STORED, executable=False)
+    git.run(
+        *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"),
+        *("--no-write-commit-graph", "--", origin.place, origin.ref or "HEAD"),
+    )
+    _check_listing(git, origin.path)
+    git.run("checkout", "--quiet", "FETCH_HEAD", "--", origin.path or ".")
+    return git.output("rev-parse", "FETCH_HEAD").decode().strip()
+
+
+def _environ(protocol: str) -> Mapping[str, str]:
+    """Deaf to the repository that a caller's environment names, and never asking anything."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _USERS_OWN}
+    return {
+        "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
+        **kept,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",
+        "GIT_ALLOW_PROTOCOL": protocol,
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "LC_ALL": "C",
+    }
+
+
+_USERS_OWN = frozenset({
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH",
+    "GIT_PROXY_SSL_CAINFO",
+})  # fmt: skip
+
+
+def _check_listing(git: _Git, path: str) -> None:
+    """The tree's files and sizes, before one is written: a small tree can name millions."""
+    listing = git.output("ls-tree", "-r", "-l", "-z", "FETCH_HEAD", "--", *([path] if path else []))
+    rows = listing.split(b"\0")[:-1]
+    if path and not rows:
+        raise UsageError(f"there is no folder {path} in the repository")
+    sizes = [row.split(b"\t", 1)[0].split()[-1] for row in rows]
+    total = sum(int(size) for size in sizes if size.isdigit())
+    if len(rows) > MAX_FILES or total > MAX_FETCHED:
+        raise too_large()
+
+
+def too_large() -> OpenclawError:
+    error = refused("the repository is too large to be taken whole")
+    error.hint = "name the skill's folder in it: URL#main:path/to/skill"
+    return error
+
+
+class _Git:
+    """git in one folder, watched: how long it takes, how much it writes."""
+
+    def __init__(
+        self, folder: Path, environ: Mapping[str, str], origin: Origin, seconds: float
+    ) -> None:
+        self._folder = folder
+        self._seconds = seconds
+        self._environ = environ
+        self._origin = origin
+        self._end = time.monotonic() + seconds
+
+    def run(self, *words: str, inside: bool = True) -> None:
+        with self._started(words, inside, subprocess.DEVNULL) as (process, errors):
+            while process.poll() is None:
+                self._check_time()
+                if _size(self._folder / ".git" / "objects" / "pack") > MAX_FETCHED:
+                    raise too_large()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_SECONDS)
+            self._check_code(process, errors)
+
+    def output(self, *words: str) -> bytes:
+        """What git prints; more than a few MB of it is refused."""
+        with self._started(words, True, subprocess.PIPE) as (process, errors):
+            if process.stdout is None:
+                raise ValueError("stdout is a pipe")
+            data = process.stdout.read(MAX_LISTING + 1)
+            if len(data) > MAX_LISTING:
+                raise too_large()
+            process.wait(max(1.0, self._end - time.monotonic()))
+            self._check_code(process, errors)
+            return data
+
+    @contextlib.contextmanager
+    def _started(
+        self, words: tuple[str, ...], inside: bool, stdout: int
+    ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
+        import tempfile
+
+        place = ("-C", str(self._folder)) if inside else ()
+        with tempfile.TemporaryFile() as errors:  # a pipe would stay open in a killed git's child
+            try:
+                process = subprocess.Popen(
+                    ["git", *place, *OPTIONS, *words],
+                    env=self._environ,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=errors,
+                    start_new_session=os.name != "nt",
+                )
+            except OSError as error:
+                raise OpenclawError(
+                    f"git cannot be started: {error.strerror}", "install git, or give an archive"
+                ) from error
+            try:
+                yield process, errors
+            finally:
+                _end(process)
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self._end:
+            raise OpenclawError(
+                f"{self._shown()} took longer than {self._seconds:g} s",
+                "try again, or fetch it yourself and install the folder",
+            )
+
+    def _check_code(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
+        if process.returncode:
+            errors.seek(0)
+            said = errors.read(10_000).decode("utf-8", "replace").strip().splitlines()
+            told = (line for line in said if line and not line.startswith(("warning:", "hint:")))
+            reason = next(told, "git failed").replace(self._origin.place, self._shown())
+            raise OpenclawError(
+                f"{self._shown()} cannot be fetched: {reason}",
+                "check the address, the branch after # and your access to it (git asks nothing "
+                "here: a private repository needs a key or stored credentials)",
+            )
+
+    def _shown(self) -> str:
+        return without_password(self._origin.place)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Make sure that git and the programs it started are gone."""
+    if process.stdout:
+        process.stdout.close()
+    if process.poll() is None:
+        with contextlib.suppress(OSError):
+            if os.name == "nt":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            with contextlib.suppress(OSError):
+                total += entry.stat(follow_symlinks=False).st_size
+    return total
+
+
+FILE = ".sources.yaml"
+HEAD = "# Where installed skills came from. Written by `openclaw skills install`.\n"
+
+
+def sources(skills: Path) -> dict[str, dict[str, str]]:
+    """Each installed skill's fields by its folder's name, all of them text. Damaged when the file
+    is there and cannot be read as such; entries of another shape are left out."""
+    data = _parsed(skills / FILE, _bytes(skills / FILE))
+    return {
+        name: {key: value for key, value in fields.items() if isinstance(value, str)}
+        for name, fields in data.items()
+        if isinstance(fields, dict)
+    }
+
+
+def record(
+    skills: Path, name: str, fields: Mapping[str, str] | None, keep: Keep = keep_nothing
+) -> None:
+    """Write the entry of one skill, or drop it (None). All else in the file stays as it is. `keep`
+    is told before it is written."""
+    import yaml
+
+    path = skills / FILE
+    for _ in range(3):
+        before = _bytes(path)
+        data = _parsed(path, before)
+        if fields is None and name not in data:
+            return
+        wanted = {key: value for key, value in data.items() if key != name}
+        if fields is not None:
+            wanted[name] = dict(fields)
+        text = _edited(decode(before or b""), name, fields)
+        if _same(text, wanted):
+            new = text
+        else:  # written in another style: as new, then
+            new = HEAD + yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)
+        if write_if_same(path, before, new.encode("utf-8"), keep):
+            return
+    raise Damaged(f"{path} is being changed by another program", "try again")
+
+
+def _edited(text: str, name: str, fields: Mapping[str, str] | None) -> str:
+    """The text with the lines of this entry replaced, or those of a new one at its end."""
+    import yaml
+
+    block = ""
+    if fields is not None:
+        entry = {name: dict(fields)}
+        block = yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=10_000)
+    lines = text.splitlines(keepends=True)
+    start, end = _lines_of(text, name, lines)
+    before = "".join(lines[:start]) or HEAD
+    if not before.endswith("\n"):
+        before += "\n"
+    return before + block + "".join(lines[end:])
+
+
+def _lines_of(text: str, name: str, lines: list[str]) -> tuple[int, int]:
+    """First line of the entry and the first after it; both the end when there is none. Comments
+    and blank lines before the next entry belong to that one."""
+    import yaml
+
+    node = yaml.compose(text, Loader=yaml.BaseLoader)
+    starts = [key.start_mark.line for key, _ in node.value] if node else []
+    names = [key.value for key, _ in node.value] if node else []
+    if name not in names:
+        return len(lines), len(lines)
+    at = names.index(name)
+    end = starts[at + 1] if at + 1 < len(starts) else len(lines)
+    while end > starts[at] + 1 and lines[end - 1].lstrip(" ")[:1] in ("\n", "\r", "#", ""):
+        end -= 1
+    return starts[at], end
+
+
+def _same(text: str, wanted: Mapping[str, Any]) -> bool:
+    import yaml
+
+    try:
+        return (yaml.load(text, Loader=yaml.BaseLoader) or {}) == wanted  # noqa: S506
+    except yaml.YAMLError:
+        return False
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return read_bytes(path)
+    except FileNotFoundError:
+        return None
+
+
+def _parsed(path: Path, data: bytes | None) -> dict[str, Any]:
+    import yaml
+
+    text = decode(data or b"")
+    if yaml_trouble(text)[1]:
+        raise _damaged(path)
+    try:
+        found = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - plain text
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise _damaged(path) from error
+    if found in (None, ""):
+        return {}
+    if not isinstance(found, dict):
+        raise _damaged(path)
+    return {str(key): value for key, value in found.items()}
+
+
+def _damaged(path: Path) -> Damaged:
+    return Damaged(
+        f"{path} is not what openclaw writes there", "repair it, or move it and install again"
+    )

@@ -1,0 +1,432 @@
+"""The home: where each thing lives, and which paths a model may touch."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import re
+import secrets
+import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from openclaw.errors import Damaged, OpenclawError
+from openclaw.storage.git import Git, GitError, first_commit
+from openclaw.storage.lock import locked
+from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import guard, make_folder, read_bytes
+from openclaw.storage.text import read_text, unwritable, write_if_same, write_private
+from openclaw.storage.user_folders import data_folder
+from openclaw.types import ToolProblem
+
+CLOSED = frozenset({".openclaw", ".git"})
+# The short names that Windows gives to the closed folders.
+SHORT_NAME = re.compile(r"(git|opencl|(gi|op)[0-9a-f]{4})~[0-9]+")
+RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])")
+DRIVE = re.compile(r"[A-Za-z]:")
+DRIVE_OR_ADDRESS = re.compile(r"[A-Za-z]:|[A-Za-z][\w+.-]*:/")
+IGNORE = """\
+# Derived and private: indexes, caches, locks, logs; and what a killed process was writing
+.openclaw/
+.openclaw-*.tmp
+"""
+MARKS = ("workspace", "memory", "skills", "sessions", "openclaw.yaml")
+BROUGHT = (".openclaw", ".git", "openclaw.yaml")
+"""What a folder may bring along that openclaw acts on."""
+PROPOSED = "skills/.proposed"
+"""Where skills wait that the agent has written."""
+ON_WINDOWS = os.name == "nt"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A folder of Markdown and JSON that an agent lives in.
+
+    Of a home that is not `trusted` (see `files.trust`) the settings do not count and the private
+    folder is not read.
+    """
+
+    root: Path
+    trusted: bool = True
+
+    def __post_init__(self) -> None:
+        guard(self.root)
+
+    @property
+    def workspace(self) -> Path:
+        return self.root / "workspace"
+
+    @property
+    def memory(self) -> Path:
+        return self.root / "memory"
+
+    @property
+    def skills(self) -> Path:
+        return self.root / "skills"
+
+    @property
+    def sessions(self) -> Path:
+        return self.root / "sessions"
+
+    @property
+    def private(self) -> Path:
+        """Indexes, caches, locks, records and secrets."""
+        return self.root / ".openclaw" if self.trusted else _passing_folder(self.root)
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "openclaw.yaml"
+
+    def inside(self, path: str) -> Path:
+        """The real path of a home-relative path, or of an absolute one that lies in the home.
+
+        The target need not exist. The result has no symlink in it, lies beneath the home's real
+        root and in no closed folder; backslashes count as slashes on every system. Anything else
+        raises ToolProblem.
+        """
+        text = path.replace("\\", "/")
+        root = os.path.realpath(self.root)
+        _check_spelling(text, path, root)
+        try:
+            real = os.path.realpath(Path(root, text))
+            stable = os.path.realpath(real) == real
+        except (OSError, ValueError) as error:
+            raise ToolProblem(f"not a usable path: {path!r}") from error
+        if not stable:
+            raise ToolProblem(f"{path!r} goes through links that form a loop")
+        try:
+            parts = Path(real).relative_to(root).parts
+        except ValueError as error:
+            raise _outside(path) from error
+        _check_names(parts, path)
+        return Path(real)
+
+    def relative(self, path: Path) -> str:
+        """A path of this home as it is shown and stored: relative to the root, with slashes.
+
+        Raises ValueError for a path elsewhere.
+        """
+        if not path.is_absolute():
+            return path.as_posix()
+        text, root = str(path), f"{self.root}{os.sep}"
+        if text.startswith(root):  # many files are named in each turn, and pathlib is slow
+            return text[len(root) :].replace(os.sep, "/")
+        try:
+            return path.relative_to(self.root).as_posix()
+        except ValueError:
+            return path.relative_to(os.path.realpath(self.root)).as_posix()
+
+
+@cache
+def _passing_folder(root: Path) -> Path:
+    """A folder that ends with this process, in place of the private one of an untrusted home."""
+    import shutil
+    import tempfile  # takes 13 ms of each command
+
+    folder = Path(tempfile.mkdtemp(prefix="openclaw-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def find_home(
+    flag: str | None, cwd: Path, environ: Mapping[str, str], *, notes: bool = False
+) -> Home:
+    """The home: `flag`, else OPENCLAW_HOME, else upwards from `cwd`, else ~/openclaw.
+
+    With `notes` a folder with nothing but Markdown in memory/ will do where no home is: it can be
+    searched, though not be talked to. Raises Damaged when the folder that was chosen is missing,
+    unreadable or no home at all.
+    """
+    named = flag or environ.get("OPENCLAW_HOME")
+    if named:
+        return _checked(cwd / Path(named).expanduser())
+    last = default_folder(environ)
+    found = nearest_home(cwd)
+    if notes and not found and not last.is_dir() and any((cwd / "memory").glob("*.md")):
+        found = cwd
+    return _checked(found or last)
+
+
+def nearest_home(cwd: Path) -> Path | None:
+    """The nearest folder from `cwd` upwards that holds workspace/SOUL.md."""
+    folders = (cwd, *cwd.parents)
+    return next((f for f in folders if _is_file(f / "workspace" / "SOUL.md")), None)
+
+
+def default_folder(environ: Mapping[str, str]) -> Path:
+    """~/openclaw, where a home is looked for last."""
+    user = environ.get("USERPROFILE" if ON_WINDOWS else "HOME")
+    return (Path(user) if user else Path.home()) / "openclaw"
+
+
+def create_home(target: Path, settings: str = "") -> list[str]:
+    """Make `target` a home: copy from the starter what is missing, overwrite nothing.
+
+    `settings` is the text of a new openclaw.yaml ("" for none). The new files become the first
+    commit of a git repository unless the folder lies in one. A new home is trusted. Returns
+    the home-relative paths that were created, folders with a slash at the end. Raises OpenclawError
+    when it cannot be written.
+    """
+    home = Home(Path(os.path.realpath(target)))
+    root = home.root
+    is_new = not any(os.path.lexists(root / name) for name in BROUGHT)
+    files = dict(starter_files())
+    files[".gitignore"] = IGNORE.encode()
+    files[".openclaw/.gitignore"] = b"*\n"
+    if settings:
+        files["openclaw.yaml"] = settings.encode()
+    try:
+        folders = [name for name in ("sessions", "skills", "memory") if _make(root / name)]
+        created = [name for name, data in sorted(files.items()) if _put(root / name, data)]
+    except OSError as error:
+        raise unwritable(root, error) from error
+    created = [name for name in created if not name.startswith(".openclaw/")]
+    if created:
+        first_commit(root, created)
+    if is_new:
+        trust_home(home)
+    empty = [f"{name}/" for name in folders if not any((root / name).iterdir())]
+    return sorted(created + empty)
+
+
+def _make(folder: Path) -> bool:
+    if folder.is_dir():
+        return False
+    folder.mkdir(parents=True)
+    return True
+
+
+def _put(path: Path, data: bytes) -> bool:
+    return not os.path.lexists(path) and write_if_same(path, None, data)
+
+
+def _checked(folder: Path) -> Home:
+    root = Path(os.path.realpath(folder))
+    make = f'make one: openclaw init "{folder}"'
+    try:
+        names = {entry.name for entry in os.scandir(root)}
+    except FileNotFoundError as error:
+        raise Damaged(f"there is no openclaw home at {folder}", make) from error
+    except NotADirectoryError as error:
+        advice = "name a folder with --home or OPENCLAW_HOME, or make one: openclaw init DIR"
+        raise Damaged(f"{folder} is a file, not an openclaw home", advice) from error
+    except OSError as error:
+        raise Damaged(
+            f"the home {folder} cannot be read: {error.strerror}",
+            f"give this user access to it, or {make}",
+        ) from error
+    if names.isdisjoint(MARKS):
+        raise Damaged(f"{folder} is not an openclaw home", f'make it one: openclaw init "{folder}"')
+    return Home(root)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _check_spelling(text: str, path: str, root: str) -> None:
+    """Refuse what must not even be looked at: another machine's share, a drive, a user's folder."""
+    if any(unicodedata.category(c) == "Cc" for c in text):
+        raise ToolProblem(f"not a usable path: {path!r} holds a control character")
+    base = root.replace("\\", "/").rstrip("/") + "/"
+    named = text == "~" or text.startswith(("//", "~/"))
+    if text.startswith(base):
+        text = text.removeprefix(base)
+    elif named or (DRIVE_OR_ADDRESS.match(text) and not ON_WINDOWS):
+        raise _outside(path)
+    elif ON_WINDOWS and DRIVE.match(text):
+        text = text[2:]
+    _check_names(tuple(text.split("/")), path)
+
+
+def _check_names(parts: tuple[str, ...], path: str) -> None:
+    for part in parts:
+        trouble = name_trouble(part, windows=ON_WINDOWS)
+        if trouble:
+            raise ToolProblem(f"{path!r}: {trouble}")
+
+
+def name_trouble(name: str, *, windows: bool) -> str:
+    """Why a file or folder of this name may not be used, "" when it may.
+
+    Names are compared as the most lenient file system would: without case, marks that are not
+    shown, trailing blanks and dots, and anything from a colon on (an alternate data stream).
+    """
+    if windows and ":" in name:
+        return f"a name with a colon is not allowed: {name!r}"
+    shown = "".join(c for c in name if unicodedata.category(c) != "Cf")
+    plain = unicodedata.normalize("NFKC", shown).casefold().partition(":")[0].rstrip(" .")
+    if plain in CLOSED or SHORT_NAME.fullmatch(plain):
+        return f"{plain} is closed; use workspace/, memory/ or skills/"
+    if RESERVED.fullmatch(plain.partition(".")[0].rstrip(" ")):
+        return f"{name!r} is a reserved name; choose another"
+    return ""
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path that is written down somewhere (in a record, in a tree of git) names a file of
+    the home by its spelling alone: relative, in plain steps, in no closed folder. Only a control
+    character is allowed, which the name of a file may hold that a command has made."""
+    parts = tuple(path.replace("\\", "/").split("/"))
+    far = DRIVE_OR_ADDRESS.match(path) or "\0" in path or parts[0] == "~"
+    plain = not far and all(part.rstrip(" .") for part in parts)
+    return plain and not any(name_trouble(part, windows=ON_WINDOWS) for part in parts)
+
+
+def _outside(path: str) -> ToolProblem:
+    return ToolProblem(
+        f"{path!r} is outside the home; give a path relative to it, such as workspace/notes.md"
+    )
+
+
+PACKAGE = Path(__file__).parent.parent
+LIST = Path(__file__).with_name("starter.json")
+
+
+@cache
+def starter_files() -> Mapping[str, bytes]:
+    """The files of a new home, by their paths in it. OpenclawError when one is not to be had."""
+    starter = PACKAGE / "starter"  # of a wheel
+    return files_of(starter if starter.is_dir() else PACKAGE.parent)
+
+
+def files_of(folder: Path) -> Mapping[str, bytes]:
+    """The same, out of a folder that holds them."""
+    shipped = json.loads(LIST.read_text("utf-8"))
+    return {path: _shipped(folder, path, blob) for path, blob in shipped.items()}
+
+
+def _shipped(folder: Path, path: str, blob: str) -> bytes:
+    """The file as it lies there, else, where it was changed, as git has kept it."""
+    try:
+        data = (folder / path).read_bytes()
+        head = b"blob %d\0" % len(data)
+        if hashlib.sha1(head + data, usedforsecurity=False).hexdigest() == blob:
+            return data
+    except OSError:
+        pass
+    try:  # also in a repository that belongs to another user
+        return Git(folder).run("-c", "safe.directory=*", "cat-file", "blob", blob)
+    except GitError as error:
+        raise OpenclawError(
+            f"{folder / path} is not the file that a new home begins with",
+            "install the package again, or get the file back",
+        ) from error
+
+
+FILE = "openclaw-trust.json"
+VERSION = 1
+HOME, HOOKS = "home", "hooks"
+ID_FILES = (".openclaw/id", ".git/openclaw-id")
+ID_BYTES = 16
+State = Literal["trusted", "new", "changed"]
+
+
+def trust_file() -> Path:
+    """Where every yes of this user is kept."""
+    return data_folder() / FILE
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The list of yeses in a file."""
+
+    file: Path
+
+    def state(self, home: Home, mark: str, kind: str = HOOKS) -> State:
+        """Whether the user has said yes to this, or to something else of the same kind and home."""
+        known = self.known(home, kind)
+        if mark and known == mark:
+            return "trusted"
+        return "changed" if known else "new"
+
+    def known(self, home: Home, kind: str) -> str:
+        """The mark of what was said yes to, "" for none."""
+        found = self._read().get(_key(home), {}).get(kind)
+        mark = found.get("mark") if isinstance(found, dict) else ""
+        return mark if isinstance(mark, str) else ""
+
+    def kinds(self, home: Home) -> list[str]:
+        """Of what kinds a yes was said in this home."""
+        return list(self._read().get(_key(home), {}))
+
+    def allow(self, home: Home, mark: str, kind: str = HOOKS) -> None:
+        """Keep a yes. OpenclawError when it cannot be written."""
+        at = datetime.now().astimezone().isoformat(timespec="seconds")
+        self._change(home, kind, {"mark": mark, "at": at})
+
+    def revoke(self, home: Home, kind: str = HOOKS) -> bool:
+        """Take a yes back; False when there was none."""
+        if not self.known(home, kind):
+            return False
+        self._change(home, kind, None)
+        return True
+
+    def _change(self, home: Home, kind: str, value: dict[str, str] | None) -> None:
+        with locked(self.file.with_suffix(".lock")):
+            homes = self._read()
+            of_home = {k: v for k, v in homes.get(_key(home), {}).items() if k != kind}
+            if value is not None:
+                of_home[kind] = value
+            homes[_key(home)] = of_home
+            homes = {key: each for key, each in homes.items() if each}
+            shape = {"version": VERSION, "homes": homes}
+            write_private(self.file, json.dumps(shape, ensure_ascii=False, indent=2) + "\n")
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        """By home; nothing when the file is missing or none of ours: then all is asked anew."""
+        with suppress(OSError, ValueError):
+            found = parse_foreign_json(read_text(self.file))
+            homes = found.get("homes") if isinstance(found, dict) else None
+            if isinstance(homes, dict):
+                return {key: each for key, each in homes.items() if isinstance(each, dict)}
+        return {}
+
+
+def is_trusted(home: Home) -> bool:
+    """Whether the user has said yes to this very folder."""
+    known = Trust(trust_file()).known(home, HOME)
+    return bool(known) and known in _ids(home)
+
+
+def trust_home(home: Home, *, keep_id: bool = False) -> None:
+    """Take the folder for the user's own, with a new id, or with the one that it brings.
+    OpenclawError or OSError when that cannot be written."""
+    if is_trusted(home):
+        return
+    token = next(_ids(home), "") if keep_id else ""
+    if not token:
+        token = secrets.token_hex(ID_BYTES)
+        _write_id(home, token)
+    Trust(trust_file()).allow(home, token, HOME)
+
+
+def _write_id(home: Home, token: str) -> None:
+    for name in ID_FILES:
+        path = home.root / name
+        if name.startswith(".openclaw/"):
+            make_folder(path.parent)
+        elif path.parent.is_symlink() or not path.parent.is_dir():
+            continue
+        write_private(path, token + "\n")
+
+
+def _ids(home: Home) -> Iterator[str]:
+    """The ids that stand in the home."""
+    for name in ID_FILES:
+        with suppress(OSError, ValueError):
+            yield read_bytes(home.root / name, 3 * ID_BYTES).decode("ascii").strip()
+
+
+def _key(home: Home) -> str:
+    return os.path.normcase(os.path.realpath(home.root))

@@ -1,0 +1,195 @@
+"""One process at a time: a lock file that the operating system frees when its holder dies.
+
+Beside a held lock lies `<name>.owner`, one line of JSON that says who holds it. It only explains: a
+killed holder's is not believed, and the next holder writes over it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from openclaw.errors import OpenclawError
+from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import checked, make_folder, read_bytes, remove, writing
+from openclaw.storage.text import unwritable
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+
+SHORTEST_POLL, LONGEST_POLL = 0.001, 0.05
+LONG_WAIT = 2.0
+PATIENCE = 30
+"""While the holders change, one waits up to this many times as long as for a single one."""
+LONGEST_COMMAND = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who holds a lock. `since` is seconds since 1970, `command` one line ("openclaw chat")."""
+
+    pid: int
+    host: str = ""
+    since: float = 0.0
+    command: str = ""
+
+    @classmethod
+    def this(cls) -> Self:
+        return cls(os.getpid(), socket.gethostname(), time.time(), command())
+
+    @property
+    def alive(self) -> bool:
+        """Whether that process may still run; of another computer nobody knows."""
+        return self.host != socket.gethostname() or is_running(self.pid)
+
+    def __str__(self) -> str:
+        start = datetime.fromtimestamp(self.since)
+        today = start.date() == datetime.now().date()
+        since = f"since {start:%H:%M}" if today else f"since {start:%Y-%m-%d %H:%M}"
+        return f"process {self.pid} ({self.command or 'openclaw'} on {self.host} {since})"
+
+
+def owner(path: Path) -> Owner | None:
+    """Who holds the lock file `path`, as far as he has written it and still lives."""
+    try:
+        said = parse_foreign_json(read_bytes(_owner_file(path)))
+        found = Owner(int(said["pid"]), str(said["host"]), float(said["since"]), said["command"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if found.alive else None
+
+
+@contextlib.contextmanager
+def locked(path: Path, timeout: float = 10.0, what: str = "") -> Iterator[None]:
+    """Hold the lock file `path`; wait at most `timeout` seconds for one other holder, longer only
+    while it passes from hand to hand.
+
+    `what` is the locked thing in the user's words, for the error; the file's name otherwise.
+
+    Raises OpenclawError when it stays held (naming the holder when known) or when the lock file
+    cannot be made. Not reentrant: a second `locked` of the same path waits like a stranger.
+    """
+    from filelock import FileLock
+
+    try:
+        make_folder(path.parent)
+        lock = FileLock(checked(path))
+        held = _acquired(lock, path, timeout)
+    except (OSError, NotImplementedError) as error:
+        raise unwritable(path, error) from error
+    if not held:
+        raise _held(what or path.stem, path, timeout)
+    try:
+        # Beside the lock, not in it: whoever tries to lock may empty the lock file.
+        with contextlib.suppress(OSError), writing(_owner_file(path)) as file:
+            file.write(json.dumps(asdict(Owner.this())).encode())
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            remove(_owner_file(path))
+        lock.release()
+
+
+def _acquired(lock: BaseFileLock, path: Path, timeout: float) -> bool:
+    """Try again and again, at random moments, more often when it has waited long."""
+    from filelock import Timeout
+
+    start = patient = time.monotonic()
+    seen = b""
+    while True:
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            pass
+        except RuntimeError:  # filelock sees that this very thread already holds it
+            if time.monotonic() - start >= timeout:
+                return False
+        else:
+            return True
+        now, holder = time.monotonic(), _said(path)
+        if holder != seen:
+            seen, patient = holder, now
+        if now - patient >= timeout or now - start >= timeout * PATIENCE:
+            return False
+        time.sleep(min(_pause(now - start), timeout - (now - patient)))
+
+
+def _pause(waited: float) -> float:
+    """Seconds until the next try: short at first, as most locks are held for some milliseconds,
+    then longer, as the holder needs the processor; who waits long asks twice as often as others."""
+    usual = min(SHORTEST_POLL + waited, LONGEST_POLL) / (2 if waited > LONG_WAIT else 1)
+    return usual * (0.5 + secrets.randbelow(1000) / 1000)
+
+
+def _owner_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.owner")
+
+
+def _said(path: Path) -> bytes:
+    try:
+        return read_bytes(_owner_file(path))
+    except OSError:
+        return b""
+
+
+def _held(what: str, path: Path, timeout: float) -> OpenclawError:
+    found = owner(path)
+    who = "another process"
+    if found:
+        mine = found.pid == os.getpid() and found.host == socket.gethostname()
+        who = "this process itself" if mine else str(found)
+    return OpenclawError(
+        f"{what} is in use by {who} (waited {timeout:g} s)",
+        "wait until it is done, or end that process, then try again",
+    )
+
+
+def command() -> str:
+    """What this process was called as, without what the user typed: the words before that."""
+    words = ["openclaw"]
+    for word in sys.argv[1:3]:
+        if not re.fullmatch(r"[a-z][a-z-]{1,15}", word):
+            break
+        words.append(word)
+    return " ".join(words)[:LONGEST_COMMAND]
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is a process of this number on this computer."""
+    if pid <= 0:
+        return False
+    if os.name == "nt":
+        return _is_running_on_windows(pid)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_running_on_windows(pid: int) -> bool:
+    """os.kill would end it there. A process that is over may still be known, with an exit code."""
+    import ctypes
+
+    kernel = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
+    handle = kernel.OpenProcess(0x1000, False, pid)  # PROCESS_QUERY_LIMITED_INFORMATION
+    if not handle:
+        return bool(kernel.GetLastError() == 5)  # ERROR_ACCESS_DENIED: it is another user's
+    code = ctypes.c_ulong()
+    kernel.GetExitCodeProcess(handle, ctypes.byref(code))
+    kernel.CloseHandle(handle)
+    return code.value == 259  # STILL_ACTIVE

@@ -1,0 +1,139 @@
+"""Looks at files of a folder as they are, no link followed: what a command leaves there may lead
+anywhere, or never end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openclaw.storage.safe_open import NotOrdinary, descend
+from openclaw.types import Held
+
+LARGEST_KEPT = 50_000_000
+"""Bytes of the largest content that is recorded."""
+
+
+class NotPlain(Exception):
+    """A link, a pipe or a device stands in the way; the text is the path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A regular file: its bytes, None when they are more than was asked for; whether it can be
+    run."""
+
+    data: bytes | None
+    program: bool
+
+
+def look(root: Path, name: str, most: int) -> Plain | None:
+    """The file `name` (relative, with slashes) below `root`; None when there is no file of that
+    name. Raises NotPlain, and OSError for what cannot be read."""
+    *folders, last = name.split("/")
+    try:
+        with closing(descend(str(root), folders)) as folder:
+            number = folder.open(last)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except NotOrdinary as error:
+        raise NotPlain(name) from error
+    with os.fdopen(number, "rb") as file:
+        found = os.fstat(number)
+        data = file.read(most + 1) if found.st_size <= most else None
+        if data is not None and len(data) > most:
+            data = None
+        return Plain(data, os.name != "nt" and bool(found.st_mode & 0o100))
+
+
+def held(root: Path, name: str, most: int = LARGEST_KEPT) -> Held:
+    """What a file below `root` holds, if it is not larger than that; no link is followed."""
+    try:
+        found = look(root, name, most)
+    except (NotPlain, OSError):
+        return None, False
+    return (found.data, found.program) if found else None
+
+
+@contextmanager
+def quiet(logger: str) -> Iterator[None]:
+    """Neither warnings nor this logger's lines (nor those of loggers below it) come through."""
+    log = logging.getLogger(logger)
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+BEGINNING = 16
+"""Bytes that tell it."""
+_MARKS = (
+    (b"%PDF-", "pdf"),
+    (b"\x89PNG\r\n\x1a\n", "png"),
+    (b"\xff\xd8\xff", "jpeg"),
+    (b"GIF87a", "gif"),
+    (b"GIF89a", "gif"),
+)
+IMAGES = frozenset(("png", "jpeg", "gif", "webp"))
+
+
+def kind_of(data: bytes) -> str:
+    """pdf, png, jpeg, gif or webp; "" for anything else."""
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "webp"
+    return next((kind for mark, kind in _MARKS if data.startswith(mark)), "")
+
+
+def parse_foreign_json(text: str | bytes) -> Any:
+    """What JSON says. ValueError for what is none, or is nested deeper than Python can follow."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+MOST_VALUES = 20_000
+"""That a text with aliases may stand for, each alias followed."""
+DEEPEST = 64
+
+
+def yaml_trouble(text: str) -> tuple[int, str]:
+    """The line that is too much, and why; (0, "") for none, and for what is no YAML at all."""
+    import yaml
+
+    count = 0
+    open_at: list[tuple[str | None, int]] = []
+    sizes: dict[str, int] = {}
+    try:
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            line = event.start_mark.line + 1 if event.start_mark else 0
+            if isinstance(event, yaml.CollectionEndEvent):
+                anchor, before = open_at.pop()
+                if anchor:
+                    sizes[anchor] = count - before
+            if not isinstance(event, yaml.NodeEvent):
+                continue
+            count += 1
+            if isinstance(event, yaml.AliasEvent):
+                count += sizes.get(event.anchor or "", 0)
+                if count > MOST_VALUES:
+                    return line, f"its aliases stand for more than {MOST_VALUES:,} values"
+            elif isinstance(event, yaml.CollectionStartEvent):
+                open_at.append((event.anchor, count))
+                if len(open_at) > DEEPEST:
+                    return line, f"more than {DEEPEST} levels"
+            elif event.anchor:
+                sizes[event.anchor] = 1
+    except (yaml.YAMLError, ValueError, OverflowError):
+        pass
+    return 0, ""

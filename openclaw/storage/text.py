@@ -1,0 +1,424 @@
+"""Text files: read as UTF-8, written atomically in the manner they already have.
+
+Every file of a home is written by the functions below (`atomic` is how), or by `saving` where
+others may save it at the same time.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from openclaw.errors import OpenclawError
+from openclaw.storage import atomic
+from openclaw.storage.merge import Merged, merge_bytes
+from openclaw.storage.safe_open import NotOrdinary, read_bytes, reading, remove, target_of
+from openclaw.types import Keep, keep_nothing
+
+BOM = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
+
+
+def read_text(path: Path, most: int = -1) -> str:
+    """The file as text: a BOM is dropped, undecodable bytes become U+FFFD, newlines stay. With
+    `most` only so many bytes from its beginning."""
+    if most < 0:
+        return decode(read_bytes(path))
+    with reading(path) as file:
+        return decode(file.read(most))
+
+
+def decode(data: bytes) -> str:
+    """Bytes as text, in the manner of `read_text`."""
+    return data.removeprefix(BOM).decode("utf-8", errors="replace")
+
+
+def ended_like(now: bytes | None, data: bytes | None) -> bytes | None:
+    """A text with the line ends of `now`, where all of these are of one kind."""
+    if not now or not data or b"\0" in data:
+        return data
+    crlf, lines = now.count(b"\r\n"), now.count(b"\n")
+    if not lines or crlf not in (0, lines):
+        return data
+    plain = data.replace(b"\r\n", b"\n")
+    return plain.replace(b"\n", b"\r\n") if crlf else plain
+
+
+def md5(content: Path | bytes) -> str:
+    """Hex MD5 of a file's or the given bytes; a fingerprint, not a protection."""
+    if isinstance(content, bytes):
+        return hashlib.md5(content, usedforsecurity=False).hexdigest()
+    with reading(content) as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def write_text(path: Path, text: str, keep: Keep = keep_nothing) -> bool:
+    """Put `text` into the file in one step; False when it already held exactly that.
+
+    A reader sees the old or the new file, never half of one, whenever the process dies. A symlink
+    is followed outside of homes only; mode, BOM and a uniform newline style of an existing file are
+    kept; missing folders are made. `keep` is told before. Raises OpenclawError when it cannot be
+    written, and then nothing is changed.
+    """
+    try:
+        target = target_of(path)
+        before = atomic.current(target)
+        data = in_the_manner_of(before, text, path)
+        if data == before:
+            return False
+        with keeping(keep, target, before, data) as done:
+            atomic.replace(target, data)
+            done.append(True)
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
+    return True
+
+
+def write_if_same(path: Path, before: bytes | None, data: bytes, keep: Keep = keep_nothing) -> bool:
+    """Put `data` into the file in one step if it still holds `before` (None: there is no file).
+
+    False when another program changed it since, and then nothing is written. Bytes go as they are;
+    otherwise as `write_text`. `keep` is told before.
+    """
+    target = target_of(path)
+    with keeping(keep, target, before, data) as done:
+        try:
+            done += [True] if atomic.swap(target, before, data) else []
+        except (OSError, ValueError) as error:
+            raise unwritable(path, error) from error
+    return bool(done)
+
+
+def remove_file(path: Path, keep: Keep = keep_nothing) -> None:
+    """A file, or the link in its place, is gone afterwards. `keep` is told before of what a file
+    held. Raises OpenclawError when it cannot be removed."""
+    try:
+        before = None if path.is_symlink() else read_bytes(path)
+    except FileNotFoundError:
+        return
+    except OSError:  # what cannot be read can be removed all the same
+        before = None
+    with keeping(keep if before is not None else keep_nothing, path, before, None) as done:
+        try:
+            remove(path)
+        except OSError as error:
+            raise unwritable(path, error) from error
+        done.append(True)
+
+
+@contextmanager
+def keeping(
+    keep: Keep, path: Path, before: bytes | None, after: bytes | None
+) -> Iterator[list[bool]]:
+    """Tell `keep` what is about to be written in here; what has not been put into the list when it
+    is left was not written."""
+    void = keep(path, before, after)
+    done: list[bool] = []
+    try:
+        yield done
+    finally:
+        if not done:
+            with suppress(OpenclawError):
+                void()
+
+
+def write_private(path: Path, text: str) -> None:
+    """Put `text` into the file in one step, readable by this user only from the first byte on.
+
+    A symlink in its place is replaced, not followed. On Windows the file has the rights of its
+    folder. Raises OpenclawError when it cannot be written, and then nothing is changed.
+    """
+    try:
+        atomic.replace(path, encode(text), private=True)
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: Exception) -> OpenclawError:
+    """The error of the operating system in the user's words."""
+    if isinstance(error, NotOrdinary):
+        return OpenclawError(
+            f"cannot write {path}: {error.strerror}", "put an ordinary file or folder in its place"
+        )
+    code = error.errno if isinstance(error, OSError) else None
+    if code in (errno.ENOSPC, getattr(errno, "EDQUOT", None)):
+        return OpenclawError(
+            f"cannot write {path}: the disk is full", "free some space, then try again"
+        )
+    if code == errno.EFBIG:
+        return OpenclawError(
+            f"cannot write {path}: larger than this system allows",
+            "raise the limit (ulimit -f) or free some space, then try again",
+        )
+    if code == errno.EIO:
+        return OpenclawError(
+            f"cannot write {path}: the disk reports an error",
+            "make a copy of your home on another disk and have this one checked",
+        )
+    if code in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return OpenclawError(
+            f"cannot write {path}: it is read-only for this user",
+            f"make {path.parent} writable, or choose another home with --home DIR",
+        )
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return OpenclawError(
+        f"cannot write {path}: {reason}", f"look at {path.parent} and make it a writable folder"
+    )
+
+
+def in_the_manner_of(before: bytes | None, text: str, path: Path) -> bytes:
+    """A text as bytes with BOM and newline style of those that stood there (None: no file).
+
+    Raises OpenclawError, naming `path`, for what is not UTF-8 and would be lost.
+    """
+    if before is None:
+        return encode(text)
+    check_not_utf_16(before, path)
+    if "\ufffd" in text and _undecodable(before):
+        raise OpenclawError(
+            f"{path} is not UTF-8 text; writing it would lose what could not be read",
+            f"convert it first, for example: iconv -f latin1 -t utf-8 {path.name}",
+        )
+    crlf, newlines = before.count(b"\r\n"), before.count(b"\n")
+    data = encode(text)
+    if not newlines and b"\r" in before:
+        data = data.replace(b"\r\n", b"\r").replace(b"\n", b"\r")
+    if newlines and crlf in (0, newlines):
+        data = data.replace(b"\r\n", b"\n")
+        if crlf:
+            data = data.replace(b"\n", b"\r\n")
+    if before.startswith(BOM) and not data.startswith(BOM):
+        data = BOM + data
+    return data
+
+
+def check_not_utf_16(data: bytes | None, path: Path) -> None:
+    """Raises OpenclawError, naming `path`, for the bytes of a UTF-16 file."""
+    if data and data.startswith(_UTF_16):
+        raise OpenclawError(
+            f"{path} is UTF-16, not UTF-8 text",
+            f"convert it first, for example: iconv -f utf-16 -t utf-8 {path.name}",
+        )
+
+
+def encode(text: str) -> bytes:
+    """UTF-8; halves of surrogate pairs, which models print, are joined or become U+FFFD."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return joined.encode("utf-8")
+
+
+def _undecodable(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+_BOMS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+SAMPLE = 4096
+CUT = "broken-off UTF-8"
+_MORE = rb"[\x80-\xbf]"
+_SEVERAL = (
+    rb"[\xc2-\xdf]" + _MORE,
+    rb"(?:\xe0[\xa0-\xbf]|[\xe1-\xec\xee\xef]" + _MORE + rb"|\xed[\x80-\x9f])" + _MORE,
+    rb"(?:\xf0[\x90-\xbf]|[\xf1-\xf3]" + _MORE + rb"|\xf4[\x80-\x8f])" + _MORE + rb"{2}",
+)
+_BYTES = re.compile(rb"(?P<several>" + rb"|".join(_SEVERAL) + rb")|(?P<other>[\x80-\xff])")
+"""Characters of several bytes (the Unicode Standard, table 3-7), and bytes that belong to none."""
+_BEGUN = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
+
+
+def encoding_of(data: bytes) -> str:
+    """ "UTF-8", "UTF-16", "UTF-32", CUT for UTF-8 that ends inside a character, "Latin-1" for other
+    bytes that can be text, "" for none."""
+    named = next((name for bom, name in _BOMS if data.startswith(bom)), "")
+    if named:
+        return named
+    if b"\0" in data:
+        return "UTF-16" if _without_bom(data) else ""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "Latin-1" if _whole(data) is None else CUT
+    return "UTF-8"
+
+
+def as_utf8(data: bytes) -> bytes | None:
+    """The same text in UTF-8, None when the bytes are no text.
+
+    In a file of mixed origin what is UTF-8 stays as it is; other bytes are read as Windows-1252, of
+    which Latin-1's letters are a part. The beginning of a character at the end is dropped.
+    """
+    encoding = encoding_of(data)
+    try:
+        if encoding in ("UTF-16", "UTF-32"):
+            name = encoding if any(map(data.startswith, _boms())) else _without_bom(data)
+            return data.decode(name).removeprefix("\ufeff").encode("utf-8")
+    except UnicodeError:
+        return None
+    return pieces(data) if encoding else None
+
+
+def pieces(data: bytes) -> bytes:
+    """Bytes that are UTF-8 for the most part, or in parts, as UTF-8."""
+    whole = _whole(data)
+    return b"".join(map(_line, data.splitlines(keepends=True))) if whole is None else whole
+
+
+def _whole(data: bytes) -> bytes | None:
+    """The text before a character that is broken off at its end; None where that is not what is
+    wrong: a text with no other such character may as well end with a letter of Latin-1."""
+    begun = _BEGUN.search(data)
+    whole = data[: begun.start()] if begun else data
+    try:
+        whole.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if begun and whole.isascii() else whole
+
+
+def _line(line: bytes) -> bytes:
+    """A line in which most of the characters are no UTF-8 has none of it but by chance."""
+    kinds = [found.lastgroup for found in _BYTES.finditer(line)]
+    if kinds.count("other") > kinds.count("several"):
+        return _windows(line)
+    return _BYTES.sub(lambda found: found["several"] or _windows(found[0]), line)
+
+
+def _windows(data: bytes) -> bytes:
+    try:
+        return data.decode("cp1252").encode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1").encode("utf-8")
+
+
+def _without_bom(data: bytes) -> str:
+    """The name of UTF-16 in one of its byte orders when mostly one byte of two is zero, else ""."""
+    sample = data[:SAMPLE]
+    half = len(sample) // 2
+    if len(data) % 2 or half < 2:
+        return ""
+    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        zeros, others = sample[start::2].count(0), sample[1 - start :: 2].count(0)
+        if zeros > 0.7 * half and not others:
+            return name
+    return ""
+
+
+def _boms() -> tuple[bytes, ...]:
+    return tuple(bom for bom, _ in _BOMS)
+
+
+OPEN, CLOSE = "<!--", "-->"
+
+
+class Comment(NamedTuple):
+    """Where a comment begins, with the blanks before it, and ends; `inner` is what it says."""
+
+    start: int
+    end: int
+    inner: str
+
+
+def comments(text: str) -> Iterator[Comment]:
+    """The comments of a text in their order; one without an end is none."""
+    end = 0
+    while (at := text.find(OPEN, end)) >= 0:
+        close = text.find(CLOSE, at + len(OPEN))
+        if close < 0:
+            return
+        start = end + len(text[end:at].rstrip(" \t"))
+        end = close + len(CLOSE)
+        yield Comment(start, end, text[at + len(OPEN) : close])
+
+
+def without_comments(text: str) -> str:
+    """The text without its comments and the blanks before them."""
+    kept, end = [], 0
+    for comment in comments(text):
+        kept.append(text[end : comment.start])
+        end = comment.end
+    return "".join((*kept, text[end:]))
+
+
+ATTEMPTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a save did. `before` is what it replaced, `after` what the file now holds; `merged`:
+    somebody else's changes since `base` are in both."""
+
+    before: bytes | None
+    after: bytes
+    merged: bool = False
+
+
+class Changed(OpenclawError):
+    """Somebody else changed the same lines, and nothing was written. `merged` has the conflicts, in
+    which ours is what stands there now; None when the file is gone or is no text."""
+
+    def __init__(self, path: Path, merged: Merged | None) -> None:
+        super().__init__(
+            f"{path} was changed meanwhile{' in the same lines' if merged else ''}",
+            "look at it and try again",
+        )
+        self.merged = merged
+
+
+def save_over(path: Path, base: bytes | None, new: bytes, keep: Keep = keep_nothing) -> Saved:
+    """Put `new` into the file, which held `base` (None: there was no file) when it was read. `keep`
+    is told before it is written.
+
+    Raises Changed when the file was changed since so that the two cannot be merged, OpenclawError
+    when it cannot be written.
+    """
+    target = target_of(path)
+    try:
+        for _ in range(ATTEMPTS):
+            now = atomic.current(target)
+            if now != base:
+                now = atomic.settled(target)
+            data = new if now == base else _merged(path, base, now, new)
+            if now == data:
+                return Saved(now, data, now not in (base, new))
+            with keeping(keep, target, now, data) as done:
+                done += [True] if atomic.swap(target, now, data) else []
+            if done:
+                return Saved(now, data, now not in (base, new))
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
+    raise OpenclawError(
+        f"cannot write {path}: another program writes it all the time",
+        "let that program finish, then try again",
+    )
+
+
+def _merged(path: Path, base: bytes | None, now: bytes | None, new: bytes) -> bytes:
+    if now == new:
+        return new
+    if now is None:
+        raise Changed(path, None)
+    try:
+        data, merged = merge_bytes(base or b"", now, new, touching=True)
+    except ValueError:
+        raise Changed(path, None) from None
+    if merged.conflicts:
+        raise Changed(path, merged)
+    return data

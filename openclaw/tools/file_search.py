@@ -1,0 +1,118 @@
+"""Search the lines of the home's files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from openclaw.security.secrets import key_begin
+from openclaw.storage.home import Home
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import decode
+from openclaw.tools.paths import visible_files
+from openclaw.types import ToolProblem
+
+MAX_HITS = 40
+MAX_HITS_IN_FILE = 10
+LONGEST_LINE = 200
+MAX_BYTES = 10_000_000
+
+Matches = Callable[[str], bool]
+
+# A repetition of a repetition can take for ever on a short line.
+_NESTED = re.compile(r"[+*}]\)+[+*{?]")
+_SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
+
+
+def found_text(home: Home, text: str, folder: Path) -> str:
+    """Lines with a text as `path:line: text`: first the text itself in any case, then as a regular
+    expression, then lines that have all of its words. Sessions only when their folder is named."""
+    wanted = text.strip()
+    if not wanted:
+        raise ToolProblem("text is empty: give a word to look for.")
+    files = list(_files(home, folder))
+    for matches in _ways(wanted):
+        hits = list(_hits(home, files, matches))
+        if hits:
+            return _shown(hits)
+    near = _nearest(home, files, wanted)
+    if near:
+        return f'No line has all of "{wanted}"; these have some of its words:\n{_shown(near)}'
+    named = [home.relative(file) for file in files if wanted.casefold() in file.name.casefold()]
+    if named:
+        return "No line has it, but these files are named so:\n" + "\n".join(named[:MAX_HITS])
+    return f'No line has "{wanted}" in {len(files)} files. Try one word or a part of a word.'
+
+
+def _ways(wanted: str) -> Iterator[Matches]:
+    folded = wanted.casefold()
+    yield lambda line: folded in line
+    if _SPECIAL.search(wanted) and not _NESTED.search(wanted):
+        try:
+            pattern = re.compile(wanted, re.IGNORECASE)
+        except re.error:
+            pattern = None
+        if pattern is not None:
+            search = pattern.search
+            yield lambda line: search(line[: LONGEST_LINE * 5]) is not None
+    words = [word for word in re.findall(r"\w+", folded) if len(word) > 1]
+    if len(words) > 1:
+        yield lambda line: all(word in line for word in words)
+
+
+def _nearest(home: Home, files: list[Path], wanted: str) -> list[tuple[str, int, str]]:
+    """The lines with most of the words (longer ones without their ending), best first."""
+    words = {_stem(word) for word in re.findall(r"\w+", wanted.casefold()) if len(word) > 3}
+    if not words:
+        return []
+
+    def score(line: str) -> int:
+        return sum(word in line for word in words)
+
+    hits = list(_hits(home, files, lambda line: score(line) > 0))
+    best = max((score(hit[2].casefold()) for hit in hits), default=0)
+    return [hit for hit in hits if score(hit[2].casefold()) == best]
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if word.endswith(("s", "e", "n")) and len(word) > 4 else word
+
+
+def _files(home: Home, folder: Path) -> Iterator[Path]:
+    talks = home.sessions.resolve()
+    inside_talks = folder == talks or talks in folder.parents
+    for file in visible_files(home, folder, contents=True):
+        if (inside_talks or talks not in file.parents) and file.is_file():
+            yield file
+
+
+def _hits(home: Home, files: list[Path], matches: Matches) -> Iterator[tuple[str, int, str]]:
+    for file in files:
+        count = 0
+        for number, line in enumerate(_lines(home, file), 1):
+            if matches(line.casefold()):
+                yield home.relative(file), number, line.strip()
+                count += 1
+                if count == MAX_HITS_IN_FILE:
+                    break
+
+
+def _lines(home: Home, file: Path) -> list[str]:
+    """The lines of a text file; none of one that is not text, too large or unreadable."""
+    try:
+        real = home.inside(home.relative(file)) if file.is_symlink() else file
+        data = read_bytes(real, MAX_BYTES)
+    except (OSError, ToolProblem):
+        return []
+    lines = [] if b"\0" in data[:8192] else re.split(r"\r\n|\n|\r", decode(data))
+    if b"PRIVATE KEY" not in data:
+        return lines
+    return ["" if key_begin(lines, number) < number else line for number, line in enumerate(lines)]
+
+
+def _shown(hits: list[tuple[str, int, str]]) -> str:
+    lines = [f"{path}:{number}: {line[:LONGEST_LINE]}" for path, number, line in hits[:MAX_HITS]]
+    if len(hits) > MAX_HITS:
+        lines.append(f"[{len(hits) - MAX_HITS} more lines: search for a rarer word or in a folder]")
+    return "\n".join(lines)

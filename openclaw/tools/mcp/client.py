@@ -1,0 +1,384 @@
+"""The official MCP SDK behind a door without async: servers are opened, listed, called, closed.
+
+The SDK is asyncio throughout. Its event loop runs in one thread of its own, each server in one task
+there; nothing else of the program knows of it. The SDK (0.6 s) is imported by the first `open`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import os
+import shutil
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from openclaw import __version__
+from openclaw.config.mcp_settings import Server, filled, short
+from openclaw.errors import AwayError, CallFailedError
+from openclaw.storage.scratch import scratch
+from openclaw.tools.shell.shell import program_path
+
+if TYPE_CHECKING:
+    from openclaw.tools.mcp.transport import Pipe
+
+
+START_SECONDS = 20.0
+CLOSE_SECONDS = 4.0
+MOST_PAGES = 50
+MOST_TOOLS = 500
+"""Tools of one server; nobody has asked for more by hand, and a list may be an attack."""
+T = TypeVar("T")
+
+
+class Door:
+    """The way to the servers of a home. Nothing is started or imported before `open`."""
+
+    def __init__(self, around: Surroundings, start_seconds: float = START_SECONDS) -> None:
+        self.around = around
+        self.start_seconds = start_seconds
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._connections: list[Connection] = []
+
+    def open(self, server: Server) -> Connection:
+        """Start or reach a server and read its list of tools. Raises AwayError. Several threads may
+        open several servers at once."""
+        _check_installed()
+        connection = Connection(server, self)
+        with self._lock:
+            self._connections.append(connection)
+            self._begin()
+        connection.open()
+        return connection
+
+    def run(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Let something run in the thread of the servers."""
+        if self._loop is None:
+            raise AwayError("the program is about to end")
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def soon(self, what: Callable[[], None]) -> None:
+        """Let something be done in that thread when it comes to it."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(what)
+
+    def close(self) -> None:
+        """End all servers and the thread. May be called twice."""
+        for connection in self._connections:
+            connection.leave()
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+        loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(CLOSE_SECONDS)
+            if not thread.is_alive():
+                loop.close()
+
+    def _begin(self) -> None:
+        if self._loop is None:
+            quiet = logging.getLogger("mcp")  # its warnings would stand in the user's terminal
+            quiet.addHandler(logging.NullHandler())
+            quiet.propagate = False
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(
+                target=self._loop.run_forever, name="mcp servers", daemon=True
+            )
+            self._thread.start()
+
+
+class Connection:
+    """A server that runs or is reached. `tools` is what it lists, as the protocol's plain JSON;
+    `left_out` counts those beyond what is read. `alive` is false once it cannot be used."""
+
+    def __init__(self, server: Server, door: Door) -> None:
+        self.server = server
+        self.tools: list[dict[str, Any]] = []
+        self.left_out = 0
+        self.alive = False
+        self.listing_changed = False
+        self._door = door
+        self._reached = Reached()
+        self._stop: asyncio.Event | None = None
+        self._ready: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._task: concurrent.futures.Future[None] | None = None
+        self._over = threading.Event()
+
+    def open(self) -> None:
+        self._task = self._door.run(self._live())
+        seconds = self._door.start_seconds
+        try:
+            self._ready.result(seconds)
+        except TimeoutError:
+            self._give_up()
+            raise AwayError(f"it did not answer within {seconds:g} s") from None
+        except BaseException:
+            self.close()
+            raise
+        self.alive = True
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        """What a tool gives back, an `mcp_types.CallToolResult`. Raises AwayError, after which the
+        connection is closed, and CallFailedError."""
+        return self._asked(self._call(tool, dict(arguments)), self.server.timeout)
+
+    def list(self) -> None:
+        """Read the list of tools again. Raises AwayError, after which the connection is closed."""
+        self.listing_changed = False
+        self._asked(self._list(), self._door.start_seconds)
+
+    def leave(self) -> None:
+        """Ask it to end, without waiting."""
+        self.alive = False
+        if self._stop is not None:
+            self._door.soon(self._stop.set)
+
+    def close(self) -> None:
+        """End it. May be called twice."""
+        self.leave()
+        task, self._task = self._task, None
+        if task is None:
+            return
+        if not self._ready.done():
+            task.cancel()
+        self._over.wait(CLOSE_SECONDS)
+        if self._reached.pipe is not None:
+            self._reached.pipe.kill()
+
+    def _give_up(self) -> None:
+        """End a server that hangs: it would not listen to a request to end either."""
+        if self._reached.pipe is not None:
+            self._reached.pipe.kill()
+        self.close()
+
+    # -------- in the thread of the servers
+
+    def _asked(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
+        future = self._door.run(work)
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            future.cancel()
+            self._give_up()
+            raise AwayError(f"it did not answer within {seconds:g} s") from None
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+        except CallFailedError:
+            raise
+        except Exception as error:  # whatever a server may do to the SDK
+            self.close()
+            raise self._away(error) from error
+
+    async def _live(self) -> None:
+        """From start to end, in one task: the SDK wants to be left where it was entered."""
+        self._stop = asyncio.Event()
+        try:
+            async with reach(self.server, self._door.around, self._reached, self._heard):
+                await self._list()
+                self._ready.set_result(None)
+                await self._stop.wait()
+        except (Exception, asyncio.CancelledError) as error:
+            if not self._ready.done():
+                self._ready.set_exception(self._away(error))
+            if isinstance(error, asyncio.CancelledError):
+                raise
+        finally:
+            self._over.set()
+
+    async def _list(self) -> None:
+        from mcp_types import PaginatedRequestParams
+
+        tools: list[dict[str, Any]] = []
+        cursor, left_out = None, 0
+        for _ in range(MOST_PAGES):
+            params = PaginatedRequestParams(cursor=cursor)
+            page = await self._reached.client.session.list_tools(params=params)
+            room = MOST_TOOLS - len(tools)
+            tools += [tool.model_dump(mode="json", by_alias=True) for tool in page.tools[:room]]
+            left_out += max(0, len(page.tools) - room)
+            cursor = page.next_cursor
+            if not cursor or left_out:
+                break
+        self.tools, self.left_out = tools, left_out
+
+    async def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
+        from mcp import MCPError
+        from mcp_types import (
+            CONNECTION_CLOSED,
+            CallToolRequest,
+            CallToolRequestParams,
+            CallToolResult,
+        )
+
+        params = CallToolRequestParams(name=tool, arguments=arguments)
+        try:
+            # Not `call_tool`, which runs the server's own patterns over the result: they may be
+            # made to take for ever.
+            return await self._reached.client.session.send_request(
+                CallToolRequest(params=params), CallToolResult
+            )
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED or self.server.url:
+                raise self._away(error) from error
+            raise CallFailedError(str(error)) from error
+        except ValueError as error:
+            raise CallFailedError("its answer is not what MCP allows") from error
+        except Exception as error:
+            raise self._away(error) from error
+
+    async def _heard(self, message: Any) -> None:
+        """Take note of what the server says by itself."""
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            self.listing_changed = True
+
+    def _away(self, error: BaseException) -> AwayError:
+        pipe = self._reached.pipe
+        return AwayError(pipe.fault) if pipe and pipe.fault else away(error, self.server)
+
+
+def _check_installed() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise AwayError("MCP is not installed: pip install 'openclaw[mcp]'")
+
+
+INHERITED = ("PATH", "HOME", "LANG")
+ON_WINDOWS = (
+    *("SYSTEMROOT", "SYSTEMDRIVE", "PATHEXT", "COMSPEC", "TEMP", "USERPROFILE", "APPDATA"),
+    *("LOCALAPPDATA", "PROGRAMDATA"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a server process is started: its words, the folder that it runs in, its variables."""
+
+    words: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str]
+
+
+Prepare = Callable[[Server, Start], AbstractContextManager[Start]]
+"""Changes how a server is started, and holds what it is started from until it has ended; raises
+AwayError for one that may not be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a server is started in: the home, the folder of its log, and our environment."""
+
+    root: Path
+    logs: Path
+    environment: Mapping[str, str]
+    prepare: Prepare = lambda server, start: nullcontext(start)
+
+
+@dataclass(slots=True)
+class Reached:
+    """A server that speaks MCP: the SDK's client, and its process if it has one."""
+
+    client: Any = None
+    pipe: Pipe | None = None
+
+
+@asynccontextmanager
+async def reach(
+    server: Server,
+    around: Surroundings,
+    reached: Reached,
+    heard: Callable[..., Coroutine[Any, Any, None]],
+) -> AsyncIterator[None]:
+    """Fill `reached` as far as it comes; `heard` is told what the server says by itself."""
+    from mcp import Client, Implementation
+
+    async with AsyncExitStack() as stack:
+        if server.url:
+            transport = await _web(server, around, stack)
+        else:
+            transport = await _local(server, around, reached, stack)
+        info = Implementation(name="openclaw", version=__version__)
+        reached.client = await stack.enter_async_context(
+            Client(transport, client_info=info, message_handler=heard, cache=None)
+        )
+        yield
+
+
+async def _local(
+    server: Server, around: Surroundings, reached: Reached, stack: AsyncExitStack
+) -> Any:
+    from openclaw.tools.mcp.transport import open_pipe
+
+    root = os.path.realpath(around.root)
+    ours = {**around.environment, "PATH": program_path(around.environment, root)}
+    environment = clean_environment(server, ours)
+    words = (server.command, *(_filled(word, ours) for word in server.args))
+    # Not the home, where the agent may write: programs take code and settings from their folder.
+    folder = Path(root, server.cwd) if server.cwd else stack.enter_context(scratch(around.root))
+    start = stack.enter_context(around.prepare(server, Start(words, folder, environment)))
+    program = shutil.which(start.words[0], path=start.environment.get("PATH"))
+    if program is None:
+        raise AwayError(f"there is no program {server.command}")
+    if start.words[0] == server.command and Path(os.path.realpath(program)).is_relative_to(root):
+        raise AwayError(f"{server.command} lies in the home: give its whole path as the command")
+    log = around.logs / f"mcp-{short(server.name)}.log"
+    reached.pipe, transport = await stack.enter_async_context(
+        open_pipe([program, *start.words[1:]], start.environment, start.folder, log)
+    )
+    return transport
+
+
+async def _web(server: Server, around: Surroundings, stack: AsyncExitStack) -> Any:
+    from openclaw.tools.mcp.transport import open_web
+
+    headers = {name: _filled(text, around.environment) for name, text in server.headers.items()}
+    address = _filled(server.url, around.environment)
+    return await stack.enter_async_context(open_web(address, headers))
+
+
+def clean_environment(server: Server, environment: Mapping[str, str]) -> dict[str, str]:
+    """What a server process gets of our environment, and what its settings give it. Raises
+    AwayError for a variable that is not set."""
+    names = (*INHERITED, *ON_WINDOWS) if os.name == "nt" else INHERITED
+    kept = {name: environment[name] for name in names if name in environment}
+    return kept | {name: _filled(value, environment) for name, value in server.env.items()}
+
+
+def _filled(text: str, environment: Mapping[str, str]) -> str:
+    try:
+        value = filled(text, environment)
+    except KeyError as missing:
+        raise AwayError(f"the environment variable {missing.args[0]} is not set") from None
+    if any(c in value for c in "\0\r\n"):
+        raise AwayError("a value that it is given holds a line break")
+    return value
+
+
+def away(error: BaseException, server: Server) -> AwayError:
+    """An error as one that says in a few words why a server cannot be used."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    if isinstance(error, AwayError):
+        return error
+    if isinstance(error, asyncio.CancelledError):
+        return AwayError("it was stopped")
+    if type(error).__name__ in ("ConnectError", "ConnectTimeout"):
+        return AwayError("nobody answers at its address")
+    if type(error).__name__ == "ValidationError":
+        return AwayError("its answer is not what MCP allows")
+    if isinstance(error, OSError):
+        what = error.strerror or str(error)
+        return AwayError(f"{server.command or 'the address'}: {what.lower()}")
+    text = " ".join(str(error).split())[:160] or type(error).__name__
+    if text == "Connection closed":
+        return AwayError("it has ended")
+    return AwayError(text, foreign=True)

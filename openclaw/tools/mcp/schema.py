@@ -1,0 +1,424 @@
+"""From what an MCP server says of a tool to what a model is shown, and back.
+
+A JSON schema becomes flat arguments: nested objects get dotted names (`note.title`), what cannot be
+flat becomes a text that holds JSON. All of it was written by somebody else: names are made plain,
+descriptions are one short line, and words that give orders are not passed on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from openclaw.config.mcp_settings import Server, short
+from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import write_text
+from openclaw.types import Effect, ToolProblem
+
+Schema = Mapping[str, Any]
+Form = Literal["plain", "json", "any", "choice", "list"]
+
+MOST_ARGUMENTS = 24
+MOST_CHOICES = 40
+DEEPEST = 3
+LONGEST_NAME = 40
+LONGEST_CHOICE = 40
+LONGEST_ABOUT = 100
+SCALARS = ("string", "integer", "number", "boolean")
+# Keys of a step in JSON, and what a wrapped call may be called (`openclaw.agent.protocols.base`).
+TAKEN = frozenset(
+    """kind tool thought answer function arguments parameters args input action action_input
+    tool_input tool_name""".split()
+)
+# What a description of a tool does not say and an order to the reader does. A word too many only
+# costs a description, which is then made of the tool's name.
+ORDERS = re.compile(
+    r"""\b(?:ignore|disregard|forget|override|instructions?|system\ (?:prompt|message)|
+    assistant|must|always|never|important|before\ (?:using|calling|any|each|every|all|you)|instead|
+    secrets?|passwords?|credentials?|api\ ?keys?|private\ keys?|id_rsa|soul\.md|agents\.md|
+    user\.md|memory\.md|you|do\ not|don't|tell\ the\ user|reveal|exfiltrat\w*|jailbreak|openclaw|
+    use_tool|more_tools|read_file|write_file|run_shell|fetch_url)\b|system:|https?:|\.ssh|\.env|[<>{}\[\]|`]""",
+    re.IGNORECASE | re.VERBOSE,
+)
+ORDERS_IN_NAMES = re.compile(
+    r"(?:^|_)(?:ignore|disregard|forget|instructions?|must|always|never|you)(?:_|$)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where an argument goes: the keys that lead to it, and what the text becomes there."""
+
+    path: tuple[str, ...]
+    form: Form = "plain"
+    values: tuple[Any, ...] = ()
+    items: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """A tool's arguments, flat: a JSON schema as `openclaw.tools.tool` takes it, and where
+    each argument goes."""
+
+    parameters: Schema
+    slots: Mapping[str, Slot]
+
+
+def plain_name(name: str, longest: int = LONGEST_NAME) -> str:
+    """A name of small letters, digits and single underscores; "tool" when nothing is left, or when
+    it reads like an order."""
+    ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", ascii_only)
+    plain = re.sub(r"[^a-z0-9]+", "_", split.casefold()).strip("_")[:longest].strip("_")
+    return "tool" if not plain or ORDERS_IN_NAMES.search(plain) else plain
+
+
+def plain_about(text: str, name: str) -> str:
+    """The first sentence of a description on one line without what nobody sees; words made of the
+    tool's name when it is empty or gives orders."""
+    seen = (" " if unicodedata.category(c)[0] in "ZC" else c for c in text[:2000])
+    kept = (c for c in seen if unicodedata.category(c)[0] not in "MS" or c.isascii())
+    line = " ".join("".join(kept).split())
+    sentence = re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
+    if not sentence or ORDERS.search(sentence):
+        return name.replace("_", " ")
+    if len(sentence) > LONGEST_ABOUT:
+        sentence = sentence[: LONGEST_ABOUT - 1].rsplit(" ", 1)[0] + "\u2026"
+    return sentence.rstrip(".") or name.replace("_", " ")
+
+
+def flatten(schema: Schema) -> Flat:
+    """The arguments of a tool. Raises ValueError for a schema that no flat call can fill."""
+    walk = _Walk(schema)
+    walk.object(schema, (), required=True, depth=0)
+    required = [name for name in walk.properties if name in walk.required]
+    if len(required) > MOST_ARGUMENTS:
+        raise ValueError(f"it needs more than {MOST_ARGUMENTS} arguments")
+    optional = [name for name in walk.properties if name not in walk.required]
+    kept = [*required, *optional][:MOST_ARGUMENTS]
+    properties = {name: walk.properties[name] for name in kept}
+    parameters = {"type": "object", "properties": properties, "required": required}
+    return Flat(parameters, {name: walk.slots[name] for name in kept})
+
+
+def nest(flat: Flat, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the server wants them, from flat ones. Raises ToolProblem for a text that
+    should hold JSON and does not."""
+    whole: dict[str, Any] = {}
+    for name, value in given.items():
+        slot = flat.slots[name]
+        place = whole
+        for key in slot.path[:-1]:
+            place = place.setdefault(key, {})
+        place[slot.path[-1]] = _value(name, slot, value)
+    return whole
+
+
+def _value(name: str, slot: Slot, value: Any) -> Any:
+    match slot.form:
+        case "choice":
+            return next((each for each in slot.values if _word(each) == value), value)
+        case "list":
+            return [_item(name, slot.items, each) for each in value]
+        case "json":
+            return _loaded(name, value)
+        case "any":
+            with suppress(ToolProblem):
+                return _loaded(name, value)
+    return value
+
+
+def _item(name: str, kind: str, text: Any) -> Any:
+    return text if kind == "string" else _loaded(name, text)
+
+
+def _loaded(name: str, text: Any) -> Any:
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        raise ToolProblem(f'{name} is a text that holds JSON, for example {{"key": 1}}.') from None
+
+
+class _Walk:
+    """One way through a schema; it collects the flat arguments."""
+
+    def __init__(self, root: Schema) -> None:
+        self.root = root
+        self.properties: dict[str, dict[str, Any]] = {}
+        self.required: set[str] = set()
+        self.slots: dict[str, Slot] = {}
+
+    def object(self, schema: Schema, path: tuple[str, ...], *, required: bool, depth: int) -> None:
+        properties = schema.get("properties")
+        needed = schema.get("required")
+        needed = needed if isinstance(needed, list) else []
+        for key, inner in properties.items() if isinstance(properties, Mapping) else ():
+            if len(self.properties) < 4 * MOST_ARGUMENTS:
+                must = required and key in needed
+                self.argument((*path, str(key)), self.meant(inner), must, depth)
+
+    def argument(self, path: tuple[str, ...], schema: Schema, required: bool, depth: int) -> None:
+        inner = schema.get("properties")
+        if isinstance(inner, Mapping) and inner and depth + 1 < DEEPEST and not schema.get("enum"):
+            self.object(schema, path, required=required, depth=depth + 1)
+            return
+        name = self.name(path)
+        self.properties[name], self.slots[name] = _argument(path, schema, self)
+        if required:
+            self.required.add(name)
+
+    def name(self, path: Sequence[str]) -> str:
+        """A name for an argument that no other one and no key of a step has."""
+        plain = ".".join(re.sub(r"[^A-Za-z0-9_]+", "_", key)[:LONGEST_NAME] for key in path)
+        plain = "value" if not plain or ORDERS_IN_NAMES.search(plain) else plain
+        plain = f"{plain}_" if plain in TAKEN else plain
+        number, name = 2, plain
+        while name in self.properties:
+            name, number = f"{plain}_{number}", number + 1
+        return name
+
+    def meant(self, schema: Any, hops: int = 8) -> Schema:
+        """What a schema comes down to: references followed, null and wrappings left out."""
+        if not isinstance(schema, Mapping) or hops == 0:
+            return {}
+        if isinstance(reference := schema.get("$ref"), str):
+            return self.meant(self.referred(reference), hops - 1)
+        for key in ("anyOf", "oneOf", "allOf"):
+            if isinstance(options := schema.get(key), list) and "properties" not in schema:
+                return self.one(options[:20], hops, every=key == "allOf")
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            kinds = [each for each in kind if each != "null"]
+            return {**schema, "type": kinds[0] if len(kinds) == 1 else ""}
+        return schema
+
+    def one(self, options: Sequence[Any], hops: int, *, every: bool) -> Schema:
+        found = [self.meant(each, hops - 1) for each in options]
+        found = [each for each in found if each.get("type") != "null" and each]
+        if len(found) == 1:
+            return found[0]
+        if every:
+            return {key: value for each in found for key, value in each.items()}
+        choices = [_choices(each) for each in found]
+        if found and all(choices):
+            return {"enum": [value for values in choices for value in values]}
+        if found and {each.get("type") for each in found} <= {"integer", "number"}:
+            return {"type": "number"}
+        return {}
+
+    def referred(self, reference: str) -> Any:
+        place: Any = self.root
+        if not reference.startswith("#/"):
+            return {}
+        for key in reference[2:].split("/"):
+            plain = key.replace("~1", "/").replace("~0", "~")
+            place = place.get(plain) if isinstance(place, Mapping) else None
+        return place
+
+
+def _argument(path: tuple[str, ...], schema: Schema, walk: _Walk) -> tuple[dict[str, Any], Slot]:
+    """The flat schema of one argument, and where it goes."""
+    values = _choices(schema)
+    words = list(dict.fromkeys(map(_word, values)))
+    if words and len(words) <= MOST_CHOICES and all(map(_harmless, words)):
+        return {"type": "string", "enum": words}, Slot(path, "choice", tuple(values))
+    kind = schema.get("type")
+    if kind in SCALARS:
+        return {"type": kind}, Slot(path)
+    if kind == "array":
+        items = walk.meant(schema.get("items"))
+        inner, slot = _argument((), items, walk)
+        if slot.form == "plain" and inner["type"] in SCALARS:
+            return {"type": "array", "items": inner}, Slot(path, "list", items=inner["type"])
+        if slot.form == "choice" and all(isinstance(each, str) for each in slot.values):
+            return {"type": "array", "items": inner}, Slot(path, "list", items="string")
+    if kind == "string" or (values and all(isinstance(each, str) for each in values)):
+        return {"type": "string"}, Slot(path)
+    return {"type": "string"}, Slot(path, "json" if kind in ("object", "array") else "any")
+
+
+def _choices(schema: Schema) -> list[Any]:
+    """The only values that a schema takes; none when it takes others."""
+    if "const" in schema:
+        return [schema["const"]]
+    values = schema.get("enum")
+    return [each for each in values if each is not None] if isinstance(values, list) else []
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _harmless(word: str) -> bool:
+    """Whether a value may stand in a prompt: short, visible, and hardly a sentence."""
+    return (
+        0 < len(word) <= LONGEST_CHOICE
+        and word.isprintable()
+        and word.count(" ") <= 2
+        and not re.search(r"[<>{}\[\]|`\"\\]", word)
+    )
+
+
+VERSION = 1
+LONGEST_LISTED_NAME = 64
+"""Characters of a tool's name, the most that model servers take."""
+AWAY_SECONDS = 300
+LOOKS = frozenset(
+    """get list search find read fetch query show look lookup view check count describe browse
+    download status info summarize summary compare convert calculate inspect resolve""".split()
+)
+CHANGES = frozenset(
+    """add create new write update edit set put post send delete remove clear move rename copy
+    insert append upload publish submit save store close open start stop run execute cancel archive
+    merge push commit assign invite comment reply book order pay buy transfer subscribe enable
+    disable approve reject reset schedule upsert patch install mark""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A tool of a server, ready for use. `raw` is its name there, `digest` a hash of all that the
+    server says of it; `reads` that it says the tool only reads, None when it says nothing."""
+
+    raw: str
+    name: str
+    about: str
+    flat: Flat
+    digest: str
+    reads: bool | None = None
+
+    @property
+    def seems(self) -> tuple[Effect, ...]:
+        """What a call is good for, as far as one can tell: to look something up ("get"), to change
+        something ("send"), or perhaps both. By this a step is chosen; what the tool may do is for
+        the user's settings to decide."""
+        words = self.name.partition("__")[2].split("_")
+        first = next((word for word in words if word in LOOKS | CHANGES), "")
+        if self.reads or (self.reads is None and first in LOOKS):
+            return ("get",)
+        return ("send",) if self.reads is False or first in CHANGES else ("send", "get")
+
+
+@dataclass(slots=True)
+class Cache:
+    """What is known of the servers of a home, by server. `lists` go with a fingerprint of the
+    server's settings; `pins` are first digests by tool name; `away` are times since 1970."""
+
+    path: Path
+    lists: dict[str, tuple[str, list[Listed]]] = field(default_factory=dict)
+    pins: dict[str, str] = field(default_factory=dict)
+    away: dict[str, float] = field(default_factory=dict)
+
+    def tools(self, server: Server) -> list[Listed] | None:
+        """The tools that a server last listed; None when that is not known."""
+        fingerprint, tools = self.lists.get(server.name, ("", []))
+        return tools if fingerprint == server.fingerprint else None
+
+    def rests(self, server: Server) -> bool:
+        """Whether a server could not be used a short while ago: the next prompt need not wait."""
+        return 0 <= time.time() - self.away.get(server.name, 0) < AWAY_SECONDS
+
+    def fail(self, server: Server, *, rests: bool = True) -> None:
+        """Note that a server cannot be used now; unless it `rests`, the next prompt tries again."""
+        self.away[server.name] = time.time() if rests else 0.0
+
+    def failed(self, server: Server) -> bool:
+        """Whether a server could not be used when it was last noted."""
+        return server.name in self.away
+
+    def take(self, server: Server, tools: list[Listed]) -> list[str]:
+        """Keep a new list; gives the names of tools that are not what they were."""
+        before = {tool.name: tool.digest for tool in self.lists.get(server.name, ("", []))[1]}
+        changed = [t.name for t in tools if before.get(t.name, t.digest) != t.digest]
+        for tool in tools:
+            self.pins.setdefault(tool.name, tool.digest)
+        self.lists[server.name] = (server.fingerprint, tools)
+        self.away.pop(server.name, None)
+        return changed
+
+    def granted_as(self, tool: Listed) -> str:
+        """The name by which a grant covers the tool as it is now."""
+        same = self.pins.get(tool.name, tool.digest) == tool.digest
+        return tool.name if same else f"{tool.name}.{tool.digest[:8]}"
+
+    def save(self) -> None:
+        value = {
+            "version": VERSION,
+            "lists": {
+                name: {"settings": settings, "tools": [asdict(tool) for tool in tools]}
+                for name, (settings, tools) in self.lists.items()
+            },
+            "pins": self.pins,
+            "away": self.away,
+        }
+        write_text(self.path, json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def read_cache(path: Path) -> Cache:
+    """The cache in a file; an empty one when there is none or it cannot be read."""
+    cache = Cache(path)
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        value = parse_foreign_json(read_bytes(path))
+        if value["version"] == VERSION:
+            cache.pins = {str(name): str(digest) for name, digest in value["pins"].items()}
+            cache.away = {str(name): float(at) for name, at in value["away"].items()}
+            for name, entry in value["lists"].items():
+                cache.lists[name] = (entry["settings"], [_listed(t) for t in entry["tools"]])
+    return cache
+
+
+def read_list(server: Server, tools: Iterable[Mapping[str, Any]]) -> tuple[list[Listed], list[str]]:
+    """The tools that a server lists, and the names of those that cannot be used."""
+    found: dict[str, Listed] = {}
+    unusable: list[str] = []
+    for tool in sorted(tools, key=lambda each: str(each.get("name"))):
+        raw = str(tool.get("name") or "")
+        try:
+            digest = _digest(tool)
+            flat = flatten(tool.get("inputSchema") or {})
+        except (ValueError, RecursionError, TypeError):
+            unusable.append(plain_name(raw))
+            continue
+        name = _free_name(f"{short(server.name)}__{plain_name(raw)}", found)
+        about = plain_about(str(tool.get("description") or ""), name.partition("__")[2])
+        reads = (tool.get("annotations") or {}).get("readOnlyHint")
+        hint = reads if isinstance(reads, bool) else None
+        found[name] = Listed(raw, name, about, flat, digest, hint)
+    return list(found.values()), unusable
+
+
+def _free_name(wanted: str, taken: Mapping[str, Listed]) -> str:
+    number, name = 2, wanted[:LONGEST_LISTED_NAME].rstrip("_")
+    while name in taken:
+        end = f"_{number}"
+        name, number = wanted[: LONGEST_LISTED_NAME - len(end)] + end, number + 1
+    return name
+
+
+def _digest(tool: Mapping[str, Any]) -> str:
+    said = {key: tool.get(key) for key in ("name", "description", "inputSchema", "annotations")}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _listed(value: Mapping[str, Any]) -> Listed:
+    flat = value["flat"]
+    slots = {
+        name: Slot(tuple(s["path"]), s["form"], tuple(s["values"]), s["items"])
+        for name, s in flat["slots"].items()
+    }
+    fields = {key: value[key] for key in ("raw", "name", "about", "digest", "reads")}
+    return Listed(flat=Flat(flat["parameters"], slots), **fields)
+
+
+def plain_key(name: str) -> str:
+    """A tool's name as it may be written in an allow list: as the server or as we spell it."""
+    return re.sub(r"[^a-z0-9]+", "", name.casefold())

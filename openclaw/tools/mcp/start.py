@@ -1,0 +1,115 @@
+"""What MCP servers run of the home's files, the yes that this needs, and how they are started.
+
+A server whose command names no program in the home starts as it is. One that does needs the same
+yes as hooks do (`openclaw.security.trust`), and runs from copies. None of them has the home as its
+folder unless `cwd` says so, since the agent may write there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from openclaw.config.mcp_settings import Server
+from openclaw.errors import AwayError
+from openclaw.security.program_files import (
+    PYTHON,
+    Programs,
+    Sealed,
+    UnsealedError,
+    name_of,
+    placed,
+    programs,
+    sealed,
+    starts_scripts,
+)
+from openclaw.security.trust import Asked, code_words, in_home, marked, real_word, why_not
+from openclaw.storage.home import Home, State, Trust, trust_file
+from openclaw.tools.mcp.client import Start
+
+KIND = "mcp"
+TRUST = "openclaw mcp trust"
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """Starts the servers of a home. Their yes is for all of them that run files of the home."""
+
+    home: Home
+    servers: Sequence[Server]
+    trust: Trust = field(default_factory=lambda: Trust(trust_file()))
+
+    def asked(self) -> Asked:
+        """What a yes would now be said to."""
+        root = _root(self.home)
+        found = [(server, code_words(root, server)) for server in self.servers if server.command]
+        found = [(server, words) for server, words in found if in_home(root, words)]
+        if not found:  # then there is nothing to be read
+            return Asked((), Programs("", (), (), ()), "")
+        files = programs(self.home, [words for _, words in found])
+        mark = marked([asdict(server) for server, _ in found], files)
+        return Asked((), files, mark, tuple(server for server, _ in found))
+
+    def state(self, now: Asked) -> State:
+        return self.trust.state(self.home, now.mark, KIND)
+
+    def allow(self, now: Asked) -> None:
+        self.trust.allow(self.home, now.mark, KIND)
+
+    @contextmanager
+    def prepare(self, server: Server, start: Start) -> Iterator[Start]:
+        """See `openclaw.tools.mcp.client.Prepare`."""
+        now, root = self.asked(), _root(self.home)
+        needed = server in now.servers
+        if needed and (why := why_not(now, self.state(now))):
+            raise AwayError(f"it runs files of this home, and {why} ({TRUST})", rests=False)
+        with sealed(root, now.programs.held if needed else {}) as copies:
+            folder = copies.folder
+            safe = _is_python(server) and not starts_scripts(start.words, root)
+            if server.cwd:
+                folder = copies.within(start.folder) if needed else start.folder
+                # Python would take modules from its folder before its own.
+                safe = Path(os.path.realpath(folder)).is_relative_to(root)
+            near, code = (start.folder if server.cwd else root), code_words(root, server)
+            words = tuple(real_word(root, _in_full(near, word, code)) for word in start.words)
+            if needed:
+                words = _copied(copies, words)
+            _check(root, server, words)
+            given = {name: copies.text(start.environment[name]) for name in server.env}
+            more = {"PYTHONSAFEPATH": "1"} if safe else {}
+            yield Start(words, folder, {**start.environment, **more, **given})
+
+
+def _is_python(server: Server) -> bool:
+    return bool(PYTHON.fullmatch(name_of(server.command)))
+
+
+def _in_full(folder: Path, word: str, code: Sequence[str]) -> str:
+    """A path that a program elsewhere is given, in full."""
+    with suppress(OSError, ValueError):
+        if (word == "." or "/" in word or word in code) and (folder / word).exists():
+            return os.path.normpath(folder / word)
+    return word
+
+
+def _copied(copies: Sealed, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words with copies in the place of what they run."""
+    try:
+        return tuple(copies.command(words))
+    except UnsealedError as error:
+        raise AwayError(str(error)) from error
+
+
+def _check(root: Path, server: Server, words: tuple[str, ...]) -> None:
+    """Nothing of the home itself is run: it may be there in one moment and not in the next."""
+    found = replace(server, command=words[0], args=words[1:], cwd="", env={})
+    for text in in_home(root, code_words(root, found)):
+        if Path(text).is_absolute() and placed(root, text) != root:
+            raise AwayError(f"{text} is not there, or has just changed")
+
+
+def _root(home: Home) -> Path:
+    return Path(os.path.realpath(home.root))

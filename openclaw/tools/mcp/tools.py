@@ -1,0 +1,381 @@
+"""Tools of MCP servers: known without starting any, called where a server is started on demand.
+
+What a server says of its tools and what they give back is untrusted. Each call goes through the
+policy as "send", whatever the server claims, unless the user has marked the server as trusted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from openclaw.config import Settings
+from openclaw.config.file import FILE, line_of, settings_text
+from openclaw.config.mcp_settings import Fault, Server, read_servers
+from openclaw.errors import AwayError, CallFailedError
+from openclaw.nlp.relevance import SHORTLIST, Blurb, fitting
+from openclaw.storage.home import Home
+from openclaw.tools.mcp.schema import Cache, Listed, nest, plain_key, read_list
+from openclaw.tools.selection import MOST_LISTED, Shortlist
+from openclaw.tools.tool import Form, Tool
+from openclaw.types import Action, Effect, ForeignProblem, ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.tools.mcp.client import Connection, Door
+
+
+MOST_OPTIONAL = 4
+"""Optional arguments of a tool that a step in JSON offers: each is a chance to make one up."""
+
+
+class McpServers:
+    """The MCP servers of a home, without those that are disabled. `close` ends what runs; `tell` is
+    told what is waited for, "" when it is there."""
+
+    def __init__(
+        self,
+        servers: Sequence[Server],
+        cache: Cache,
+        make_door: Callable[[], Door],
+        tell: Callable[[str], None] = lambda what: None,
+    ) -> None:
+        self._servers = [server for server in servers if not server.disabled]
+        self._cache = cache
+        self._make_door = make_door
+        self._tell = tell
+        self._door: Door | None = None
+        self._connections: dict[str, Connection] = {}
+        self._away: dict[str, AwayError] = {}
+        self._news: list[str] = []
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """A new turn: what was away is tried again, lists that a server has changed are read."""
+        self._away.clear()
+        for server in self._servers:
+            connection = self._connections.get(server.name)
+            if connection and connection.alive and connection.listing_changed:
+                try:
+                    connection.list()
+                    self._take(connection)
+                except AwayError as error:
+                    self._lose(server, error)
+
+    def unlisted(self) -> list[str]:
+        """The servers whose tools are not known and that are worth a try."""
+        return [server.name for server in self._missing()]
+
+    def list_missing(self) -> None:
+        """Ask these for their tools, all at once."""
+        if missing := self._missing():
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._opened_door()
+            with ThreadPoolExecutor(len(missing)) as pool:
+                try:
+                    list(pool.map(self._try, missing))
+                except BaseException:  # Ctrl-C: whoever is waited for is ended
+                    self.close()
+                    raise
+            self._cache.save()
+
+    def tools(self) -> list[Tool]:
+        """The tools that are known of all servers. Starts nothing."""
+        return [self._tool(server, listed) for server, listed in self._allowed()]
+
+    def news(self) -> list[str]:
+        """What the user should know since it was last asked."""
+        news, self._news = self._news, []
+        return news
+
+    def refresh(self) -> None:
+        """Start the servers and read their lists anew. Raises AwayError."""
+        for server in self._servers:
+            self._connected(server)
+
+    def close(self) -> None:
+        if self._door is not None:
+            self._door.close()
+            self._door = None
+        self._connections.clear()
+
+    # -------- tools
+
+    def _allowed(self) -> list[tuple[Server, Listed]]:
+        found = []
+        for server in self._servers:
+            only = None if server.tools is None else set(map(plain_key, server.tools))
+            for listed in self._cache.tools(server) or ():
+                names = (listed.raw, listed.name, listed.name.partition("__")[2])
+                if only is None or only.intersection(map(plain_key, names)):
+                    found.append((server, listed))
+        return found
+
+    def _tool(self, server: Server, listed: Listed) -> Tool:
+        required = tuple(listed.flat.parameters["required"])
+        rest = [name for name in listed.flat.parameters["properties"] if name not in required]
+        offered = tuple(rest[:MOST_OPTIONAL])
+        effect: Effect = "get" if server.trusted and listed.reads else "send"
+        return Tool(
+            name=listed.name,
+            description=listed.about,
+            parameters=listed.flat.parameters,
+            forms=tuple(Form(e, arguments=required, optional=offered) for e in listed.seems),
+            run=lambda **arguments: self._call(server, listed, arguments),
+            does=Action(
+                self._cache.granted_as(listed),
+                effect,
+                text=server.url or server.command,
+                program="" if server.url else server.name,
+            ),
+            foreign=f"mcp {server.name}",
+            available=lambda: server.name not in self._away,
+            masks="text",
+        )
+
+    def _call(self, server: Server, listed: Listed, arguments: Mapping[str, Any]) -> str:
+        nested = nest(listed.flat, arguments)
+        try:
+            connection = self._connected(server)
+            self._check_same(server, listed)
+            result = connection.call(listed.raw, nested)
+        except CallFailedError as error:
+            raise ForeignProblem(f"{listed.name} did not work: {error}") from error
+        except AwayError as error:
+            self._lose(server, error)
+            kind = ForeignProblem if error.foreign else ToolProblem
+            raise kind(
+                f"{server.name} is not reachable: {error}. Its tools cannot be used in this turn; "
+                "go on without them, or tell the user."
+            ) from error
+        text = text_of(result)
+        if result.is_error:
+            raise ForeignProblem(f"{listed.name} did not work: {text}")
+        return text
+
+    def _check_same(self, server: Server, listed: Listed) -> None:
+        """What runs must be what was offered and allowed: a server may list a tool anew when it
+        starts."""
+        now = {tool.raw: tool.digest for tool in self._cache.tools(server) or ()}
+        if now.get(listed.raw) == listed.digest:
+            return
+        what = "has changed" if listed.raw in now else "is gone"
+        raise ToolProblem(
+            f"{listed.name} {what} since it was listed; it was not run. Tell the user to ask again."
+        )
+
+    # -------- servers
+
+    def _missing(self) -> list[Server]:
+        return [
+            server
+            for server in self._servers
+            if self._cache.tools(server) is None and not self._cache.rests(server)
+        ]
+
+    def _try(self, server: Server) -> None:
+        try:
+            self._connected(server)
+        except AwayError as error:
+            self._lose(server, error)
+
+    def _connected(self, server: Server) -> Connection:
+        """A running connection; one that is new has its list taken over."""
+        if server.name in self._away:
+            raise self._away[server.name]
+        connection = self._connections.get(server.name)
+        if connection is None or not connection.alive:
+            doing = "connecting to" if server.url else "starting"
+            self._tell(f"{doing} MCP server {server.name}")
+            try:
+                connection = self._connections[server.name] = self._opened_door().open(server)
+                self._take(connection)
+            finally:
+                self._tell("")
+        return connection
+
+    def _opened_door(self) -> Door:
+        if self._door is None:
+            self._door = self._make_door()
+        return self._door
+
+    def _take(self, connection: Connection) -> None:
+        server = connection.server
+        tools, unusable = read_list(server, connection.tools)
+        with self._lock:
+            changed = self._cache.take(server, tools)
+            self._cache.save()
+        if changed:
+            self._news.append(
+                f"MCP server {server.name} now describes {_some(changed)} otherwise than before; "
+                "what was allowed for good is asked again"
+            )
+        if unusable:
+            self._news.append(f"MCP server {server.name}: cannot be used: {_some(unusable)}")
+        if connection.left_out:
+            self._news.append(
+                f"MCP server {server.name} lists {len(tools) + connection.left_out:,} tools or "
+                f"more; the first {len(tools)} are used"
+            )
+
+    def _lose(self, server: Server, why: AwayError) -> None:
+        if server.name not in self._away:
+            self._away[server.name] = why
+            self._news.append(f"MCP server {server.name} is not reachable: {why}")
+        if self._cache.tools(server) is None:
+            self._cache.fail(server, rests=why.rests)
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
+LONGEST = 200_000
+"""Characters that are handed on; far less of it is shown to the model."""
+
+
+def text_of(result: Any) -> str:
+    """The content of an `mcp_types.CallToolResult`: its texts, what else there is named with type
+    and size; structured content only where there is no text, which would say the same."""
+    parts = [_part(block) for block in result.content]
+    if result.structured_content is not None and not any(map(_is_text, result.content)):
+        parts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=1))
+    return _joined(parts) or "It gave back nothing."
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n".join(part for part in parts if part)[:LONGEST]
+
+
+def _is_text(block: Any) -> bool:
+    return block.type == "text" and bool(block.text.strip())
+
+
+def _part(block: Any) -> str:
+    match block.type:
+        case "text":
+            return str(block.text)
+        case "image" | "audio":
+            return f"[{block.type}, {block.mime_type}, {_decoded(block.data):,} bytes]"
+        case "resource_link":
+            size = f", {block.size:,} bytes" if block.size else ""
+            return f"[resource {block.uri}, {block.mime_type or 'of unknown type'}{size}]"
+        case "resource":
+            return _resource(block.resource)
+    return f"[{block.type}]"
+
+
+def _resource(resource: Any) -> str:
+    kind = resource.mime_type or "of unknown type"
+    text = getattr(resource, "text", None)
+    if text is not None:
+        return f"[resource {resource.uri}, {kind}, {len(text.encode()):,} bytes]\n{text}"
+    return f"[resource {resource.uri}, {kind}, {_decoded(resource.blob):,} bytes]"
+
+
+def _decoded(base64: str) -> int:
+    return len(base64.rstrip("=")) * 3 // 4
+
+
+@dataclass(slots=True)
+class Served:
+    """What the MCP servers of a home have to offer. Where none is named, nothing is loaded."""
+
+    home: Home
+    settings: Settings
+    tell: Callable[[str], None] = lambda what: None
+    _servers: McpServers | None = None
+    _begun: bool = False
+
+    def begin(self) -> Iterator[str]:
+        """A new turn: the lists that are missing are read. Yields what the user should know."""
+        if not self.settings.mcp:
+            return
+        if not self._begun:
+            self._begun = True
+            self._servers, faults = open_servers(self.home, self.settings, self.tell)
+            yield from faults
+        if self._servers is None:
+            return
+        self._servers.begin()
+        if missing := self._servers.unlisted():
+            yield f"asking for their tools: {', '.join(missing)}"
+            self._servers.list_missing()
+        yield from self.news()
+
+    def news(self) -> list[str]:
+        return self._servers.news() if self._servers else []
+
+    def share(self, built_in: Sequence[Tool], request: str) -> tuple[list[Tool], Shortlist | None]:
+        """See `shared_out`."""
+        if self._servers is None and self.settings.mcp:
+            self._servers, _ = open_servers(self.home, self.settings, self.tell)
+        return shared_out(built_in, self._servers.tools() if self._servers else (), request)
+
+    def close(self) -> None:
+        if self._servers is not None:
+            self._servers.close()
+
+
+def open_servers(
+    home: Home, settings: Settings, tell: Callable[[str], None] = lambda what: None
+) -> tuple[McpServers | None, list[str]]:
+    """The servers that the settings name, None when there are none, and what is wrong with the
+    others. Nothing is started; `tell` is that of `McpServers`."""
+    servers, faults = read_servers(settings.mcp or {})
+    notices = [fault_line(home, fault) for fault in faults]
+    if all(server.disabled for server in servers):
+        return None, notices
+    from openclaw.tools.mcp.schema import read_cache
+
+    cache = read_cache(home.private / "cache" / "mcp.json")
+    return McpServers(servers, cache, lambda: open_door(home, servers), tell), notices
+
+
+def open_door(home: Home, servers: Sequence[Server]) -> Door:
+    """The way to the servers of a home, all of which are named: they have one yes together."""
+    from openclaw.tools.mcp.client import Door, Surroundings
+    from openclaw.tools.mcp.start import Starts
+
+    starts = Starts(home, started(servers))
+    return Door(Surroundings(home.root, home.private / "logs", os.environ, starts.prepare))
+
+
+def started(servers: Sequence[Server]) -> list[Server]:
+    """Those that may be started."""
+    return [server for server in servers if not server.disabled]
+
+
+def fault_line(home: Home, fault: Fault) -> str:
+    """What is wrong with a server, with its line in openclaw.yaml."""
+    line = line_of(settings_text(home), ("mcp", *fault.path))
+    return f"{FILE} line {line}: MCP server {'.'.join(fault.path)}: {fault.text}; it is skipped"
+
+
+def shared_out(
+    built_in: Sequence[Tool], served: Sequence[Tool], request: str
+) -> tuple[list[Tool], Shortlist | None]:
+    """The tools that the head lists, and a shortlist of the others: with few tools in all there are
+    none, with many these are all that come from servers."""
+    if not served:
+        return list(built_in), None
+    if sum(tool.listed for tool in built_in) + len(served) <= MOST_LISTED:
+        return [*built_in, *served], None
+    near = nearest(request, served)[:SHORTLIST]
+    shortlist = Shortlist({tool.name: tool for tool in served}, near, nearest)
+    return [*built_in, *shortlist.gateway()], shortlist
+
+
+def nearest(words: str, tools: Sequence[Tool]) -> list[Tool]:
+    """The tools that some words may be about, best first."""
+    by_name = {tool.name: tool for tool in tools}
+    return [by_name[blurb.name] for blurb in fitting(words, [_blurb(tool) for tool in tools])]
+
+
+def _blurb(tool: Tool) -> Blurb:
+    return Blurb(tool.name, tool.description, tuple(tool.parameters["properties"]))

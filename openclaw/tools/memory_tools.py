@@ -1,0 +1,391 @@
+"""To-dos and memories as tools. The rooms they come from meet here as protocols."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from openclaw import types
+from openclaw.security.untrusted import defused, plain_source
+from openclaw.storage.home import Home
+from openclaw.storage.text import read_text, without_comments
+from openclaw.tools.tool import Form, Tool, tool
+from openclaw.types import Ledger, ToolProblem
+
+DEFAULT_LIST = "Tasks"
+SHOWN_DONE = 5
+SHOWN_OPEN = 60
+
+_ORDER = re.compile(r"(?:put|add)\b.*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
+
+_TO_LIST = re.compile(r"\s+(?:on|onto|to) (?:my|the) [\w -]*\b(?:list|to-?dos?)\W*$", re.IGNORECASE)
+
+Where = Literal["lasting", "today"]
+Action = Literal["list", "add", "done", "undone", "remove", "remove_list"]
+
+# Names by which models mean "the" list.
+_NO_LIST = frozenset(
+    (
+        *("", "todo", "todos", "to-do", "to-dos", "to do", "todo list", "to-do list", "to do list"),
+        *("todo.md", "memory/todo.md", "default", "inbox", "list", "my list", "task", "tasks"),
+    )
+)
+
+
+class TodoItem(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def list(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def done(self) -> bool: ...
+
+
+class TodoStore(Protocol):
+    """The to-do file. `similar` gives the open to-do of a list that says the same as a text."""
+
+    @property
+    def path(self) -> Path: ...
+    def items(self) -> Sequence[TodoItem]: ...
+    def lists(self) -> Sequence[str]: ...
+    def find(self, text: str, /) -> Sequence[TodoItem]: ...
+    def add(self, list_name: str, texts: Sequence[str], /) -> Sequence[TodoItem]: ...
+    def similar(self, list_name: str, text: str, /) -> TodoItem | None: ...
+    def set_done(self, ident: str, done: bool, /) -> None: ...
+    def remove(self, ident: str, /) -> None: ...
+    def remove_list(self, name: str, /) -> Sequence[TodoItem]: ...
+
+
+class NoteItem(Protocol):
+    @property
+    def path(self) -> Path: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+
+
+class Candidate(Protocol):
+    """What waits in the inbox for the user's yes."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def line(self) -> int: ...
+
+
+class Kept(Protocol):
+    """A memory as it was written, and the ones that it took the place of."""
+
+    @property
+    def note(self) -> NoteItem: ...
+    @property
+    def superseded(self) -> Sequence[NoteItem]: ...
+
+
+class NoteStore(Protocol):
+    """The memory folder. `remember` and `propose` raise ToolProblem for what is known already."""
+
+    def target(self, where: Where, /) -> Path: ...
+    def remember(self, text: str, where: Where, /) -> Kept: ...
+    def inbox(self) -> Path: ...
+    def propose(self, text: str, source: str, /) -> Candidate: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeTools:
+    """To-dos and memories. `origin` says where the words of a memory come from, "" when they are
+    the user's own: all others wait for the user's yes."""
+
+    home: Home
+    ledger: Ledger
+    todos: TodoStore
+    notes: NoteStore
+    origin: Callable[[str], str] = lambda text: ""
+
+    def tools(self) -> list[Tool]:
+        return [
+            tool(
+                self.todo,
+                forms=(
+                    Form("read", {"action": "list"}),
+                    Form("read", {"action": "list"}, ("list",)),
+                    Form("write", {"action": "add"}, ("list", "items")),
+                    Form("write", {"action": "done"}, ("item",)),
+                    Form("write", {"action": "undone"}, ("item",)),
+                    Form("write", {"action": "remove"}, ("item",)),
+                    Form("write", {"action": "remove_list"}, ("list",)),
+                ),
+                legal=self._legal_todos,
+                action=self._act,
+            ),
+            tool(self.remember, forms=(Form("write", arguments=("fact", "where")),)),
+        ]
+
+    def todo(
+        self,
+        action: Action,
+        list: str = "",
+        items: list[str] | None = None,
+        item: str = "",
+    ) -> str:
+        """Show or change to-dos: add items to a list, mark one item done."""
+        match action:
+            case "list":
+                return self._listed(list)
+            case "add":
+                return self._add(list, items or ([item] if item else []))
+            case "remove_list":
+                return self._remove_list(list or item)
+        texts = items or ([item] if item else [])
+        if not texts:
+            raise ToolProblem(f"{action} needs item. To-dos:\n{self._listed('')}")
+        return self._change(action, texts, list)
+
+    def _act(self, arguments: Mapping[str, Any]) -> types.Action:
+        effect: types.Effect = "read" if arguments["action"] == "list" else "write"
+        return types.Action("todo", effect, self.home.relative(self.todos.path))
+
+    def remember(self, fact: str, where: Where = "lasting") -> str:
+        """Keep a fact in memory."""
+        if source := self.origin(fact):
+            return self._proposed(fact, source)
+        places = (self.notes.target("lasting"), self.notes.target("today"))
+        old = {path: _text(path) for path in places}
+        kept = self.notes.remember(fact, where)
+        for path in dict.fromkeys(item.path for item in (kept.note, *kept.superseded)):
+            self.ledger.before.setdefault(self.home.relative(path), old[path])
+        told = f"Remembered in {self.home.relative(kept.note.path)}, line {kept.note.line}."
+        corrected = "; ".join(item.text for item in kept.superseded)
+        return f"{told} It replaces, struck through: {corrected}" if corrected else told
+
+    def _proposed(self, fact: str, source: str) -> str:
+        path = self.notes.inbox()
+        old = _text(path)
+        candidate = self.notes.propose(defused(fact), plain_source(source))
+        name = self.home.relative(candidate.path)
+        self.ledger.before.setdefault(name, old)
+        return (
+            f"Put into the inbox ({name}), not into memory: its words come from {source}. "
+            "The user decides: openclaw memory review."
+        )
+
+    def _legal_todos(self) -> Mapping[str, Sequence[str]]:
+        items = self.todos.items()
+        return {
+            "done.item": _labels(items, [todo for todo in items if not todo.done]),
+            "undone.item": _labels(items, [todo for todo in items if todo.done]),
+            "remove.item": _labels(items, items),
+            "list.list": self.todos.lists(),
+            "remove_list.list": self.todos.lists(),
+        }
+
+    def _listed(self, name: str) -> str:
+        items = self.todos.items()
+        if not items:
+            return "There are no to-dos."
+        wanted = self._list_named(name) if name.strip() else None
+        if name.strip().casefold() not in _NO_LIST and wanted not in self.todos.lists():
+            raise ToolProblem(f"There is no list {name}. To-dos:\n{self._listed('')}")
+        lists = dict.fromkeys(todo.list for todo in items)
+        if wanted in lists:
+            return _list_lines(str(wanted), items)
+        return _open_lines(items)
+
+    def _add(self, name: str, texts: Sequence[str]) -> str:
+        if not texts:
+            raise ToolProblem("add needs items: the texts of the new to-dos.")
+        list_name = self._list_named(name)
+        new: list[str] = []
+        known: list[str] = []
+        for text in _different(_without_orders(texts)):
+            (known if self.todos.similar(list_name, text) else new).append(text)
+        if not new:
+            raise ToolProblem(
+                f"Already there: {', '.join(known)}. Nothing was added.\n{self._listed(list_name)}"
+            )
+        self._before()
+        added = self.todos.add(list_name, new)
+        words = f"Added to {added[0].list}: {', '.join(todo.text for todo in added)}."
+        if known:
+            words += f" Already there: {', '.join(known)}."
+        return f"{words}\n{_list_lines(added[0].list, self.todos.items())}"
+
+    def _change(self, action: Action, texts: Sequence[str], name: str) -> str:
+        items = self.todos.items()
+        chosen = [self._meant(text, items, name, action) for text in texts]
+        wanted = action == "done"
+        if action != "remove" and all(todo.done == wanted for todo in chosen):
+            state = "done" if wanted else "open"
+            raise ToolProblem(f"{chosen[0].text} is {state} already.\n{self._listed('')}")
+        self._before()
+        for todo in chosen:
+            if action == "remove":
+                self.todos.remove(todo.id)
+            else:
+                self.todos.set_done(todo.id, wanted)
+        words = {"done": "Marked done", "undone": "Marked open", "remove": "Removed"}[action]
+        told = f"{words}: {', '.join(todo.text for todo in chosen)}."
+        lists = dict.fromkeys(todo.list for todo in chosen)
+        now = self.todos.items()
+        return "\n".join([told, *(_list_lines(list_name, now) for list_name in lists)])
+
+    def _remove_list(self, name: str) -> str:
+        if not name.strip():
+            raise ToolProblem(f"remove_list needs list: {', '.join(self.todos.lists())}.")
+        list_name = self._list_named(name)
+        self._before()
+        gone = self.todos.remove_list(list_name)
+        return f"Removed the list {list_name} with {len(gone)} to-dos.\n{self._listed('')}"
+
+    def _meant(self, text: str, items: Sequence[TodoItem], name: str, action: Action) -> TodoItem:
+        """The to-do that a model names by id or text; among several those that can change."""
+        list_name = self._list_named(name) if name.strip() else ""
+        found = [*self.todos.find(text)]
+        found = [todo for todo in found if todo.list == list_name] or found
+        if len(found) > 1 and action != "remove":
+            found = [todo for todo in found if todo.done == (action == "undone")] or found
+        if len(found) == 1:
+            return found[0]
+        if found:
+            labels = _labels(items, found)
+            raise ToolProblem(f"{text} fits several; say which: {'; '.join(labels)}.")
+        raise ToolProblem(f"There is no to-do {text}. To-dos:\n{self._listed('')}")
+
+    def _list_named(self, name: str) -> str:
+        """The name of a live list as it is written; a new name with a capital; Tasks for none."""
+        bare = _bare_list(name)
+        if bare.casefold() in _NO_LIST:
+            return DEFAULT_LIST
+        known = {_singular(_bare_list(each)): each for each in reversed(self.todos.lists())}
+        return known.get(_singular(bare)) or bare[:1].upper() + bare[1:]
+
+    def _before(self) -> None:
+        path = self.todos.path
+        self.ledger.before.setdefault(self.home.relative(path), _text(path))
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return read_text(path)
+    except FileNotFoundError:
+        return None
+
+
+def _without_orders(texts: Sequence[str]) -> Sequence[str]:
+    """The texts without what repeats the order itself ("put both on my list", "... to my list")."""
+    kept = [text for text in texts if not _ORDER.match(text.strip())]
+    return [_TO_LIST.sub("", text) or text for text in kept or texts]
+
+
+def _different(texts: Sequence[str]) -> Sequence[str]:
+    """The texts as single lines, each once whatever its case, in their order."""
+    once: dict[str, str] = {}
+    for line in (" ".join(text.split()) for text in texts):
+        once.setdefault(line.casefold(), line)
+    return [*once.values()]
+
+
+def _bare_list(name: str) -> str:
+    """A list's name without what models put around it: "the Groceries list" is Groceries."""
+    words = " ".join(name.strip().strip("#\"'").split())
+    if words.casefold() in _NO_LIST:
+        return words
+    return re.sub(r"^(?:my|the)\s+|\s+list$", "", words, flags=re.IGNORECASE)
+
+
+def _singular(name: str) -> str:
+    """For comparing: "grocery" and "Groceries" are one list."""
+    return re.sub(r"(?<=\w\w)s$", "", re.sub(r"ies$", "y", name.casefold()))
+
+
+def _labels(items: Sequence[TodoItem], chosen: Sequence[TodoItem]) -> list[str]:
+    """How to-dos are named: by their text, with the id where two have the same."""
+    texts = Counter(todo.text.casefold() for todo in items)
+    return [
+        todo.text if texts[todo.text.casefold()] == 1 else f"{todo.text} ^{todo.id}"
+        for todo in chosen
+    ]
+
+
+def _list_lines(name: str, items: Sequence[TodoItem]) -> str:
+    """A list as the model sees it: open to-dos, then the last done ones."""
+    own = [todo for todo in items if todo.list == name]
+    undone = [todo for todo in own if not todo.done]
+    done = [todo for todo in own if todo.done]
+    shown = undone[:SHOWN_OPEN] + done[-SHOWN_DONE:]
+    marks = ["done: " if todo.done else "- " for todo in shown]
+    lines = [mark + label for mark, label in zip(marks, _labels(own, shown), strict=True)]
+    hidden = len(own) - len(shown)
+    if hidden:
+        lines.append(f"({hidden} more)")
+    return "\n".join([f"{name}:" if own else f"{name} is empty.", *lines])
+
+
+def _open_lines(items: Sequence[TodoItem]) -> str:
+    """All open to-dos, each with its list: under a heading a small model takes the list's name for
+    a to-do, and a done one for an open one."""
+    undone = [todo for todo in items if not todo.done]
+    shown = undone[:SHOWN_OPEN]
+    labels = zip(_labels(items, shown), shown, strict=True)
+    lines = [f"- {label} ({todo.list})" for label, todo in labels]
+    if len(undone) > len(shown):
+        lines.append(f"({len(undone) - len(shown)} more open)")
+    done = len(items) - len(undone)
+    lines.insert(0, "Open to-dos:" if lines else "No open to-dos.")
+    return "\n".join([*lines, f"({done} done)"] if done else lines)
+
+
+RESULTS = 5
+LINES = re.compile(r"\s*(?P<start>\d+)\s*(?:[-:\u2013]\s*(?P<end>\d+))?\s*")
+MOST_LINES = 200
+
+
+class Searcher(Protocol):
+    """The index of the home. Both raise ToolProblem when they cannot."""
+
+    def search(self, question: str, k: int, /) -> Sequence[Mapping[str, Any]]: ...
+    def get(self, path: str, start: int, end: int, /) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecallTools:
+    searcher: Searcher
+
+    def tools(self) -> list[Tool]:
+        return [tool(self.memory_search), tool(self.memory_get)]
+
+    def memory_search(self, query: str) -> str:
+        """Find what memory and notes say, by words and meaning."""
+        if not query.strip():
+            raise ToolProblem("query is empty: say what to look for.")
+        found = self.searcher.search(query, RESULTS)
+        if not found:
+            return f'Nothing in memory or files is about "{query}".'
+        return "\n".join(f"{where(passage)}: {flat(passage['text'])}" for passage in found)
+
+    def memory_get(self, path: str, lines: str) -> str:
+        """Read lines around a found passage, such as "10-20"."""
+        found = LINES.fullmatch(lines)
+        if not found:
+            raise ToolProblem(f"lines is like 10-20, not {lines}.")
+        start = max(1, int(found["start"]))
+        end = min(int(found["end"] or start), start + MOST_LINES - 1)
+        return self.searcher.get(path, start, max(start, end))
+
+
+def where(passage: Mapping[str, Any]) -> str:
+    """`path:line` of a passage, or `path:first-last`."""
+    start, end = passage["start_line"], passage["end_line"]
+    return f"{passage['path']}:{start}" + (f"-{end}" if end > start else "")
+
+
+def flat(text: str) -> str:
+    """A passage without the list mark and the comments that only concern its keeping."""
+    return re.sub(r"^[-*+] (?:\[[ xX]\] )?", "", without_comments(text).strip())

@@ -1,0 +1,124 @@
+"""Tools that the head of the prompt does not list: a few of many, told beside each request.
+
+A list of a hundred tools costs more than everything else in the prompt, a small model gets lost in
+it, and the head must not change with what is asked. So the head only has a gateway, and the message
+of the user names the tools that may fit it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from openclaw.tools.tool import Form, Tool, signature_text
+from openclaw.types import ToolCall, ToolProblem
+
+MOST_LISTED = 12
+"""So many tools, built in and from servers, all stand in the head."""
+MOST_FOUND = 6
+GATEWAY = "use_tool"
+
+Find = Callable[[str, Sequence[Tool]], Sequence[Tool]]
+Show = Callable[[Sequence[Tool], str], str]
+"""Takes note that the model is told of tools, and makes what is said of them ready for it."""
+
+
+@dataclass(slots=True)
+class Shortlist:
+    """The tools of servers in one turn. `told` are those that fit the request, best first; `find`
+    ranks them for other words. What is found may be called like what was told. All that a server
+    says of its tools goes through `show`."""
+
+    tools: Mapping[str, Tool]
+    told: Sequence[Tool]
+    find: Find
+    show: Show = lambda tools, text: text
+    _found: list[Tool] = field(default_factory=list)
+
+    def near(self) -> list[Tool]:
+        return list({tool.name: tool for tool in (*self.told, *self._found)}.values())
+
+    def named(self, name: str) -> Tool | None:
+        """The tool of that name, or the only one that a server calls so."""
+        plain = _plain(name)
+        ends = [known for known in self.tools if known.partition("__")[2] == plain]
+        found = self.tools.get(plain) or (self.tools[ends[0]] if len(ends) == 1 else None)
+        if found:  # what is wrong with a call tells how it is to look
+            self.show([found], "")
+        return found
+
+    def meant(self, call: ToolCall) -> ToolCall:
+        """The tool's own call for one of `use_tool`. Raises ToolProblem for a tool that is none."""
+        if _plain(call.name) != GATEWAY:
+            return call
+        rest = dict(call.arguments)
+        tool = self.named(str(rest.pop("name", "")))
+        if tool is None:
+            raise ToolProblem(f"{GATEWAY} needs the name of a tool that more_tools has shown.")
+        given = rest.get("arguments", rest)
+        if isinstance(given, str):
+            with suppress(ValueError):
+                given = json.loads(given)
+        return ToolCall(call.id, tool.name, given if isinstance(given, Mapping) else {})
+
+    def gateway(self) -> list[Tool]:
+        """The two tools of the head by which the others are reached. A step in JSON only has the
+        first: there, what was found is called by its own name."""
+        return [
+            Tool(
+                "more_tools",
+                "Find tools of connected programs.",
+                _parameters(query="string"),
+                (Form("read", arguments=("query",)),),
+                self._search,
+            ),
+            Tool(
+                GATEWAY,
+                "Call a tool that is named beside the request or that more_tools has shown.",
+                _parameters(name="string", arguments="object"),
+                (),
+                _nothing,
+            ),
+        ]
+
+    def lines(self, *, native: bool) -> list[str]:
+        """What the message of the user says of the tools that fit it."""
+        told = [tool for tool in self.told if tool.available()]
+        if not told:
+            return []
+        how = f"call them with {GATEWAY}" if native else "call them like the others"
+        listed = "\n".join(f"- {line(tool)}" for tool in told)
+        return [f"More tools for this, {how}:", self.show(told, listed)]
+
+    def _search(self, query: str) -> str:
+        found = [t for t in self.find(query, list(self.tools.values())) if t.available()]
+        if not found:
+            groups = sorted({name.partition("__")[0] for name in self.tools})
+            raise ToolProblem(f'No tool is about "{query}". There are tools for {_some(groups)}.')
+        self._found += found[:MOST_FOUND]
+        self.show(found[:MOST_FOUND], "")
+        return "\n".join(map(line, found[:MOST_FOUND]))
+
+
+def line(tool: Tool) -> str:
+    """A tool as it stands in a list."""
+    return f"{signature_text(tool.name, tool.parameters)}: {tool.description}"
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold().replace("-", "_").rpartition(".")[2]
+
+
+def _parameters(**kinds: str) -> Mapping[str, object]:
+    properties = {name: {"type": kind} for name, kind in kinds.items()}
+    return {"type": "object", "properties": properties, "required": list(kinds)}
+
+
+def _nothing(**arguments: object) -> str:
+    raise ToolProblem(f"{GATEWAY} needs the name of a tool that more_tools has shown.")
+
+
+def _some(names: Sequence[str], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (" and others" if len(names) > most else "")

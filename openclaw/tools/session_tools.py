@@ -1,0 +1,72 @@
+"""The search in conversations as a tool. What searches comes in as a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from openclaw.security.untrusted import inert
+from openclaw.tools.results import USUAL, Room, as_data, cut
+from openclaw.tools.tool import Tool, tool
+from openclaw.types import Ledger, ToolProblem
+
+RESULTS = 5
+SNIPPET = 300
+REPLY = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message that was found. `talk` is the title of its conversation, "" for this one; `reply`
+    what was answered to it; `source` whose words it may hold, "" when nobody else's."""
+
+    at: str
+    talk: str
+    number: int
+    role: str
+    text: str
+    reply: str = ""
+    source: str = ""
+
+    def line(self) -> str:
+        where = f'"{self.talk}"' if self.talk else "this conversation"
+        reply = f" -> assistant: {self.reply[:REPLY]}" if self.reply else ""
+        at = self.at[:16].replace("T", " ")
+        return f"{at} {where} #{self.number} {self.role}: {self.text}{reply}"
+
+
+class Talks(Protocol):
+    """The conversations of the home. `find` gives messages about some words: at most so many, each
+    shown in at most so many characters. `any` says whether there is something to find."""
+
+    def find(self, words: str, most: int, length: int, /) -> Sequence[Said]: ...
+    def any(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTools:
+    talks: Talks
+    ledger: Ledger
+    room: Room = USUAL
+
+    def tools(self) -> list[Tool]:
+        """One tool. It stands in every head and is offered when there is something to find."""
+        return [replace(tool(self.search_sessions), available=self.talks.any)]
+
+    def search_sessions(self, words: str) -> str:
+        """Search earlier conversations and this one."""
+        if not words.strip():
+            raise ToolProblem("words is empty: say what to look for.")
+        found = self.talks.find(words, RESULTS, SNIPPET)
+        if not found:
+            return (
+                f'Nothing was said about "{words}" earlier. '
+                "Try fewer or other words: a name, a number, the name of a file."
+            )
+        own = "\n".join(inert(said.line()) for said in found if not said.source)
+        blocks = ["".join(cut(own, self.room))]
+        for source in dict.fromkeys(said.source for said in found if said.source):
+            lines = "\n".join(said.line() for said in found if said.source == source)
+            blocks.append(as_data(lines, source, self.ledger, self.room))
+        return "\n".join(filter(None, blocks))

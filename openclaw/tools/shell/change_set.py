@@ -1,0 +1,549 @@
+"""Brings what a command wrote into its layer (overlayfs) into the home.
+
+The layer is exactly what the command changed. What others saved in the home meanwhile stays theirs:
+texts are merged as tools merge them, and where that cannot be done the home's file stays, with what
+the command made of it beside it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import filecmp
+import os
+import secrets
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path, PurePosixPath
+from secrets import token_hex
+
+from openclaw.errors import OpenclawError
+from openclaw.storage import atomic
+from openclaw.storage.home import Home
+from openclaw.storage.merge import merge_bytes
+from openclaw.storage.readers import NotPlain, held, look
+from openclaw.storage.safe_open import folder_of
+from openclaw.storage.text import save_over
+from openclaw.storage.user_folders import cache_folder
+from openclaw.tools.shell import output, sandbox
+from openclaw.tools.shell.output import MOST_CHANGES, UNSEEN, Look, as_text, hidden, stamp_of
+from openclaw.types import Held, Ledger
+
+_XATTRS = "user.overlay."
+_OPAQUE = f"{_XATTRS}opaque"
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+@dataclass(slots=True)
+class ChangeSet:
+    """What stands in a layer over the home at `root`, by home-relative path. `special` are
+    links, pipes and sockets, `gone` what the command removed, `emptied` the folders of that."""
+
+    root: Path
+    upper: Path
+    files: dict[str, os.stat_result] = field(default_factory=dict)
+    folders: dict[str, int] = field(default_factory=dict)
+    special: dict[str, os.stat_result] = field(default_factory=dict)
+    gone: dict[str, None] = field(default_factory=dict)
+    emptied: list[str] = field(default_factory=list)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many files and folders there are, and their bytes."""
+        size = sum(found.st_blocks * 512 for found in self.files.values())
+        return len(self.files) + len(self.folders) + len(self.special), size
+
+
+def read(root: Path, upper: Path, fixed: frozenset[str]) -> ChangeSet:
+    """What a command changed. `fixed` is what it cannot change: mounts stood there, and what is
+    found in these places in the layer is what they stood on."""
+    found = ChangeSet(root, upper)
+    _read_folder(found, "", fixed)
+    return found
+
+
+def _read_folder(
+    found: ChangeSet, folder: str, fixed: frozenset[str], *, anew: bool = False
+) -> bool | None:
+    """Whether something in this folder is the command's; None for an empty one."""
+    made: bool | None = None
+    with os.scandir(found.upper / folder) as entries:
+        listed = sorted(entries, key=lambda entry: entry.name)
+    for entry in listed:
+        made = bool(made)
+        name = f"{folder}/{entry.name}" if folder else entry.name
+        status = entry.stat(follow_symlinks=False)
+        if name in fixed:
+            continue
+        made = True
+        if stat.S_ISDIR(status.st_mode):
+            _note_folder(found, name, status, fixed, anew)
+        elif stat.S_ISCHR(status.st_mode):  # a whiteout: nobody can make another device there
+            _note_gone(found, name)
+        elif stat.S_ISREG(status.st_mode):
+            if _type(found.root / name) not in (0, stat.S_IFREG):
+                _note_gone(found, name)
+            found.files[name] = status
+        elif stat.S_IFMT(status.st_mode) != _type(found.root / name):
+            _note_gone(found, name)
+            found.special[name] = status
+        elif stat.S_ISLNK(status.st_mode):
+            found.special[name] = status
+    return made
+
+
+def _note_folder(
+    found: ChangeSet, name: str, status: os.stat_result, fixed: frozenset[str], anew: bool
+) -> None:
+    """`anew` says that a folder above was removed and made anew; only that one has a mark."""
+    below, made = found.root / name, found.upper / name
+    made.chmod(0o700)  # what is in it is to be read and taken out
+    anew = anew or _is_opaque(made)
+    if below.is_symlink() or not below.is_dir():
+        _note_gone(found, name)
+    elif anew:
+        there = {entry.name for entry in os.scandir(made)}
+        for entry in os.scandir(below):
+            if entry.name not in there:
+                _note_gone(found, f"{name}/{entry.name}")
+    has = _read_folder(found, name, fixed, anew=anew)
+    if has or (has is None and name not in sandbox.FOLDERS):  # these may be placeholders
+        found.folders[name] = stat.S_IMODE(status.st_mode)
+
+
+def _note_gone(found: ChangeSet, name: str) -> None:
+    path = found.root / name
+    if path.is_symlink() or not path.is_dir():
+        if os.path.lexists(path):
+            found.gone[name] = None
+        return
+    for top, folders, names in os.walk(path, topdown=False):
+        inner = Path(top).relative_to(found.root).as_posix()
+        links = [each for each in folders if Path(top, each).is_symlink()]
+        found.gone |= dict.fromkeys(f"{inner}/{each}" for each in sorted((*names, *links)))
+        found.emptied.append(inner)
+
+
+def _type(path: Path) -> int:
+    """The type bits of what stands there, 0 for nothing."""
+    try:
+        return stat.S_IFMT(path.lstat().st_mode)
+    except OSError:
+        return 0
+
+
+def _is_opaque(folder: Path) -> bool:
+    try:
+        return os.getxattr(folder, _OPAQUE, follow_symlinks=False) == b"y"
+    except OSError:
+        return False
+
+
+# -------- bringing it into the home
+
+
+@dataclass(slots=True)
+class Bringing:
+    """Brings a change set into the home; `before` is the home as the command found it. `changed`
+    are the visible files that it changed, `notes` what the model should know."""
+
+    found: ChangeSet
+    before: Look
+    ledger: Ledger
+    changed: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    _void: Callable[[str], None] = field(default=lambda _: None, init=False)
+    _waiting: dict[str, None] = field(default_factory=dict, init=False)
+
+    def bring(self) -> None:
+        """Bring all in. What is recorded is noted first, so that a kill in between leaves a record
+        of what was to be."""
+        names = self._differing()
+        self.changed = [name for name in names if is_visible(name)]
+        for name in self.changed[:MOST_CHANGES]:
+            self.ledger.before.setdefault(name, self._text(name))
+        clean = [name for name in self.changed if self._is_untouched(name)]
+        self._void = self.ledger.altered(clean, self._held_before, self._held_after)
+        self._waiting = dict.fromkeys(clean)
+        try:
+            self._bring(names)
+        finally:  # of Ctrl-C
+            for name in self._waiting:
+                self._void(name)
+
+    def _bring(self, names: Collection[str]) -> None:
+        for name in self.found.gone:
+            self._remove(name)
+            if name not in self.found.files:
+                self._waiting.pop(name, None)
+        for folder in self.found.emptied:
+            with contextlib.suppress(OSError):  # others put something into it
+                (self.found.root / folder).rmdir()
+        for name in self.found.folders:
+            self._make_folder(name)
+        for name in self.found.files:
+            (self._put if name in names else self._touch)(name)
+            self._waiting.pop(name, None)
+        for name, status in self.found.special.items():
+            self._make_special(name, status.st_mode)
+        for name, mode in reversed(self.found.folders.items()):  # some may not be written then
+            with contextlib.suppress(OSError), self._folder(f"{name}/x") as here:
+                if stat.S_IMODE(here.stat().st_mode) != mode:
+                    here.chmod(mode)
+
+    def _differing(self) -> dict[str, None]:
+        """The files that hold something else than before, or nothing any more, the new ones last;
+        of the other files in the layer at most the time was changed."""
+        files = [name for name in self.found.files if self._differs(name)]
+        new = [name for name in files if not os.path.lexists(self.found.root / name)]
+        return dict.fromkeys((*sorted({*self.found.gone, *files} - {*new}), *new))
+
+    def _differs(self, name: str) -> bool:
+        path, made = self.found.root / name, self.found.files[name]
+        try:
+            there = path.lstat()
+        except OSError:
+            return True
+        if (there.st_mode, there.st_size) != (made.st_mode, made.st_size):
+            return True
+        try:
+            return not filecmp.cmp(path, self.found.upper / name, shallow=False)
+        except OSError:  # nobody may read it
+            return True
+
+    def _is_untouched(self, name: str) -> bool:
+        """Whether nobody else has changed a file since the command began: it could not itself."""
+        try:
+            there = (self.found.root / name).lstat()
+        except OSError:
+            return name not in self.before.stamps
+        if name in self.before.stamps:
+            return self.before.stamps[name] == stamp_of(there)
+        return there.st_ctime_ns <= self.before.at_ns
+
+    def _text(self, name: str) -> str | None:
+        held = self._held_before(name)
+        return as_text(held[0] or b"") if held else None
+
+    def _held_before(self, name: str) -> Held:
+        return held(self.found.root, name, output.LARGEST)
+
+    def _held_after(self, name: str) -> Held:
+        return held(self.found.upper, name) if name in self.found.files else None
+
+    # -------- one file
+
+    def _remove(self, name: str) -> None:
+        if not self._is_untouched(name):
+            self._leave(name, "others changed it meanwhile, so it was not removed")
+            return
+        with contextlib.suppress(FileNotFoundError), self._folder(name) as folder:
+            (folder / PurePosixPath(name).name).unlink()
+
+    def _put(self, name: str) -> None:
+        try:
+            with self._folder(name) as folder, self._beside(name, folder) as temp:
+                target = folder / PurePosixPath(name).name
+                if not (self._is_untouched(name) and _swap(temp, target)):
+                    self._merge(name, temp, folder)
+        except OSError as error:
+            self._leave(name, f"it could not be written ({error.strerror or error})")
+
+    def _merge(self, name: str, temp: Path, folder: Path) -> None:
+        """Somebody else has changed the file too: both changes are in it, or ours lies beside."""
+        self._void(name)
+        path = self.found.root / name
+        try:
+            look(self.found.root, name, 0)  # no link
+            now = atomic.settled(path)
+            both = _both(self.before.contents.get(name, b""), now or b"", temp.read_bytes())
+            save_over(path, now, both, self.ledger.keep)
+        except (OpenclawError, NotPlain, ValueError):
+            aside = PurePosixPath(name).with_suffix(f".{token_hex(2)}{PurePosixPath(name).suffix}")
+            os.link(temp, folder / aside.name)
+            self.ledger.before.setdefault(str(aside), None)
+            self.ledger.altered([str(aside)], lambda _: None, self._held_now)
+            self._leave(
+                name, f"others changed it meanwhile; what the command made of it is {aside}"
+            )
+            self.changed.append(str(aside))
+        else:
+            self.notes.append(f"{name}: others changed it too, and both changes are in it")
+
+    def _held_now(self, name: str) -> Held:
+        return held(self.found.root, name)
+
+    def _leave(self, name: str, why: str) -> None:
+        self._void(name)
+        self.changed = [each for each in self.changed if each != name]
+        self.notes.append(f"{name}: {why}")
+
+    def _touch(self, name: str) -> None:
+        made = self.found.files[name]
+        with contextlib.suppress(OSError), self._folder(name) as folder:
+            path = folder / PurePosixPath(name).name
+            if self._is_untouched(name) and path.lstat().st_mtime_ns != made.st_mtime_ns:
+                os.utime(path, ns=(made.st_atime_ns, made.st_mtime_ns), follow_symlinks=False)
+
+    def _make_special(self, name: str, kind: int) -> None:
+        """A link or a pipe; a socket is of no use without the program that listened."""
+        made = self.found.upper / name
+        try:
+            with self._folder(name) as folder:
+                path = folder / PurePosixPath(name).name
+                if stat.S_ISLNK(kind):
+                    leads = made.readlink()
+                    if path.is_symlink() and self._is_untouched(name):
+                        path.unlink()
+                    path.symlink_to(leads)
+                elif stat.S_ISFIFO(kind):
+                    os.mkfifo(path)
+        except OSError as error:
+            self.notes.append(f"{name}: it could not be made ({error.strerror})")
+
+    # -------- folders
+
+    def _make_folder(self, name: str) -> None:
+        try:
+            with self._folder(f"{name}/x"):
+                pass
+        except OSError:
+            self.notes.append(f"{name}: something stands in the place of the folder")
+
+    @contextlib.contextmanager
+    def _folder(self, name: str) -> Iterator[Path]:
+        """The folder of a file, as a path that leads there whatever becomes of its name; no link is
+        followed. It is made where it is missing."""
+        number = os.open(self.found.root, _FOLDER)
+        try:
+            for part in PurePosixPath(name).parts[:-1]:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=number)
+                inner = os.open(part, _FOLDER, dir_fd=number)
+                os.close(number)
+                number = inner
+            yield Path(f"/proc/self/fd/{number}")
+        finally:
+            os.close(number)
+
+    @contextlib.contextmanager
+    def _beside(self, name: str, folder: Path) -> Iterator[Path]:
+        """What the command made, in the folder where it belongs, under a name of ours."""
+        temp = folder / f".openclaw-{token_hex(6)}.tmp"
+        try:
+            _move(self.found.upper / name, temp, self.found.files[name])
+            yield temp
+        finally:
+            temp.unlink(missing_ok=True)
+
+
+def is_visible(name: str) -> bool:
+    """Whether a file is recorded when a command has changed it."""
+    return not (hidden(name) or UNSEEN.intersection(PurePosixPath(name).parts[:-1]))
+
+
+def _both(base: bytes, now: bytes, made: bytes) -> bytes:
+    """What others and the command made of a text. The command may have seen what they had put in:
+    then it stands in its own text at the same place. ValueError where they do not fit."""
+    data, merged = merge_bytes(base, now, made, touching=True)
+    if not merged.conflicts:
+        return data
+    lines = list(merged.lines)
+    for conflict in reversed(merged.conflicts):
+        if not _holds(conflict.theirs, conflict.ours):
+            raise ValueError("the same lines were changed")
+        lines[conflict.at : conflict.at + len(conflict.ours)] = conflict.theirs
+    return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _holds(lines: Sequence[str], part: Sequence[str]) -> bool:
+    starts = range(len(lines) - len(part) + 1)
+    return bool(part) and any(lines[at : at + len(part)] == part for at in starts)
+
+
+def _move(made: Path, temp: Path, status: os.stat_result) -> None:
+    """Take a file out of the layer, in one step where both are on one file system."""
+    try:
+        made.rename(temp)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.copyfile(made, temp, follow_symlinks=False)
+        os.utime(temp, ns=(status.st_atime_ns, status.st_mtime_ns))
+    temp.chmod(stat.S_IMODE(status.st_mode) & 0o777)  # not to act as its owner
+    for name in os.listxattr(temp):
+        if name.startswith(_XATTRS):
+            os.removexattr(temp, name)
+
+
+def _swap(temp: Path, target: Path) -> bool:
+    """Whether `temp` has taken the place of what stood there, and nobody had changed that just
+    now; then `temp` is what stood there."""
+    try:
+        known = target.lstat()
+    except FileNotFoundError:
+        with contextlib.suppress(FileExistsError):
+            os.link(temp, target)
+            return True
+        return False
+    with temp.open("rb") as file:
+        os.fsync(file.fileno())  # the old content is lost with the exchange
+    with folder_of(target) as folder:
+        if not atomic.exchanged(folder, temp.name, target.name):
+            temp.replace(target)
+            return True
+        if _stamp(temp.lstat()) == _stamp(known):
+            return True
+        atomic.exchanged(folder, temp.name, target.name)
+    return False
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int, int]:
+    """What stays the same when a file is renamed."""
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+PROBE = ".openclaw-probe"
+# No name of a folder stands among the options, where commas and colons have a meaning.
+_MOUNT = (
+    'cd "$0" && "$2" -t overlay overlay'
+    ' -o lowerdir=lower,upperdir=upper,workdir=work,userxattr "$1" && shift 2 && exec "$@"'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A folder with the layer `upper` for the home at `root`."""
+
+    root: Path
+    folder: Path
+
+    @property
+    def upper(self) -> Path:
+        return self.folder / "upper"
+
+    def over(self, argv: Sequence[str]) -> list[str]:
+        """The command line that runs `argv` where this layer lies over the home."""
+        unshare, mount = shutil.which("unshare"), shutil.which("mount")
+        script = ("/bin/sh", "-c", _MOUNT, str(self.folder), str(self.root), mount or "mount")
+        return [unshare or "unshare", "-U", "-r", "-m", *script, *argv]
+
+
+@contextlib.contextmanager
+def layer(root: Path) -> Iterator[Layer]:
+    """A new layer over the home at `root`, gone after the block. OSError when there is no place
+    for it; ask `available` before."""
+    place = _place(root)
+    if place is None:
+        raise OSError("there is no overlay on this system")
+    with _layer(place, root) as made:
+        yield made
+
+
+def available(root: Path) -> bool:
+    """Whether a layer can be laid over the home at `root` here; tried once a process."""
+    return _place(root) is not None
+
+
+@cache
+def _place(root: Path) -> Path | None:
+    """The folder for layers, None when none works."""
+    if sandbox.available() is not None:
+        return None
+    places = (place for place in _places() if place.is_absolute() and _works(place, root))
+    return next(places, None)
+
+
+def _places() -> Iterator[Path]:
+    """Outside of homes: a layer cannot lie in what it lies over."""
+    yield cache_folder() / "commands"
+    yield Path(f"/var/tmp/openclaw-{os.getuid()}")  # noqa: S108  checked to be ours
+
+
+def _works(place: Path, root: Path) -> bool:
+    try:
+        with _layer(place, root) as made:
+            room = sandbox.Room(Home(root), layered=True)
+            argv = made.over(sandbox.wrap(["/bin/sh", "-c", f": > {PROBE}"], room))
+            subprocess.run(
+                argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, env={},
+                timeout=sandbox.PROBE_SECONDS,
+            )  # fmt: skip
+            return (made.upper / PROBE).is_file()
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+@contextlib.contextmanager
+def _layer(place: Path, root: Path) -> Iterator[Layer]:
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = place.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise PermissionError(f"{place} is not this user's alone")
+    made = Layer(root, place / secrets.token_hex(6))
+    with contextlib.ExitStack() as locks:
+        with _locked(place):
+            _remove_left(place)
+            made.folder.mkdir(mode=0o700)
+            locks.enter_context(_locked(made.folder))
+        locks.callback(_remove, made.folder)
+        (made.folder / "lower").symlink_to(root)
+        (made.folder / "work").mkdir()
+        made.upper.mkdir()
+        _make_placeholders(made)
+        yield made
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Whether the folder could be locked, by a lock that ends with the process."""
+    import fcntl
+
+    number = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    alone = False
+    try:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            alone = True
+        yield alone
+    finally:
+        os.close(number)
+
+
+def _make_placeholders(made: Layer) -> None:
+    """Empty files and folders stand where a fixed one is missing: only what exists can be fixed."""
+    for name in sandbox.FOLDERS:
+        if not os.path.lexists(made.root / name):
+            (made.upper / name).mkdir()
+    for name in sandbox.FIXED_FILES:
+        path = made.upper / name
+        if not os.path.lexists(made.root / name) and not (made.root / name).parent.is_symlink():
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
+    for folder in (made.upper, *made.upper.iterdir()):  # as the folder that it lies over
+        below = made.root / folder.relative_to(made.upper)
+        if folder.is_dir() and below.is_dir():
+            folder.chmod(stat.S_IMODE(below.stat().st_mode))
+
+
+def _remove_left(place: Path) -> None:
+    """Remove the layers of killed processes: what their commands had written is in no home."""
+    for folder in place.iterdir():
+        with contextlib.suppress(OSError), _locked(folder, wait=False) as alone:
+            if alone:
+                _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, also with folders in it that may not be opened."""
+    for top, folders, _ in os.walk(folder):
+        for name in folders:
+            path = Path(top, name)
+            with contextlib.suppress(OSError):
+                if not path.is_symlink():
+                    path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,260 @@
+"""Skills as tools: their instructions, their files, and the search for one that fits."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from openclaw.errors import UsageError
+from openclaw.nlp.relevance import SHORTLIST, Blurb, found, listed, nearest
+from openclaw.skills.skill import Skill
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import decode
+from openclaw.tools.file_tools import FileTools
+from openclaw.tools.paths import new_file
+from openclaw.tools.tool import Form, Tool, tool
+from openclaw.types import Action, Ledger, ToolProblem
+
+MOST_FILES = 20
+MOST_FOUND = 5
+MOST_NAMES = 12
+
+
+class SkillShelf(Protocol):
+    """The skills of one turn. `listed` are the names that stand in the head, of a few skills all;
+    `offered` are all that the model has been told."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def listed(self) -> Sequence[str]: ...
+    @property
+    def offered(self) -> Sequence[str]: ...
+    def body(self, name: str, /) -> str: ...
+    def allowed(self, name: str, /) -> tuple[str, ...]: ...
+    def files(self, name: str, /) -> Sequence[str]: ...
+    def read(self, name: str, file: str, /) -> str: ...
+    def find(self, words: str, /) -> Sequence[tuple[str, str]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SkillTools:
+    """The tools; the ledger is told which tools the skill that was read last leaves."""
+
+    shelf: SkillShelf
+    ledger: Ledger
+
+    def tools(self) -> list[Tool]:
+        """`read_skill`, with an argument for a file only where a skill has one; `find_skill` only
+        where not all skills are listed: what cannot be used costs no token."""
+        forms = [Form("read", arguments=("name",))]
+        run = self.read_skill
+        more = len(self.shelf.names) > len(self.shelf.listed)
+        if more or any(self.shelf.files(name) for name in self.shelf.names):
+            forms.append(Form("read", arguments=("name", "file")))
+            run = self.read_skill_or_file
+        read = tool(run, forms=forms, legal=lambda: {"name": self.shelf.offered}, action=self._act)
+        return [replace(read, name="read_skill"), *([tool(self.find_skill)] if more else ())]
+
+    def _act(self, arguments: Mapping[str, Any]) -> Action:
+        found = _skill_named(str(arguments["name"]), self.shelf.names)
+        file = str(arguments.get("file") or "").strip() or "SKILL.md"
+        return Action("read_skill", "read", f"skills/{found}/{file}" if found else "")
+
+    def read_skill(self, name: str) -> str:
+        """Read the instructions of a skill before a task it fits."""
+        found = self._named(name)
+        text = f"Skill {found}:\n{self.shelf.body(found)}"
+        self.ledger.allowed = self.shelf.allowed(found)
+        files = self.shelf.files(found)
+        if not files:
+            return text
+        rest = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
+        return f"{text}\n\nFiles of this skill: {', '.join(files[:MOST_FILES])}{rest}"
+
+    def read_skill_or_file(self, name: str, file: str = "") -> str:
+        """Read the instructions of a skill before a task it fits, or a file of it."""
+        if not file.strip():
+            return self.read_skill(name)
+        found = self._named(name)
+        wanted = re.sub(r"^(\./)+", "", file.strip().replace("\\", "/"))
+        files = self.shelf.files(found)
+        if wanted not in files:
+            near = [each for each in files if each.casefold().endswith(wanted.casefold())]
+            if len(near) != 1:
+                names = ", ".join(files[:MOST_FILES]) or "none"
+                raise ToolProblem(f"Skill {found} has no file {file}. Its files: {names}.")
+            wanted = near[0]
+        return f"{wanted} of skill {found}:\n{self.shelf.read(found, wanted)}"
+
+    def find_skill(self, words: str) -> str:
+        """Find skills for a task."""
+        found = self.shelf.find(words)[:MOST_FOUND]
+        if not found:
+            raise ToolProblem(f'No skill is about "{words}". Go on without one.')
+        return "\n".join(f"{name}: {about}" for name, about in found)
+
+    def _named(self, name: str) -> str:
+        found = _skill_named(name, self.shelf.names)
+        if found is None:
+            known = self.shelf.offered[:MOST_NAMES]
+            raise ToolProblem(f"There is no skill {name}. Skills: {', '.join(known) or 'none'}.")
+        return found
+
+
+def _skill_named(name: str, names: Sequence[str]) -> str | None:
+    plain = re.sub(r"[\s_]+", "-", name.strip().strip("\"'`").casefold())
+    plain = re.sub(r"^(?:read|use|skill|the|skills/)[-/]|/skill\.md$|-skill$", "", plain)
+    known = {each.casefold(): each for each in names}
+    for candidate in (name.strip().casefold(), plain):
+        if candidate in known:
+            return known[candidate]
+    near = difflib.get_close_matches(plain, known, n=1, cutoff=0.7)
+    within = [each for each in known if each in plain]
+    chosen = near or (within if len(within) == 1 else [])
+    return known[chosen[0]] if chosen else None
+
+
+LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ProposeTools:
+    """The tool, over the tools for files."""
+
+    files: FileTools
+
+    def tools(self) -> list[Tool]:
+        made = tool(self.propose_skill, effect="write", action=self._act, masks="own")
+        return [replace(made, listed=False)]
+
+    def propose_skill(self, name: str, content: str, description: str = "") -> str:
+        """Propose a skill; its content waits as a SKILL.md until the user accepts it."""
+        text = content.lstrip("\ufeff\r\n ")
+        if not text.startswith("---"):
+            about = " ".join(description.split()) or f"Use when the user asks for {_slug(name)}."
+            quoted = json.dumps(about, ensure_ascii=False)  # JSON is YAML
+            text = f"---\nname: {_slug(name)}\ndescription: {quoted}\n---\n\n{text}"
+        return self.files.write_file(_path(name), text)
+
+    def _act(self, arguments: Mapping[str, Any]) -> Action:
+        target = new_file(self.files.home, _path(str(arguments["name"])))
+        return Action("propose_skill", "write", self.files.home.relative(target))
+
+
+def _path(name: str) -> str:
+    return f"skills/{_slug(name)}/SKILL.md"
+
+
+def _slug(name: str) -> str:
+    """A name as the standard for skills wants it. Raises ToolProblem when nothing is left of it."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:LONGEST_NAME].strip("-")
+    if not slug:
+        raise ToolProblem("name must hold letters or digits, for example water-plants.")
+    return slug
+
+
+MOST_BYTES = 1_000_000
+DEEPEST = 3
+NOT_FOR_USE = frozenset({"evals", "__pycache__", "scripts/__pycache__"})
+TESTS = "evals/"
+"""A skill's tests are for `openclaw skills test`; no model is told of them."""
+
+
+@dataclass
+class Shelf:
+    """The skills that the model may use in one turn. `request` is what the user asked for: of many
+    skills the model is only told of those that may fit it."""
+
+    skills: Sequence[Skill]
+    request: str = ""
+    _found: list[str] = field(default_factory=list)
+
+    @cached_property
+    def blurbs(self) -> list[Blurb]:
+        return [Blurb(each.name, each.description, each.examples) for each in self.skills]
+
+    @property
+    def names(self) -> list[str]:
+        return [skill.name for skill in self.skills]
+
+    @cached_property
+    def listed(self) -> list[str]:
+        """The names that stand in the head."""
+        return [blurb.name for blurb in listed(self.blurbs)]
+
+    @property
+    def offered(self) -> list[str]:
+        """The names that the model has been told: in the head, in the shortlist of this request, or
+        when it looked for some."""
+        return list(dict.fromkeys((*self.listed, *self._near, *self._found)))
+
+    @cached_property
+    def _near(self) -> list[str]:
+        return [blurb.name for blurb in nearest(self.request, self.blurbs)]
+
+    def body(self, name: str) -> str:
+        return self._skill(name).body()
+
+    def allowed(self, name: str) -> tuple[str, ...]:
+        """The skill's `allowed-tools`, empty when it leaves all."""
+        return self._skill(name).allowed_tools
+
+    def files(self, name: str) -> list[str]:
+        """The skill's other files, as paths below its folder."""
+        found = _files(self._skill(name).folder)
+        return sorted(file for file in found if not file.startswith(TESTS))
+
+    def read(self, name: str, file: str) -> str:
+        """A text file of a skill. Raises ToolProblem for one that is none or leaves the folder."""
+        folder = self._skill(name).folder.resolve()
+        path = (folder / file).resolve()
+        if not path.is_relative_to(folder) or not path.is_file():
+            raise ToolProblem(f"Skill {name} has no file {file}.")
+        data = read_bytes(path, MOST_BYTES)
+        if b"\0" in data or len(data) > MOST_BYTES:
+            raise ToolProblem(f"{file} is no text, or too long to be read.")
+        return decode(data)
+
+    def find(self, words: str) -> list[tuple[str, str]]:
+        """Names and descriptions of skills that are about some words, best first."""
+        near = found(words, self.blurbs)[:SHORTLIST]
+        self._found += [blurb.name for blurb in near]
+        return [(blurb.name, blurb.about) for blurb in near]
+
+    def _skill(self, name: str) -> Skill:
+        return next(skill for skill in self.skills if skill.name == name)
+
+
+def wanted(skills: Sequence[Skill], name: str) -> Skill:
+    """The skill that a user asks for by name. Raises UsageError when there is none of this name
+    that a user may ask for."""
+    skill = next((each for each in skills if each.name == name and each.user_invocable), None)
+    if skill is None:
+        raise UsageError(f"there is no skill {name}", "see them all: openclaw skills list")
+    return skill
+
+
+def instructions(skill: Skill, words: str) -> str:
+    """What a skill says to do, as the user's order, `$ARGUMENTS` filled with the user's words."""
+    body = skill.body().replace("$ARGUMENTS", words)
+    order = "Do what this skill says, in exactly the form that it gives."
+    return f"{order}\nSkill {skill.name}:\n{body}"
+
+
+def _files(folder: Path, prefix: str = "", depth: int = 1) -> list[str]:
+    names = []
+    for path in folder.iterdir():
+        if path.name.startswith(".") or path.is_symlink() or prefix + path.name in NOT_FOR_USE:
+            continue
+        if path.is_dir() and depth < DEEPEST:
+            names += _files(path, f"{prefix}{path.name}/", depth + 1)
+        elif path.is_file() and prefix + path.name.casefold() != "skill.md":
+            names.append(prefix + path.name)
+    return names

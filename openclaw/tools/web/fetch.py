@@ -1,0 +1,139 @@
+"""Fetch web pages as text, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from openclaw.security.network import Resolve, Url, effect_of, read_url, system_resolve, urls_in
+from openclaw.security.vault import MASK
+from openclaw.tools.tool import Form, Tool, tool
+from openclaw.tools.web.web_search import Fetched, Seen
+from openclaw.types import Action, ForeignProblem, Ledger, ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.tools.web.http_get import Reply, Way
+
+
+PAGE_CHARS = 8_000
+LONGEST_ERROR = 300
+SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class WebPages:
+    """The tool that fetches. `allow_hosts` are hosts that may be inside (`localhost:8080`);
+    `permit` is asked before a redirect leads to another host, and raises ToolProblem for a no. A
+    page is shown in parts of `page_chars` characters."""
+
+    ledger: Ledger
+    seen: Seen = field(default_factory=Seen)
+    allow_hosts: Collection[str] = ()
+    permit: Callable[[str], None] | None = None
+    resolve: Resolve = system_resolve
+    seconds: float = SECONDS
+    page_chars: int = PAGE_CHARS
+
+    def tools(self) -> list[Tool]:
+        forms = (Form("get", arguments=("url",)), Form("get", arguments=("url", "page")))
+        return [tool(self.fetch_url, forms=forms, action=self.action, foreign="web", masks="url")]
+
+    def action(self, arguments: Mapping[str, Any]) -> Action:
+        """What a call would do. A page that is kept is read again without the network. Raises
+        ToolProblem for what could never be fetched, so that nobody is asked about it."""
+        from openclaw.tools.web.http_get import check_way
+
+        text = str(arguments.get("url", ""))
+        url = read_url(text)
+        if self.seen.page(url) is not None:
+            return Action("fetch_url", "read", url.host, str(url))
+        check_way(url, self._way())
+        if MASK.search(text):  # a secret takes its place before the page is fetched
+            return Action("fetch_url", "send", url.host, text.strip())
+        typed = urls_in(self.ledger.request) if self.ledger.typed else ()
+        known = (*self.seen.links, *typed)
+        return Action("fetch_url", effect_of(text, known), url.host, str(url))
+
+    def fetch_url(self, url: str, page: int = 1) -> str:
+        """Read a web page."""
+        asked = read_url(url)
+        fetched = self.seen.page(asked)
+        if fetched is None:
+            fetched = self._fetched(asked)
+            self.seen.keep(asked, fetched)
+        number = max(page, 1)
+        if number > len(fetched.parts):
+            raise ToolProblem(f"{asked} has only {_pages(len(fetched.parts))}.")
+        self.seen.read(fetched.parts[number - 1])
+        return _shown(fetched, asked, number)
+
+    def _fetched(self, url: Url) -> Fetched:
+        from openclaw.tools.web.http_get import get
+        from openclaw.tools.web.page import INSTEAD, read_page_in_child
+
+        try:
+            reply = get(url, self._way())
+        except ForeignProblem as problem:
+            self.seen.read(str(problem))
+            raise
+        kind, where = reply.headers.get("content-type", ""), str(reply.url)
+        if not 200 <= reply.status < 300:
+            raise ForeignProblem(_failed(reply))
+        page = read_page_in_child(reply.body, kind, where)
+        if not page.text.strip():
+            raise ToolProblem(
+                f"{reply.url.host} sent a page without text that can be read here: it may need a "
+                f"browser, or be nested too deep. {INSTEAD}"
+            )
+        return Fetched(reply.url, page.title, parts_of(page.text, self.page_chars))
+
+    def _way(self) -> Way:
+        from openclaw.tools.web.http_get import Way
+
+        return Way(tuple(self.allow_hosts), self.permit, self.resolve, self.seconds)
+
+
+def parts_of(text: str, most: int = PAGE_CHARS) -> tuple[str, ...]:
+    """The text in parts of at most `most` characters, cut at line ends, else at blanks."""
+    parts = []
+    while len(text) > most:
+        end = text.rfind("\n", most // 2, most)
+        end = end if end > 0 else text.rfind(" ", most // 2, most)
+        end = end if end > 0 else most
+        parts.append(text[:end].rstrip())
+        text = text[end:].lstrip("\n")
+    return (*parts, text)
+
+
+def _shown(fetched: Fetched, asked: Url, number: int) -> str:
+    count = len(fetched.parts)
+    head = [f"Title: {fetched.title}"] if fetched.title else []
+    lines = [*head, f"URL: {fetched.url}", "", fetched.parts[number - 1]]
+    if number < count:
+        lines.append(f'[Page {number} of {count}. Next: fetch_url("{asked}", page={number + 1})]')
+    elif count > 1:
+        lines.append(f"[Page {number} of {count}, the last.]")
+    return "\n".join(lines)
+
+
+def _pages(count: int) -> str:
+    return f"{count} page{'' if count == 1 else 's'}"
+
+
+def _failed(reply: Reply) -> str:
+    """Status and what the server says about it, in a line."""
+    from openclaw.tools.web.page import INSTEAD, read_page_in_child
+
+    try:
+        phrase = f" {HTTPStatus(reply.status).phrase}"
+    except ValueError:
+        phrase = ""
+    try:
+        page = read_page_in_child(reply.body, reply.headers.get("content-type", ""), str(reply.url))
+        said = " ".join(f"{page.title} {page.text}".split())[:LONGEST_ERROR]
+    except ToolProblem:
+        said = ""
+    answer = f"{reply.url} answers {reply.status}{phrase}. {INSTEAD}"
+    return f"{answer} It says: {said}" if said else answer

@@ -1,0 +1,411 @@
+"""An HTML page as Markdown, its main content first. Imports lxml: import only lazily.
+
+Which part is the main one is said by the page (<main>, <article>) or guessed by readability-lxml;
+markdownify writes it down. Where the guess is a small part of what is there, all of it is taken.
+Compared on the pages of tests/pages with trafilatura 2.3, which loses blank lines in code, headings
+before the first paragraph and authors in a forum, and brings 40 MB along.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urljoin
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser, document_fromstring, tostring
+from markdownify import MarkdownConverter
+
+from openclaw.storage.readers import quiet
+from openclaw.types import Page
+
+MOST_SOURCE = 1_500_000  # characters of HTML that are read: some seconds
+MOST_ELEMENTS = 50_000  # that are written as Markdown: each takes 50 us
+MOST_GUESSED = 300_000  # for more the guess takes too long
+LONGEST_LINK = 300
+# Shares of all text: a smaller part is not believed to be the main one.
+SAID = 0.2
+GUESSED = 0.4
+MOST_ATTRIBUTES = 200  # of one element: each look-up walks along all of them
+MOST_COLUMNS = 100  # that one cell may take
+
+_AROUND = frozenset({"nav", "footer", "aside", "menu"})
+_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search"})
+_KEPT = frozenset({"href", "colspan", "rowspan", "start", "class"})
+_MARKS = frozenset({"\u00b6", "\u00a7", "#", "\U0001f517"})  # links of headings to themselves
+# A hundred thousand attributes take libxml2 14 s.
+_HUGE_TAG = re.compile(r"<[A-Za-z][^<>]{20000,}>?")
+_LANGUAGE = re.compile(r"\b(?:language|lang|highlight-source)-([A-Za-z0-9+#-]{1,20})\b")
+
+
+def html_page(source: str, url: str) -> Page:
+    """Title and Markdown of a page; its plain text where Markdown cannot be made."""
+    root = _tree(source)
+    if root is None:
+        return Page("", "")
+    title = _title(root)
+    base = _base(root, url)
+    drop_unseen(root)
+    body = root.find("body") if root.find("body") is not None else root
+    _absolute(body, base)
+    chosen = _main(body)
+    if sum(1 for _ in chosen.iter()) > MOST_ELEMENTS:
+        return Page(title, _plain_text(chosen))
+    with quiet("bs4"):
+        try:
+            text = _markdown(chosen)
+        except RecursionError:
+            text = _plain_text(chosen)
+    return Page(title, text)
+
+
+def _tree(source: str) -> HtmlElement | None:
+    parser = HTMLParser(remove_comments=True, remove_pis=True, no_network=True, huge_tree=False)
+    text = re.sub(r"\A\s*<\?xml[^>]*>", "", source[:MOST_SOURCE]).replace("\0", "")
+    text = _HUGE_TAG.sub("", text)
+    text = re.sub(r"[^\S\n]{60,}", " ", text)  # runs of blanks make regular expressions slow
+    text = re.sub(r"(?:[^\S\n]*\n){30,}", "\n\n", text)
+    try:
+        return document_fromstring(text, parser=parser)
+    except (etree.ParserError, ValueError):
+        return None
+
+
+def _title(root: HtmlElement) -> str:
+    found = root.find(".//title")
+    return " ".join((found.text_content() if found is not None else "").split())
+
+
+def _base(root: HtmlElement, url: str) -> str:
+    """What relative links are relative to."""
+    found = root.find(".//base[@href]")
+    try:
+        return urljoin(url, found.get("href")) if found is not None else url
+    except ValueError:
+        return url
+
+
+def _absolute(body: HtmlElement, base: str) -> None:
+    """Make links whole. What leads nowhere (scripts, data, places in the page) or
+    is too long to be read loses its address, all else its attributes."""
+    for mark in [each for each in body.iter("a") if (each.text or "").strip() in _MARKS]:
+        mark.drop_tree()
+    for element in body.iter():
+        if not isinstance(element.tag, str):
+            continue
+        href = (element.get("href") or "").strip() if element.tag == "a" else ""
+        if len(element.attrib) > MOST_ATTRIBUTES:
+            element.attrib.clear()
+        for name in set(element.attrib) - _KEPT:
+            if not (name == "role" or (name == "id" and element.tag != "a")):
+                del element.attrib[name]
+        for name in ("colspan", "rowspan", "start"):
+            number = element.get(name)
+            if number and not re.fullmatch("[0-9]{1,4}", number):
+                del element.attrib[name]
+            elif number and name != "start":
+                element.set(name, str(min(int(number), MOST_COLUMNS)))
+        element.attrib.pop("href", None)
+        whole = _whole(href, base)
+        if whole:
+            element.set("href", whole)
+
+
+def _whole(href: str, base: str) -> str:
+    if not href or href.startswith("#"):
+        return ""
+    try:
+        whole = urljoin(base, href)
+    except ValueError:
+        return ""
+    web = whole.lower().startswith(("http://", "https://"))
+    odd = re.search(r"[\s<>\"()\x00-\x1f]", whole)
+    return whole if web and not odd and len(whole) <= LONGEST_LINK else ""
+
+
+def _main(body: HtmlElement) -> HtmlElement:
+    """The main part, or the whole without what stands around it."""
+    for around in [each for each in body.iter() if _is_around(each)]:
+        if around.getparent() is not None:
+            around.drop_tree()
+    total = _size(body)
+    for path in (".//main", ".//*[@role='main']", ".//article"):
+        found = body.findall(path)
+        if len(found) == 1 and _size(found[0]) >= SAID * total:
+            return found[0]
+    guess = _guess(body)
+    if guess is None or _size(guess) < GUESSED * total:
+        return body
+    # The guess is about prose; a page with tables or code beside it is more than that.
+    lost = any(
+        len(guess.findall(path)) < len(body.findall(path)) for path in (".//table", ".//pre")
+    )
+    return body if lost else guess
+
+
+def _is_around(element: HtmlElement) -> bool:
+    if element.tag in _AROUND or element.get("role") in _ROLES:
+        return True
+    inside = ("article", "main", "section")
+    return element.tag == "header" and next(element.iterancestors(*inside), None) is None
+
+
+def _size(element: HtmlElement) -> int:
+    """Characters of text, blanks not counted."""
+    return sum(len("".join(text.split())) for text in element.itertext())
+
+
+def _guess(body: HtmlElement) -> HtmlElement | None:
+    from readability import Document
+    from readability.readability import Unparseable
+
+    source = tostring(body, encoding="unicode")
+    if len(source) > MOST_GUESSED:
+        return None
+    try:
+        with quiet("readability.readability"):
+            summary = Document(source, min_text_length=1).summary(html_partial=True)
+        return document_fromstring(summary).find("body")
+    except (Unparseable, etree.ParserError, ValueError):
+        return None
+
+
+def _markdown(element: HtmlElement) -> str:
+    converter = _Converter(
+        bs4_options="lxml",
+        heading_style="ATX",
+        bullets="-",
+        escape_asterisks=False,
+        escape_underscores=False,
+        table_infer_header=True,
+        code_language_callback=_language,
+    )
+    text: str = converter.convert(tostring(element, encoding="unicode", with_tail=False))
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)).strip()
+
+
+class _Converter(MarkdownConverter):
+    """The library looks for each row and each item at all that stand before it."""
+
+    def convert_tr(self, row: Any, text: str, parent_tags: Any) -> str:
+        """Only the first row of a table's first part may be its head."""
+        part = row.parent
+        later = part.name == "tbody" and part.find_previous_sibling("tbody") is not None
+        if later or row.find_previous_sibling() is not None:
+            return f"|{text}\n"
+        return str(super().convert_tr(row, text, parent_tags))  # type: ignore[misc]
+
+    def convert_li(self, item: Any, text: str, parent_tags: Any) -> str:
+        """The items of a numbered list are told in their order, so they need not be counted."""
+        numbered = item.parent
+        if numbered is None or numbered.name != "ol":
+            return str(super().convert_li(item, text, parent_tags))  # type: ignore[misc]
+        number = int(numbered.get("start") or 1)
+        numbered["start"] = str(number + 1)
+        mark = f"{number}. "
+        lines = text.strip().split("\n")
+        indented = [line and " " * len(mark) + line for line in lines]
+        return mark + "\n".join(indented)[len(mark) :] + "\n" if text.strip() else "\n"
+
+
+def _language(element: Any) -> str:
+    """The language that highlighters write into the class of <pre> or the <code> in it."""
+    inner = element.find("code")
+    for each in (element, inner):
+        found = _LANGUAGE.search(" ".join(each.get("class") or ())) if each is not None else None
+        if found:
+            return found[1]
+    return ""
+
+
+def _plain_text(element: HtmlElement) -> str:
+    lines = (" ".join(text.split()) for text in element.itertext())
+    return "\n".join(line for line in lines if line)
+
+
+_TAGS = (
+    *("script", "style", "template", "noscript", "svg", "iframe", "object", "embed", "canvas"),
+    *("audio", "video", "img", "picture", "map", "input", "select", "textarea", "button"),
+    *("datalist", "option", "noframes", "noembed", "head", "title", "meta", "link", "rp"),
+)
+# One that is not closed goes to the end, as in a browser.
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_ZERO = r"\s*:\s*[+-]?0*(?:\.0*)?(?:px|em|rem|ex|ch|pt|%|vw|vh)?\s*(?:;|!|\Z)"
+_HIDING = re.compile(
+    r"(?:^|[;\s{])(?:"
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
+    rf"|(?:font-size|opacity|max-height|max-width){_ZERO}"
+    r"|font-size\s*:\s*(?:0?\.\d+|1)\s*px|font\s*:[^;]{0,200}\b0(?:px|em|pt)?\s*[/ ]"
+    r"|(?:left|right|top|bottom|text-indent|margin-(?:left|top))\s*:\s*-\s*\d{3,}"
+    r"|clip\s*:\s*rect\(\s*[01](?:px)?[\s,]|clip-path\s*:\s*(?:inset\(\s*(?:50|100)%|circle\(\s*0)"
+    r"|transform\s*:\s*(?:scale[xy]?\(\s*0?\.?0*\s*[,)]|translate[xy]?\(\s*-\s*\d{4,})"
+    r"|color\s*:\s*(?:transparent|rgba?\([^)]{0,200}[,/]\s*0?\.?0+%?\s*\)|#[0-9a-f]{6}00\b|#[0-9a-f]{3}0\b)"
+    r")",
+    re.IGNORECASE,
+)
+_BOX = re.compile(rf"(?:^|[;\s])(?:height|width){_ZERO}", re.IGNORECASE)
+_CLIPPED = re.compile(r"overflow(?:-[xy])?\s*:\s*(?:hidden|clip)", re.IGNORECASE)
+_COLOUR = re.compile(r"(?:^|[;\s])color\s*:\s*([^;!]+)", re.IGNORECASE)
+_BACKGROUND = re.compile(r"(?:^|[;\s])background(?:-color)?\s*:\s*([^;!]+)", re.IGNORECASE)
+_RULE = re.compile(r"([^{}]{1,300})\{([^{}]{0,2000})\}")
+_SIMPLE = re.compile(r"\s*[a-z]*([.#])([\w-]+)\s*\Z", re.IGNORECASE)
+_WHITES = frozenset({"white", "#fff", "#ffffff", "rgb(255,255,255)", "snow", "ivory"})
+_NAMES = {"white": "#ffffff", "black": "#000000", "rgb(255,255,255)": "#ffffff"}
+
+
+def drop_unseen(root: HtmlElement) -> None:
+    """Change the tree: elements that are not shown go, with all that is in them. The text behind
+    them stays."""
+    classes, ids = _hidden_by_rules(root)
+    for element in [*root.iter(*_TAGS), *_hidden(root, classes, ids)]:
+        if element.getparent() is not None:
+            element.drop_tree()
+
+
+def _hidden(root: HtmlElement, classes: set[str], ids: set[str]) -> Iterator[HtmlElement]:
+    grounds: dict[HtmlElement, str] = {}
+    for element in root.iter():
+        if not isinstance(element.tag, str) or element.tag in ("html", "body"):
+            continue
+        named = element.get("id") in ids or not classes.isdisjoint(
+            (element.get("class") or "").split()
+        )
+        if named or _by_attribute(element) or _by_style(element, grounds):
+            yield element
+
+
+def _by_attribute(element: HtmlElement) -> bool:
+    return (
+        "hidden" in element.attrib
+        or element.get("aria-hidden", "").strip().lower() == "true"
+        or (element.tag == "dialog" and "open" not in element.attrib)
+    )
+
+
+def _by_style(element: HtmlElement, grounds: dict[HtmlElement, str]) -> bool:
+    style = _COMMENT.sub("", element.get("style") or "")
+    if style and (_HIDING.search(style) or (_BOX.search(style) and _CLIPPED.search(style))):
+        return True
+    if element.tag == "font" and element.get("color"):
+        style = f"color:{element.get('color')};{style}"
+    found = _COLOUR.search(style)
+    return found is not None and _like_its_ground(element, _plain_colour(found[1]), grounds)
+
+
+def _like_its_ground(element: HtmlElement, colour: str, grounds: dict[HtmlElement, str]) -> bool:
+    """Whether a text colour is the one behind it. White without any background counts when no class
+    or id could give it one. `grounds` are the backgrounds that are known."""
+    for each in (element, *element.iterancestors()):
+        if each not in grounds:
+            found = _BACKGROUND.search(each.get("style") or "")
+            grounds[each] = found[1] if found else each.get("bgcolor") or ""
+        if ground := grounds[each]:
+            return _plain_colour(ground) == colour
+        if each.get("class") or each.get("id"):
+            return False
+    return colour in _WHITES
+
+
+def _plain_colour(colour: str) -> str:
+    """A colour in one spelling, as far as that is easily told."""
+    text = re.sub(r"\s+", "", colour).lower()
+    if re.fullmatch(r"#[0-9a-f]{3}", text):
+        text = "#" + "".join(digit * 2 for digit in text[1:])
+    return _NAMES.get(text, text)
+
+
+def _hidden_by_rules(root: HtmlElement) -> tuple[set[str], set[str]]:
+    """The classes and ids that the page's own style sheets hide, for every medium."""
+    classes: set[str] = set()
+    ids: set[str] = set()
+    for sheet in root.iter("style"):
+        if "print" in (sheet.get("media") or ""):
+            continue
+        for selectors, rules in _RULE.findall(_flat(sheet.text or "")):
+            if not _HIDING.search(rules):
+                continue
+            for selector in selectors.split(","):
+                if simple := _SIMPLE.fullmatch(selector):
+                    (classes if simple[1] == "." else ids).add(simple[2])
+    return classes, ids
+
+
+def _flat(sheet: str) -> str:
+    """A style sheet without comments and without what stands inside @media and the like."""
+    text = _COMMENT.sub("", sheet[:200_000])
+    kept: list[str] = []
+    depth = nested = 0
+    for piece in re.split(r"([{}])", text):
+        if piece == "{":
+            depth += 1
+        elif piece == "}":
+            depth = max(depth - 1, 0)
+            if nested and depth < nested:
+                nested = 0
+                continue
+        elif depth == 0 and "@" in piece:
+            nested = 1
+            continue
+        if not nested:
+            kept.append(piece)
+    return "".join(kept)
+
+
+MOST_ITEMS = 100
+_DATES = ("pubDate", "published", "updated", "date")
+
+
+def feed_page(body: bytes, url: str) -> Page | None:
+    """Titles, dates and links of a feed's entries; None for what is none.
+
+    Entities are not resolved and nothing is loaded.
+    """
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True
+    )
+    try:
+        root = etree.fromstring(body, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+    if root is None:
+        return None
+    channel = next((item for item in root.iter() if _name(item) in ("channel", "feed")), root)
+    items = [item for item in root.iter() if _name(item) in ("item", "entry")]
+    lines: list[str] = []
+    for item in items[:MOST_ITEMS]:
+        title, link = _child(item, "title") or "(no title)", _link(item, url)
+        date = next(filter(None, (_child(item, name) for name in _DATES)), "")
+        lines.append(
+            f"- {title}" + (f" ({date})" if date else "") + (f"\n  {link}" if link else "")
+        )
+    if len(items) > MOST_ITEMS:
+        lines.append(f"[{len(items) - MOST_ITEMS} more entries are left out.]")
+    text = "\n".join(lines) or "The feed has no entries."
+    return Page(_child(channel, "title"), text)
+
+
+def _name(element: etree._Element) -> str:
+    """A tag without its namespace; "" for a comment."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _child(element: etree._Element, name: str) -> str:
+    for child in element:
+        if _name(child) == name:
+            return " ".join("".join(child.itertext()).split())[:300]
+    return ""
+
+
+def _link(item: etree._Element, url: str) -> str:
+    """RSS has the link as text, Atom as an attribute."""
+    for child in item:
+        if _name(child) == "link" and child.get("rel", "alternate") == "alternate":
+            found = (child.get("href") or child.text or "").strip()
+            try:
+                whole = urljoin(url, found) if found else ""
+            except ValueError:
+                continue
+            if whole.startswith(("http://", "https://")) and not set(whole) & set(' \n<>"'):
+                return whole
+    return ""

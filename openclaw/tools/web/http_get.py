@@ -1,0 +1,316 @@
+"""Get a URL over HTTP, guarded and limited. Imports httpcore: import this module only lazily.
+
+httpcore and not httpx, which cannot be given a network backend: here it is the guard that connects.
+No proxy is used, also none of the environment: a proxy resolves the name itself, and the guard
+would not see where the connection goes.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as TooLate
+from dataclasses import dataclass, field
+from functools import cache
+from threading import Thread
+from typing import Any
+
+import httpcore
+
+from openclaw.security.network import (
+    Resolve,
+    Url,
+    addresses,
+    allows,
+    check_peer,
+    join,
+    system_resolve,
+)
+from openclaw.tools.web.page import INSTEAD
+from openclaw.types import ForeignProblem, ToolProblem
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+HEADERS = {
+    "User-Agent": "Mozilla/5.0 (compatible; openclaw/0.1; personal agent)",
+    "Accept": "text/html,application/xhtml+xml,text/markdown,text/plain;q=0.9,*/*;q=0.8",
+    "Accept-Encoding": "gzip",
+    "Connection": "close",
+}
+
+
+@cache
+def trusting() -> ssl.SSLContext:
+    """The certificate authorities of the system, and certifi's where it has none. 40 ms, once."""
+    import certifi
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How pages are fetched. `allow` is the setting `web.allow_hosts`. `permit` is asked before
+    another host than the first is contacted and raises ToolProblem for a no; without it a redirect
+    to another host is told to the model, which may fetch it by a call of its own. `seconds` are for
+    all of it, names and redirects included; `most_bytes` are counted after unpacking."""
+
+    allow: tuple[str, ...] = ()
+    permit: Callable[[str], None] | None = None
+    resolve: Resolve = system_resolve
+    seconds: float = 15.0
+    most_bytes: int = 5_000_000
+    redirects: int = 5
+    tls: Callable[[], ssl.SSLContext] = trusting
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a server said in the end; header names in lower case, the body unpacked."""
+
+    url: Url
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def get(url: Url, way: Way) -> Reply:
+    """Fetch a URL, redirects followed. Raises ToolProblem for whatever stands against it."""
+    clock = Clock(way.seconds, url.host)
+    check_way(url, way)
+    seen = {url}
+    while True:
+        reply = _hop(url, way, clock)
+        location = reply.headers.get("location", "")
+        if reply.status not in REDIRECTS or not location:
+            return reply
+        target = join(url, location)
+        if target in seen:
+            raise ToolProblem(f"{url.host} redirects in a circle. {INSTEAD}")
+        if len(seen) > way.redirects:
+            raise ToolProblem(f"{url.host} redirects more than {way.redirects} times. {INSTEAD}")
+        check_redirect(url, target, way)
+        seen.add(target)
+        url = target
+
+
+def check_way(url: Url, way: Way) -> None:
+    """ToolProblem for a URL that is refused before any name is looked up.
+
+    Below 1024 only 80 and 443 are web servers; a request may be taken for an order by what else
+    listens there (mail, printers). Above there are many honest ones.
+    """
+    local = allows(way.allow, url)
+    if not local and url.port < 1024 and url.port not in (80, 443):
+        raise ToolProblem(f"Refused: port {url.port}. Only 80, 443 and those from 1024 on.")
+    if url.host == "localhost" or url.host.endswith(".localhost"):
+        addresses("127.0.0.1", url.port, way.resolve, local=local)
+    elif ":" in url.host or url.host.replace(".", "").isdigit():
+        addresses(url.host, url.port, way.resolve, local=local)
+
+
+def check_redirect(url: Url, target: Url, way: Way) -> None:
+    """ToolProblem for a redirect that is not followed."""
+    if url.scheme == "https" and target.scheme == "http":
+        raise ToolProblem(f"Refused: {url.host} redirects from https to http.")
+    if allows(way.allow, target) and not allows(way.allow, url):
+        # The user lets the agent go there; no page may send it there.
+        raise ToolProblem(f"Refused: {url.host} redirects to the local host {target.netloc}.")
+    check_way(target, way)
+    if site(url) == site(target):
+        return
+    if way.permit is None:
+        raise ForeignProblem(f"{url.host} redirects to another host. Fetch {target} instead.")
+    way.permit(target.host)
+
+
+def site(url: Url) -> str:
+    """The host, without the www. that many sites put before their name or take away."""
+    return url.host.removeprefix("www.")
+
+
+def _hop(url: Url, way: Way, clock: Clock) -> Reply:
+    """One request and its answer. The body of a redirect is not read."""
+    guard = Guard(way.resolve, clock, local=allows(way.allow, url))
+    address = httpcore.URL(scheme=url.scheme, host=url.host, port=url.port, target=url.target)
+    asked = [("Host", url.netloc), *HEADERS.items()]
+    tls = way.tls() if url.scheme == "https" else None
+    try:
+        with (
+            httpcore.ConnectionPool(ssl_context=tls, network_backend=guard) as pool,
+            pool.stream("GET", address, headers=asked) as response,
+        ):
+            headers = {
+                name.decode("latin-1").lower(): _value(value) for name, value in response.headers
+            }
+            redirected = response.status in REDIRECTS and "location" in headers
+            body = b"" if redirected else _body(response.iter_stream(), headers, url, way)
+            return Reply(url, response.status, headers, body)
+    except httpcore.TimeoutException:
+        raise clock.late() from None
+    except (httpcore.NetworkError, httpcore.ProtocolError, OSError, UnicodeError) as error:
+        raise _told(error, url) from error
+
+
+def _value(raw: bytes) -> str:
+    """A header's value: by the book Latin-1, in a Location often UTF-8."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _body(chunks: Iterable[bytes], headers: Mapping[str, str], url: Url, way: Way) -> bytes:
+    declared = headers.get("content-length", "")
+    most = f"{way.most_bytes / 1e6:g} MB"
+    large = ToolProblem(f"{url.host}: larger than {most}; not fetched. {INSTEAD}")
+    if declared.isdigit() and int(declared[:18]) > way.most_bytes:
+        raise large
+    packing = headers.get("content-encoding", "").strip().lower()
+    if packing not in ("", "identity", "gzip", "x-gzip"):
+        raise ToolProblem(
+            f"{url.host} packs its answer as {packing[:30]}, which was not asked for. {INSTEAD}"
+        )
+    unpack = zlib.decompressobj(31) if "gzip" in packing else None
+    body = bytearray()
+    for chunk in chunks:
+        try:
+            body += unpack.decompress(chunk, way.most_bytes + 1 - len(body)) if unpack else chunk
+        except zlib.error:
+            raise ToolProblem(f"{url.host} sends damaged gzip data. {INSTEAD}") from None
+        if len(body) > way.most_bytes:
+            raise large
+    return bytes(body)
+
+
+def _told(error: BaseException, url: Url) -> ToolProblem:
+    """What went wrong on the way, in a line."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
+        causes.append(cause)
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return ToolProblem(f"{url.host}: no valid certificate ({cause.verify_message}).")
+        if isinstance(cause, ssl.SSLError):
+            return ToolProblem(f"{url.host}: no secure connection ({cause.reason or cause}).")
+        if isinstance(cause, ConnectionRefusedError):
+            return ToolProblem(f"{url.netloc} refuses the connection.")
+        if isinstance(cause, httpcore.RemoteProtocolError):
+            return ToolProblem(f"{url.netloc} broke off or does not speak HTTP.")
+    if any(isinstance(cause, (socket.gaierror, UnicodeError)) for cause in causes):
+        return ToolProblem(f"There is no host {url.host}, or no network.")
+    return ToolProblem(f"{url.netloc} cannot be reached ({str(error)[:80]}).")
+
+
+# For each address of a name but the last, so that a dead IPv6 costs little.
+CONNECT_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class Clock:
+    """Counts down what one fetch may take in all."""
+
+    seconds: float
+    host: str
+    _end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._end = time.monotonic() + self.seconds
+
+    def left(self, most: float | None = None) -> float:
+        """Seconds that remain, at most `most`. Raises ToolProblem when there are none."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise self.late()
+        return left if most is None else min(left, most)
+
+    def late(self) -> ToolProblem:
+        return ToolProblem(f"{self.host} did not answer within {self.seconds:g} seconds. {INSTEAD}")
+
+    def hold(self, function: Callable[[], list[str]]) -> list[str]:
+        """Its value, waited for only as long as there is time: the system's name look-up knows no
+        limit. One that hangs is left behind in its thread."""
+        result: Future[list[str]] = Future()
+
+        def work() -> None:
+            try:
+                result.set_result(function())
+            except BaseException as error:  # noqa: BLE001 - raised again by result()
+                result.set_exception(error)
+
+        Thread(target=work, daemon=True).start()
+        try:
+            return result.result(self.left())
+        except TooLate:
+            raise self.late() from None
+
+
+class Guard(httpcore.NetworkBackend):
+    """Resolves a name once, judges all its addresses, and connects to one of these very ones."""
+
+    def __init__(self, resolve: Resolve, clock: Clock, *, local: bool) -> None:
+        self._resolve = resolve
+        self._clock = clock
+        self._local = local
+        self._plain = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        found = self._clock.hold(lambda: addresses(host, port, self._resolve, local=self._local))
+        for place, ip in enumerate(found, 1):
+            last = place == len(found)
+            try:
+                return self._connect(ip, port, None if last else CONNECT_SECONDS)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if last:
+                    raise
+        raise AssertionError("addresses() gives at least one")
+
+    def _connect(self, ip: str, port: int, most: float | None) -> httpcore.NetworkStream:
+        stream = self._plain.connect_tcp(ip, port, timeout=self._clock.left(most))
+        try:
+            peer, own = stream.get_extra_info("server_addr"), stream.get_extra_info("client_addr")
+            check_peer(peer, own, ip, local=self._local)
+        except BaseException:
+            stream.close()
+            raise
+        return Timed(stream, self._clock)
+
+
+class Timed(httpcore.NetworkStream):
+    """A stream whose every wait ends when the clock does: one byte a second is no way around."""
+
+    def __init__(self, stream: httpcore.NetworkStream, clock: Clock) -> None:
+        self._stream = stream
+        self._clock = clock
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, self._clock.left())
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._clock.left())
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        left = self._clock.left()
+        return Timed(self._stream.start_tls(ssl_context, server_hostname, left), self._clock)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

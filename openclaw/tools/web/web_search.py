@@ -1,0 +1,133 @@
+"""Web search with DuckDuckGo through the ddgs library."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from openclaw.security.network import Url, urls_in
+from openclaw.tools.tool import Tool, tool
+from openclaw.types import Action, Ledger, ToolProblem
+
+TIMEOUT_SECONDS = 10
+LONGEST_SNIPPET = 300
+# A word that always has results: when it has none either, the search engine shuts us out.
+CONTROL = "weather"
+HOST = "duckduckgo.com"  # what a grant names; ddgs may ask engines beside it
+
+Search = Callable[[str, str, int], Sequence[Mapping[str, str]]]
+"""Query, region and number of results to results with title, href and body. Raises what ddgs
+raises: no result and a shut door look alike there."""
+
+
+def ddgs_search(query: str, region: str, count: int) -> Sequence[Mapping[str, str]]:
+    """Ask the real search engines."""
+    from ddgs import DDGS
+
+    results: Sequence[Mapping[str, str]] = DDGS(timeout=TIMEOUT_SECONDS).text(
+        query, region=region, max_results=count
+    )
+    return results
+
+
+@dataclass(slots=True)
+class Seen:
+    """Kept in memory only, while the program runs. `links` are what others wrote and the model
+    read: such an address carries nothing of the home (see `safety.url.effect_of`)."""
+
+    links: dict[str, None] = field(default_factory=dict)
+    _pages: OrderedDict[Url, Fetched] = field(default_factory=OrderedDict)
+
+    def page(self, url: Url) -> Fetched | None:
+        """The page that was fetched from this URL lately."""
+        if url in self._pages:
+            self._pages.move_to_end(url)
+        return self._pages.get(url)
+
+    def keep(self, url: Url, page: Fetched) -> None:
+        self._pages[url] = page
+        self._pages.move_to_end(url)
+        while len(self._pages) > MOST_PAGES:
+            self._pages.popitem(last=False)
+
+    def read(self, text: str) -> None:
+        """Note the URLs of a text that the model is given."""
+        for url in urls_in(text):
+            self.links.pop(url, None)
+            self.links[url] = None
+        while len(self.links) > MOST_LINKS:
+            del self.links[next(iter(self.links))]
+
+
+@dataclass(frozen=True, slots=True)
+class WebTools:
+    """The web tools. `region` as DuckDuckGo writes it ("wt-wt" for no region)."""
+
+    ledger: Ledger
+    region: str = "wt-wt"
+    results: int = 3
+    search: Search = ddgs_search
+    seen: Seen = field(default_factory=Seen)
+
+    def tools(self) -> list[Tool]:
+        return [tool(self.web_search, effect="get", action=_action, foreign="web")]
+
+    def web_search(self, query: str) -> str:
+        """Search the web."""
+        words = " ".join(query.split())
+        if not words:
+            raise ToolProblem("query is empty: give words to search for.")
+        self.ledger.searches.append(words)
+        found = self._found(words)
+        if not found:
+            if not self._found(CONTROL):
+                raise ToolProblem(_SHUT)
+            return f'The web has no results for "{words}". Try fewer or other words.'
+        text = "\n\n".join(_entry(number, hit) for number, hit in enumerate(found, 1))
+        self.seen.read(text)
+        return text
+
+    def _found(self, query: str) -> Sequence[Mapping[str, str]]:
+        """Results, none when the engine says so. Raises ToolProblem when it cannot be asked."""
+        from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
+
+        try:
+            return self.search(query, self.region, self.results)[: self.results]
+        except RatelimitException:
+            raise ToolProblem(_SHUT) from None
+        except (TimeoutException, OSError):
+            raise ToolProblem(_AWAY) from None
+        except DDGSException as error:
+            if "no results" in str(error).casefold():
+                return ()
+            raise ToolProblem(_AWAY) from None
+
+
+def _action(arguments: Mapping[str, Any]) -> Action:
+    return Action("web_search", "get", HOST, str(arguments.get("query", "")))
+
+
+_SHUT = "The search engine refuses searches for now (rate limit). Tell the user; do not guess."
+_AWAY = "The search engine cannot be reached. Tell the user; do not guess."
+
+
+def _entry(number: int, hit: Mapping[str, str]) -> str:
+    body = " ".join(hit.get("body", "").split())
+    if len(body) > LONGEST_SNIPPET:
+        body = body[:LONGEST_SNIPPET].rsplit(" ", 1)[0] + " ..."
+    return f"{number}. {hit.get('title', '')}\n{hit.get('href', '')}\n{body}".rstrip()
+
+
+MOST_PAGES = 10
+MOST_LINKS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page as it was fetched: where it was in the end, and its text cut into parts."""
+
+    url: Url
+    title: str
+    parts: tuple[str, ...]

@@ -1,0 +1,257 @@
+"""The loop with JSON steps: the schema of each step, the hand-back of results, the ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.agent.loop import EMPTY
+from openclaw.errors import PromptTooLarge
+from openclaw.events import NewResponse, Thought, ToolEnd
+from openclaw.models.base import Chunk, Reply, Request, Text
+from openclaw.types import Usage
+from tests.fakes.scripted import Line, ScriptedModel
+from tests.fakes.talk import Talk, done, notices, results, shown, talk
+from tests.fakes.talk import answer as native_answer
+from tests.fakes.talk import call as native_call
+
+WRITING = {"write_file", "edit_file", "append_file", "remember"}
+
+
+def call(tool: str, kind: str = "look", **arguments: Any) -> Line:
+    return native_call(tool, "json", kind, **arguments)
+
+
+def answer(text: str) -> Line:
+    return native_answer(text, "json")
+
+
+MORE = '{"kind": "more"}'
+READ = call("read_file", path="workspace/SOUL.md")
+WRITE = call("write_file", "change", path="workspace/new.md", content="hello\n")
+
+
+@pytest.fixture
+def it(tmp_path: Path) -> Talk:
+    return talk(tmp_path / "home", protocol="json")
+
+
+def options(request: Request) -> list[dict[str, Any]]:
+    """The steps that a request's schema allows, each as its properties; none for plain words."""
+    return [step["properties"] for step in (request.schema or {"anyOf": []})["anyOf"]]
+
+
+def tools(request: Request) -> set[str]:
+    return {step["tool"]["const"] for step in options(request) if "tool" in step}
+
+
+# -------- steps
+
+
+def test_a_native_call_without_text_is_a_step(it: Talk) -> None:
+    read = native_call("read_file", path="workspace/SOUL.md")
+    happened = it.say("What is in SOUL.md?", read, answer("A soul."))
+    assert "workspace/SOUL.md, lines" in results(happened)[0]
+    assert notices(happened) == ""
+    assert done(happened).answer == "A soul."
+    sent = it.requests[1].messages[-2]
+    assert sent.role == "assistant"
+    assert json.loads(sent.content) == {"tool": "read_file", "path": "workspace/SOUL.md"}
+
+
+def test_a_plain_answer_is_one_model_call(it: Talk) -> None:
+    happened = it.say("Say hello.", answer("Hello there."))
+    assert len(it.requests) == 1
+    assert shown(happened) == done(happened).answer == "Hello there."
+    assert done(happened).stop_reason == "answer"
+
+
+def test_the_answer_streams_while_its_step_is_still_being_made(it: Talk) -> None:
+    happened = it.say("Tell me.", answer("The soup is hot and the bread is fresh."))
+    assert len([e for e in happened if type(e).__name__ == "Token"]) > 3
+
+
+def test_a_call_is_run_and_its_result_goes_back_with_the_question(it: Talk) -> None:
+    happened = it.say("What is your name?", READ, answer("I am Claw."))
+    assert "You are Claw" in results(happened)[0]
+    *_, step, last = it.requests[1].messages
+    assert (step.role, step.content) == ("assistant", READ)  # as generated, for the cache
+    assert last.role == "user"
+    assert "You are Claw" in last.content and "What is your name?" in last.content
+    assert done(happened).answer == "I am Claw."
+    assert shown(happened) == "I am Claw."
+
+
+def test_after_looking_the_model_may_ask_for_more(it: Talk) -> None:
+    more = call("read_file", path="workspace/AGENTS.md")
+    happened = it.say("How do you work?", READ, MORE, more, answer("By the house rules."))
+    assert len(results(happened)) == 2
+    assert done(happened).answer == "By the house rules."
+    assert shown(happened) == "By the house rules."
+
+
+def test_the_older_four_keys_are_understood(it: Talk) -> None:
+    old = json.dumps({"thought": "I look.", "action": "read_file", "action_input": "SOUL.md",
+                      "answer": ""})  # fmt: skip
+    happened = it.say("What is your name?", old, answer("I am Claw."))
+    assert "You are Claw" in results(happened)[0]
+    assert "I look." in [e.text for e in happened if isinstance(e, Thought)]
+
+
+@pytest.mark.parametrize("form", ["```json\n{0}\n```", "<tool_call>{0}</tool_call>", "So: {0}"])
+def test_a_step_in_other_dress_is_understood(form: str, it: Talk) -> None:
+    happened = it.say("What is your name?", form.format(READ), answer("I am Claw."))
+    assert "You are Claw" in results(happened)[0]
+
+
+def test_plain_words_where_a_step_was_asked_for_are_the_answer(it: Talk) -> None:
+    happened = it.say("Say hello.", "Hello, without any JSON.")
+    assert done(happened).answer == "Hello, without any JSON."
+    assert len(it.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (call("open_file", path="a.md"), "read_file"),
+        (call("read_file", from_line=3), "path"),
+        (call("todo", "change", action="finish"), "done"),
+        (call("read_file", path="../../etc/passwd"), "outside"),
+    ],
+)
+def test_a_wrong_call_is_answered_with_what_is_valid(wrong: Line, told: str, it: Talk) -> None:
+    happened = it.say("Do it for me.", wrong, answer("I could not."))
+    assert told in results(happened)[0]
+    assert not next(e for e in happened if isinstance(e, ToolEnd)).ok
+    assert results(happened)[0] in it.requests[1].messages[-1].content
+    # Another step may follow a failure, but not a try to leave the home.
+    assert bool(tools(it.requests[1])) == (told != "outside")
+
+
+# -------- what the schema leaves
+
+
+@pytest.mark.parametrize(
+    "question", ["Which port does staging use?", "What is on my list?", "Who am I?", "Wer bin ich?"]
+)
+def test_a_question_gets_no_tool_that_changes_anything(question: str, it: Talk) -> None:
+    it.say(question, call("list_files"), MORE, answer("I do not know."))
+    for request in it.requests:
+        assert not tools(request) & WRITING
+        assert all(step["kind"]["const"] != "change" for step in options(request))
+    assert all(
+        step["action"]["const"] == "list"
+        for request in it.requests
+        for step in options(request)
+        if step.get("tool", {}).get("const") == "todo"
+    )
+
+
+def test_an_order_gets_the_tools_that_change(it: Talk) -> None:
+    it.say("Write a poem into poem.md", WRITE, answer("It is there."))
+    assert "write_file" in tools(it.requests[0])
+
+
+def test_a_step_is_either_a_call_or_an_answer(it: Talk) -> None:
+    it.say("Good morning!", answer("Good morning."))
+    for step in options(it.requests[0]):
+        assert ("tool" in step) != ("answer" in step)
+        assert "kind" in step
+    assert it.requests[0].tools == ()
+
+
+def test_read_only_mode_offers_nothing_that_would_be_refused(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", mode="read-only")
+    it.say("Write a poem into poem.md", answer("I may not write here."))
+    assert not tools(it.requests[0]) & (WRITING | {"web_search"})
+
+
+# -------- ends
+
+
+def test_the_same_call_for_ever_ends_with_what_is_known(it: Talk) -> None:
+    happened = it.say("What is your name?", *[READ] * 5)
+    assert done(happened).stop_reason == "repeated"
+    assert len(it.requests) <= 5
+    assert "You are Claw" in done(happened).answer
+
+
+def test_after_a_repeated_call_only_an_answer_is_asked_for(it: Talk) -> None:
+    happened = it.say("What is your name?", READ, READ, answer("I am Claw."))
+    assert not tools(it.requests[2]) and it.requests[2].tools == ()
+    assert "What is your name?" in it.requests[2].messages[-1].content
+    assert done(happened).answer == "I am Claw."
+    assert "same call" in notices(happened)
+
+
+def test_the_cap_of_steps_gives_what_is_known_and_why_it_stopped(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", max_steps=3)
+    happened = it.say("What is there?", call("search_files", text="zebra"), READ, MORE)
+    assert done(happened).stop_reason == "steps"
+    assert len(it.requests) == 3
+    assert "3 steps" in done(happened).answer and "You are Claw" in done(happened).answer
+
+
+@pytest.mark.parametrize("empty", ["", '{"kind": "answer", "answer": ""}'])
+def test_an_empty_reply_is_asked_for_again_and_then_said(empty: str, it: Talk) -> None:
+    happened = it.say("Say hello.", "", "")
+    assert (done(happened).stop_reason, done(happened).answer) == ("empty", EMPTY)
+    assert len(it.requests) == 2
+    happened = it.say("Say hello.", empty, answer("Hello."))
+    assert done(happened).answer == "Hello."
+
+
+def test_a_false_claim_gets_one_correction_and_is_then_marked(it: Talk) -> None:
+    claim = answer("I have saved it.")
+    happened = it.say("Please save a note.", claim, answer("I have saved the note."))
+    assert len(it.requests) == 2
+    assert "I have saved it." in it.requests[1].messages[-1].content
+    assert done(happened).unbacked == ("I have saved the note.",)
+
+
+def test_a_claim_is_corrected_by_doing_it(it: Talk) -> None:
+    happened = it.say(
+        "Save a note.", answer("I have saved it."), WRITE, answer("I have saved it now.")
+    )
+    assert done(happened).unbacked == () and done(happened).receipt
+    before = happened[: [type(e) for e in happened].index(NewResponse)]
+    assert shown(before) == ""
+    assert "write_file" in tools(it.requests[1])
+
+
+def test_a_true_claim_passes_at_once(it: Talk) -> None:
+    happened = it.say("Write hello into new.md", WRITE, answer("I have written it."))
+    assert len(it.requests) == 2 and done(happened).unbacked == ()
+    assert shown(happened) == "I have written it."
+
+
+def test_an_interrupt_keeps_the_part_of_the_answer(tmp_path: Path) -> None:
+    class Interrupted(ScriptedModel):
+        def stream(self, request: Request) -> Iterator[Chunk]:
+            for number, chunk in enumerate(super().stream(request)):
+                if number == 12 and isinstance(chunk, Text):
+                    raise KeyboardInterrupt
+                yield chunk
+
+    it = talk(tmp_path / "home", protocol="json")
+    it.app.model = Interrupted(answer("Once upon a time there was a cat."))
+    happened = it.say("Tell a story.")
+    said = done(happened).answer
+    assert done(happened).stop_reason == "interrupted"
+    assert said and "Once upon a time there was a cat.".startswith(said)
+    assert it.app.sessions.load(it.session.id).messages[-1].content == said
+
+
+def test_a_step_cut_at_its_limit_is_said_to_be_cut(it: Talk) -> None:
+    cut = Reply('{"kind": "answer", "answer": "Once upon', stop_reason="length")
+    happened = it.say("Tell a story.", cut)
+    assert "cut at" in notices(happened)
+
+
+def test_a_server_that_read_far_less_than_was_sent_is_not_believed(it: Talk) -> None:
+    with pytest.raises(PromptTooLarge, match=r"read only 40 of about \d+ tokens"):
+        it.say("Say hello.", Reply(str(answer("Hello.")), usage=Usage(prompt_tokens=40, calls=1)))

@@ -1,0 +1,458 @@
+"""Which steps JSON steps leave to a model, case by case, with the real tools of a home."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.agent.agent import App
+from openclaw.agent.protocols.base import RunningTurn
+from openclaw.agent.protocols.json_steps import JsonSteps
+from openclaw.agent.protocols.step_schema import step_schema
+from openclaw.cli.approval import beforehand
+from openclaw.config import Settings
+from openclaw.models.base import Reply
+from openclaw.nlp.intent import cues
+from openclaw.storage.home import Home
+from openclaw.tools.skill_tools import Shelf
+from openclaw.tools.toolbox import Toolbox
+from openclaw.types import Entry, Ledger, Mode, ToolCall, ToolUse
+from tests.fakes.talk import call, done, new_home, shown, talk
+
+SKILLS = {
+    "bread-baking": ("Scales a sourdough dough.", "Give a list, one line an ingredient."),
+    "grocery-run": (
+        "Keeps the weekly groceries shelf.",
+        "Call `todo` with action `add`. List: Groceries.",
+    ),
+    "field-diary": ("Writes a diary of the meadow.", "Write one line into the file `diary.md`."),
+}
+TODO = """\
+# To-dos
+
+## Errands
+
+- [ ] Buy milk ^aaaaaaa1
+- [ ] Call the dentist ^aaaaaaa2
+- [x] Post the letter ^aaaaaaa3
+"""
+CHANGING = {"write_file", "edit_file", "append_file", "remember"}
+
+
+class Case:
+    """A home with files, to-dos and skills, and one turn on it that is played call by call."""
+
+    def __init__(self, root: Path, request: str, mode: Mode = "edit", asked: bool = False) -> None:
+        new_home(root)
+        (root / "notes").mkdir()
+        (root / "notes" / "trip.md").write_text("Leave on Monday.\nTake the red bag.\n", "utf-8")
+        (root / "notes" / "plan.md").write_text("Nothing yet.\n", "utf-8")
+        (root / "memory" / "TODO.md").write_text(TODO, "utf-8")
+        for name, (about, body) in SKILLS.items():
+            (root / "skills" / name).mkdir()
+            text = f"---\nname: {name}\ndescription: {about}\n---\n\n{body}\n"
+            (root / "skills" / name / "SKILL.md").write_text(text, "utf-8")
+
+        self.app = app = App.open(
+            Home(root), Settings(), mode=mode, ask=beforehand(None, print) if asked else None
+        )
+        self.box: Toolbox = app.toolbox(Ledger())
+        self.steps = JsonSteps()
+        files = ["notes/trip.md", "notes/plan.md", "memory/TODO.md"]
+        skills = Shelf(app.skills()).blurbs
+        todos = [todo.text for todo in app.todos.items() if not todo.done]
+        seen = cues(request, files, skills, app.todos.lists(), todos)
+        self.turn = RunningTurn(Entry("user", request), cues=seen)
+        self.turn.entries.append(self.turn.user)
+
+    @property
+    def options(self) -> list[dict[str, Any]]:
+        schema = step_schema(self.turn, self.box)
+        assert schema == self.steps.demand(self.turn, self.box).schema
+        return [step["properties"] for step in schema["anyOf"]]
+
+    @property
+    def tools(self) -> set[str]:
+        return {step["tool"]["const"] for step in self.options if "tool" in step}
+
+    @property
+    def actions(self) -> set[str]:
+        """What may be done with to-dos."""
+        found = [step["action"] for step in self.options if "action" in step]
+        return {value for a in found for value in a.get("enum", [a.get("const")])}
+
+    @property
+    def may_answer(self) -> bool:
+        return any("answer" in step for step in self.options)
+
+    @property
+    def may_ask_for_more(self) -> bool:
+        return {"kind": {"const": "more"}} in self.options
+
+    def values(self, tool: str, argument: str) -> list[str]:
+        """What the argument of this tool may be."""
+        steps = [step for step in self.options if step.get("tool") == {"const": tool}]
+        return [value for step in steps for value in step[argument].get("enum", ["*"])]
+
+    def play(self, tool: str, kind: str = "look", **arguments: Any) -> str:
+        """Let the model take this step; its result."""
+        text = json.dumps({"kind": kind, "tool": tool, **arguments})
+        step = self.steps.read(Reply(text), self.turn, self.box)
+        assert [c.name for c in step.calls] == [tool]
+        made = ToolCall("call_1", tool, arguments)
+        outcome = self.box.run(made)
+        use = ToolUse("call_1", tool, arguments, outcome.text, outcome.ok)
+        hint = self.steps.hint(self.turn, [use], self.box)
+        self.turn.entries.append(Entry("assistant", "", raw=text, tool_calls=(use,), hint=hint))
+        return outcome.text
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+# -------- the first step
+
+
+def test_a_greeting_may_be_answered_and_anything_may_be_done(root: Path) -> None:
+    case = Case(root, "Good morning!")
+    assert case.may_answer and not case.may_ask_for_more
+    assert {"read_file", "search_files", "todo", "calculate", "read_skill"} | CHANGING <= case.tools
+    assert all("kind" in step for step in case.options)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Who am I?",
+        "Is the window open?",
+        "What is in trip.md?",
+        "What is on my Errands list?",
+        "Which to-dos are open?",
+        "Wo wohne ich?",
+    ],
+)
+def test_a_question_gets_no_step_that_changes_anything(request_: str, root: Path) -> None:
+    case = Case(root, request_)
+    assert not case.tools & CHANGING and case.actions <= {"list"}
+    assert all(step["kind"]["const"] in ("answer", "look") for step in case.options)
+    case.play("list_files", folder="")
+    case.steps.hint(case.turn, (), case.box)  # it asks for more
+    assert case.tools and not case.tools & CHANGING and case.actions <= {"list"}
+
+
+@pytest.mark.parametrize(
+    "request_", ["Add eggs to my Errands list", "Can you put eggs on my shopping list?"]
+)
+def test_an_order_about_a_list_gets_no_listing_and_no_answer(request_: str, root: Path) -> None:
+    case = Case(root, request_)
+    assert case.tools == {"todo"}
+    assert case.actions == {"add", "done", "undone", "remove", "remove_list"}
+    assert not case.may_answer
+
+
+def test_an_order_that_names_a_list_adds_to_that_list(root: Path) -> None:
+    case = Case(root, "Add eggs to my Errands list")
+    added = [step for step in case.options if step["action"].get("enum") == ["add"]]
+    assert [step["list"]["enum"] for step in added] == [["Errands"]]
+
+
+def test_a_question_about_a_list_shows_that_list(root: Path) -> None:
+    case = Case(root, "What is on my Errands list?")
+    assert (case.tools, case.actions) == ({"todo"}, {"list"})
+    assert case.values("todo", "list") == ["Errands"]
+
+
+def test_a_to_do_that_is_done_is_only_ticked_off(root: Path) -> None:
+    case = Case(root, "I bought the milk.")
+    assert (case.tools, case.actions) == ({"todo"}, {"done"})
+    assert case.values("todo", "item") == ["Buy milk", "Call the dentist"]
+    assert not case.may_answer
+
+
+def test_a_fact_is_kept_in_its_own_words(root: Path) -> None:
+    case = Case(root, "Remember that my sister lives in Ghent")
+    assert case.tools == {"remember"}
+    assert case.values("remember", "fact") == ["My sister lives in Ghent"]
+
+
+def test_a_sum_is_calculated_as_it_stands(root: Path) -> None:
+    case = Case(root, "What is 487 times 36?")
+    assert case.values("calculate", "expression") == ["487 * 36"]
+    assert case.tools == {"calculate"} and not case.may_answer
+
+
+def test_a_named_file_is_the_only_one_to_look_at_first(root: Path) -> None:
+    case = Case(root, "What does trip.md say?")
+    assert case.tools == {"read_file"} and not case.may_answer
+    assert case.values("read_file", "path") == ["notes/trip.md"]
+
+
+def test_a_named_file_that_is_to_be_changed_may_be_changed_at_once(root: Path) -> None:
+    case = Case(root, "Append a line to trip.md")
+    looks = [step for step in case.options if step["kind"] == {"const": "look"}]
+    assert [step["path"]["enum"] for step in looks] == [["notes/trip.md"]]
+    assert case.tools >= CHANGING and not case.may_answer
+
+
+def test_what_goes_from_a_file_into_a_new_one_is_read_first(root: Path) -> None:
+    case = Case(root, "Copy the date in trip.md into dates.md")
+    assert case.tools == {"read_file"}
+    assert case.values("read_file", "path") == ["notes/trip.md"]
+
+
+# -------- what may be done in which mode
+
+
+@pytest.mark.parametrize(("asked", "offered"), [(False, False), (True, True)])
+def test_the_web_is_offered_only_where_somebody_can_be_asked(
+    asked: bool, offered: bool, root: Path
+) -> None:
+    case = Case(root, "How is the weather in Ghent?", asked=asked)
+    assert ("web_search" in case.tools) == offered
+    case.play("list_files", folder="")
+    case.steps.hint(case.turn, (), case.box)
+    assert ("web_search" in case.tools) == offered
+
+
+def test_full_mode_offers_the_web_without_asking(root: Path) -> None:
+    assert "web_search" in Case(root, "How is the weather in Ghent?", mode="full").tools
+
+
+@pytest.mark.parametrize("request_", ["Remember that I like tea", "Add eggs to my Errands list"])
+def test_what_may_not_be_changed_can_only_be_answered(request_: str, root: Path) -> None:
+    case = Case(root, request_, mode="read-only")
+    assert case.tools == set() and case.may_answer
+
+
+# -------- the steps after it
+
+
+def test_more_may_be_asked_for_after_looking(root: Path) -> None:
+    case = Case(root, "Who am I?")
+    case.play("list_files", folder="")
+    assert case.may_answer and case.may_ask_for_more and case.tools == set()
+    assert case.steps.read(Reply('{"kind": "more"}'), case.turn, case.box).answer == ""
+
+
+def test_more_is_not_offered_for_ever(root: Path) -> None:
+    case = Case(root, "Who am I?")
+    case.play("list_files", folder="")
+    for _ in range(2):
+        case.steps.hint(case.turn, (), case.box)
+        assert case.tools
+    case.steps.hint(case.turn, (), case.box)
+    assert case.may_answer and not (case.may_ask_for_more or case.tools)
+
+
+def test_who_asks_politely_may_have_it_done_after_a_look(root: Path) -> None:
+    case = Case(root, "Would you mind crossing the bag out of trip.md?")
+    assert {"read_file"} | CHANGING <= case.tools
+    case.play("read_file", path="notes/trip.md", from_line=1)
+    assert case.may_answer and case.may_ask_for_more
+    assert "still to be done" in case.turn.entries[-1].hint
+    case.steps.hint(case.turn, (), case.box)  # it asks for more
+    assert {"read_file", "edit_file"} <= case.tools and case.may_answer
+
+
+def test_after_the_only_change_there_is_nothing_more_to_ask_for(root: Path) -> None:
+    case = Case(root, "Remember that I like tea")
+    case.play("remember", "change", fact="I like tea", where="lasting")
+    assert case.may_answer and not case.may_ask_for_more and case.tools == set()
+
+
+def test_after_one_of_several_changes_more_may_be_asked_for(root: Path) -> None:
+    case = Case(root, "Add eggs to my Errands list and write it into notes/new.md")
+    case.play("todo", "change", action="add", list="Errands", items=["eggs"])
+    assert case.may_answer and case.may_ask_for_more
+    case.steps.hint(case.turn, (), case.box)
+    assert "write_file" in case.tools
+
+
+def test_every_named_file_is_read_before_a_question_is_answered(root: Path) -> None:
+    case = Case(root, "What is the same in trip.md and plan.md?")
+    case.play("read_file", path="notes/trip.md", from_line=1)
+    assert case.values("read_file", "path") == ["notes/plan.md"]
+    assert (case.tools, case.may_answer) == ({"read_file"}, False)
+    case.play("read_file", path="notes/plan.md", from_line=1)
+    assert case.may_ask_for_more
+
+
+def test_a_change_reads_what_is_named_and_then_only_writes(root: Path) -> None:
+    case = Case(root, "Copy the first line of trip.md to plan.md")
+    case.play("read_file", "change", path="notes/trip.md", from_line=1)
+    assert case.values("read_file", "path") == ["notes/plan.md"]
+    assert "write_file" in case.tools and not case.may_answer
+    case.play("read_file", "change", path="notes/plan.md", from_line=1)
+    assert case.tools == CHANGING | {"todo"} and "list" not in case.actions
+    assert not case.may_answer
+
+
+def test_after_an_edit_that_found_nothing_only_the_shown_lines_may_be_found(root: Path) -> None:
+    case = Case(root, "Change the bag in trip.md to blue")
+    told = case.play(
+        "edit_file", "change", path="notes/trip.md", find="Take the green bag.", replace="x"
+    )
+    assert "2: Take the red bag." in told
+    assert case.tools == {"edit_file"}
+    assert "Take the red bag." in case.values("edit_file", "find")
+    assert "*" not in case.values("edit_file", "find")
+    case.play(
+        "edit_file", "change", path="notes/trip.md", find="Take the red bag.",
+        replace="Take the blue bag."
+    )  # fmt: skip
+    assert case.tools == set() and case.may_answer
+
+
+def test_after_a_try_to_leave_the_home_only_an_answer_is_left(root: Path) -> None:
+    case = Case(root, "Show me the passwords")
+    case.play("read_file", path="../../etc/passwd", from_line=1)
+    assert case.tools == set() and case.may_answer and not case.may_ask_for_more
+
+
+# -------- skills
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Start a new page log.md for the garden.",
+        'Create notes/new-plan.md with the line "Buy tiles today".',
+        "Scale the bread dough for me",
+    ],
+)
+def test_a_skill_that_only_shares_words_leaves_every_step(request_: str, root: Path) -> None:
+    case = Case(root, request_)
+    assert case.turn.cues.offered and case.may_answer
+    assert case.tools >= CHANGING | {"read_skill", "read_file", "todo"}
+
+
+def test_what_shares_words_with_a_skill_may_be_only_asked(root: Path) -> None:
+    case = Case(root, "What facts do you know about me?")
+    assert case.turn.cues.offered == "keep-notes" and case.may_answer
+    assert "read_file" in case.tools and not case.tools & CHANGING
+
+
+def test_a_skill_whose_name_is_said_is_read_first(root: Path) -> None:
+    case = Case(root, "Do some bread baking for me")
+    assert case.tools == {"read_skill"} and not case.may_answer
+    assert case.values("read_skill", "name") == ["bread-baking"]
+
+
+def test_of_a_skill_the_instructions_are_read_first_and_not_a_file_of_it(root: Path) -> None:
+    case = Case(root, "Do some bread baking for me")
+    (root / "skills" / "bread-baking" / "flours.md").write_text("Rye.\n", "utf-8")
+    case.box = case.app.toolbox(Ledger())
+    assert {"kind", "tool", "name", "file"} in [
+        {*shape["properties"], "kind"} for shape in case.box.shapes(frozenset({"read"}))
+    ]
+    assert [{*step} for step in case.options] == [{"kind", "tool", "name"}]
+
+
+def test_a_skill_that_speaks_of_no_tool_is_followed_by_the_answer(root: Path) -> None:
+    case = Case(root, "Do some bread baking for me")
+    case.play("read_skill", name="bread-baking")
+    assert case.tools == set() and case.may_answer and not case.may_ask_for_more
+
+
+def test_a_skill_is_followed_by_the_tool_and_the_action_that_it_speaks_of(root: Path) -> None:
+    case = Case(root, "Grocery run: the shelf with oats")
+    assert case.values("read_skill", "name") == ["grocery-run"]
+    case.play("read_skill", name="grocery-run")
+    assert (case.tools, case.actions) == ({"todo"}, {"add"})
+    assert not case.may_answer
+    case.play("todo", "change", action="add", list="Groceries", items=["oats"])
+    assert case.tools == set() and case.may_answer
+
+
+def test_a_skill_that_writes_a_file_is_followed_by_the_tools_for_files(root: Path) -> None:
+    case = Case(root, "The meadow blooms, this is for the diary")
+    case.play("read_skill", name="field-diary")
+    assert case.tools == {"write_file", "append_file", "edit_file", "read_file"}
+    case.play("read_file", "change", path="notes/trip.md", from_line=1)
+    assert case.may_answer and "append_file" in case.tools
+
+
+def test_the_tools_of_a_skill_come_in_the_order_of_its_steps(root: Path) -> None:
+    case = Case(root, "What is the total of the amount column in my expenses table?")
+    case.play("read_skill", name="tidy-table")
+    assert case.tools == {"read_file", "list_files"}
+    case.play("read_file", path="notes/trip.md", from_line=1)
+    assert "calculate" in case.tools
+    case.play("calculate", expression="1 + 2")
+    assert case.tools == set() and case.may_answer
+
+
+# -------- replies that are no whole step
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"kind": "answer", "answer": "Once upon', "Once upon"),
+        ('{"kind": "answer", "answer": "', ""),
+        ('{"kind": "answer", "ans', ""),
+        ('{"kind": "look", "tool": "read_fi', ""),
+        ('{"kind": "change", "tool": "write_file", "path": "a.md", "content": "# Hel', ""),
+        ("{", ""),
+    ],
+)
+def test_a_reply_that_is_cut_in_its_middle_is_never_shown_as_json(
+    text: str, said: str, root: Path
+) -> None:
+    case = Case(root, "Tell me.")
+    step = case.steps.read(Reply(text, stop_reason="length"), case.turn, case.box)
+    assert (step.answer, step.calls) == (said, ())
+    assert case.steps.spoken(text, case.turn) == said
+
+
+def test_a_cut_call_reaches_neither_the_screen_nor_the_session(tmp_path: Path) -> None:
+    it = talk(tmp_path / "talk", protocol="json")
+    cut = Reply('{"kind": "look", "tool": "read_file", "pa', stop_reason="length")
+    happened = it.say("Who are you?", cut, '{"kind": "answer", "answer": "I am Claw."}')
+    assert shown(happened) == done(happened).answer == "I am Claw."
+    assert all("{" not in message["content"] for message in it.stored["messages"])
+
+
+def test_plain_words_and_braces_in_an_answer_stay(root: Path) -> None:
+    case = Case(root, "Tell me.")
+    text = 'Use {"a": 1} as the body.'
+    assert case.steps.read(Reply(text), case.turn, case.box).answer == text
+    whole = json.dumps({"kind": "answer", "answer": '{"a": 1}'})
+    assert case.steps.spoken(whole, case.turn) == '{"a": 1}'
+
+
+def test_a_call_of_a_talk_with_native_calls_stays_readable(root: Path) -> None:
+    it = talk(root)
+    it.say("Who are you?", call("read_file", path="workspace/SOUL.md"), "I am Claw.")
+    entry = it.app.sessions.load(it.session.id).messages[1]
+    step, result = JsonSteps().wire(entry)
+    assert json.loads(step.content) == {"tool": "read_file", "path": "workspace/SOUL.md"}
+    assert result.role == "user" and result.content.startswith("Result of read_file:")
+
+
+# -------- the web and programs
+
+
+def test_an_address_is_read_even_where_that_will_be_refused(root: Path) -> None:
+    case = Case(root, "What does http://127.0.0.1:1/x.html say?")
+    assert case.tools == {"fetch_url"} and not case.may_answer
+    assert {*case.values("fetch_url", "url")} == {"http://127.0.0.1:1/x.html"}
+    assert "Refused" in case.play("fetch_url", url="http://127.0.0.1:1/x.html")
+    assert case.tools == set()
+
+
+def test_a_quoted_command_is_the_first_step(root: Path) -> None:
+    case = Case(root, "Run `ls workspace` and tell me what is there.")
+    assert case.tools == {"run_shell"}
+    assert case.values("run_shell", "command") == ["ls workspace"]
+
+
+def test_a_file_with_nearly_the_name_is_read(root: Path) -> None:
+    case = Case(root, "What is in the file trips.md?")
+    assert case.tools == {"read_file"} and not case.may_answer
+    assert case.values("read_file", "path") == ["notes/trip.md"]

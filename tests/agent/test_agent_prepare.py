@@ -1,0 +1,155 @@
+"""What is noted of a turn, and that the same turn is prepared in the same way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from openclaw.agent.agent import App
+from openclaw.config import Settings
+from openclaw.config.settings import Ollama
+from openclaw.inspection.context import context_report
+from openclaw.security.untrusted import Nonces
+from openclaw.sessions.session import from_json, to_json
+from openclaw.storage.home import Home
+from tests.fakes.ollama_server import FakeOllama
+from tests.fakes.scripted import CARD
+from tests.fakes.search_thread import SearchThread
+from tests.fakes.talk import NOON, Protocol, Talk, answer, call, done, new_home, talk
+
+PROTOCOLS = ("native", "json")
+
+
+@pytest.fixture
+def it(tmp_path: Path) -> Talk:
+    return talk(tmp_path / "home")
+
+
+def test_a_message_says_what_its_turn_was_made_of(it: Talk) -> None:
+    it.say("Add milk to the list Shopping.", call("todo", action="add", text="milk"), "Added.")
+    user, *_, last = it.session.messages
+    record = user.record
+    assert (record["model"], record["protocol"], record["window"]) == (CARD.name, "native", 8192)
+    assert record["options"]["max_steps"] == 12 and record["options"]["seed"] >= 0
+    assert record["cues"]["orders"] is True and "fact" not in record["cues"]
+    assert len(record["head"]) == len(record["tools"]) == 64
+    assert last.record == {"stop": "answer", "unbacked": [], "changed": ["memory/TODO.md"]}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_is_noted_outlives_the_file(tmp_path: Path, protocol: Protocol) -> None:
+    it = talk(tmp_path / "home", protocol=protocol)
+    it.say("Who are you?", answer("Claw.", protocol))
+    again = from_json(to_json(it.session), it.session.id)
+    assert again.messages[0].record["head"] == it.session.messages[0].record["head"]
+    assert to_json(again) == to_json(it.session)
+
+
+def test_what_the_model_thought_before_a_call_is_kept_with_it(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json")
+    step = '{"kind": "look", "thought": "see first", "tool": "list_files"}'
+    it.say("What is here?", step, answer("Nothing much.", "json"))
+    assert [entry.thought for entry in it.session.messages] == ["", "see first", ""]
+
+
+def test_the_seed_of_the_settings_is_sent(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", seed=42)
+    it.say("Hello.", "Hello.")
+    assert it.requests[-1].seed == it.session.messages[0].record["options"]["seed"] == 42
+
+
+def test_the_same_prompt_in_the_same_minute_is_the_same_request(it: Talk) -> None:
+    one, same, other = (context_report(it.app, None, text) for text in ("a?", "a?", "b?"))
+    assert one.raw == same.raw != other.raw
+    assert one.request.seed == same.request.seed != other.request.seed
+    it.app.now = lambda: NOON + timedelta(minutes=1)
+    assert context_report(it.app, None, "a?").request.seed != one.request.seed
+
+
+def test_looking_at_the_context_changes_nothing_of_the_conversation(it: Talk) -> None:
+    it.say("Hello.", "Hello.")
+    before = to_json(it.session), it.stored
+    context_report(it.app, it.session, "And now?")
+    assert (to_json(it.session), it.stored) == before
+
+
+def test_a_turn_that_stops_on_its_own_says_why(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", max_steps=1)
+    happened = it.say("What is here?", call("list_files"))
+    assert done(happened).stop_reason == "steps"
+    assert it.session.messages[-1].record["stop"] == "steps"
+
+
+def test_a_record_that_an_editor_has_spoilt_is_read_as_none(it: Talk) -> None:
+    it.say("Hello.", "Hello.")
+    text = to_json(it.session).replace('"record": {', '"record": 7, "was": {', 1)
+    read = from_json(text, "x")
+    assert read.messages[0].record == {} and read.messages[0].extra["record"] == 7
+    assert '"record": 7' in to_json(read)
+
+
+def test_numbers_are_the_same_for_the_same_words_and_key(tmp_path: Path) -> None:
+    nonces = Nonces(tmp_path / "cache" / "key")
+    drawn = nonces.draw("a", 1)
+    assert drawn == Nonces(nonces.path).draw("a", 1) != nonces.draw("a", 2)
+    nonces.path.write_text("damaged", encoding="utf-8")
+    assert nonces.draw("a", 1) not in (drawn, b"")
+    assert nonces.draw("a", 1) == Nonces(nonces.path).draw("a", 1)
+
+
+def test_without_a_place_for_the_key_a_process_still_draws_alike(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    nonces = Nonces(tmp_path / "file" / "key")
+    assert nonces.draw("a") == nonces.draw("a") != nonces.draw(datetime.now())
+
+
+def test_a_compaction_in_the_turn_is_noted_on_its_message(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", card=replace(CARD, window=2048))
+    (it.app.home.workspace / "SOUL.md").write_text("Be brief.\n", encoding="utf-8")
+    it.model.aside = '{"goal": "talk"}'
+    for number in range(12):
+        it.say(f"{number}: " + "what about it? " * 40, answer("Well. " * 40, "json"))
+    newest = next(e for e in reversed(it.session.messages) if e.role == "user")
+    assert it.session.archived
+    assert newest.record["cut"][-1]["part"] in ("history", "results")
+    said = it.requests[-1].messages[0].content
+    assert newest.record["head"] == hashlib.sha256(said.encode()).hexdigest()
+
+
+def test_a_record_takes_one_line_of_the_file(it: Talk) -> None:
+    it.say("Hello.", "Hello.")
+    lines = [line for line in to_json(it.session).splitlines() if '"record":' in line]
+    assert len(lines) == 2
+    assert json.loads(lines[0].strip().removeprefix('"record": ').rstrip(",")) == {
+        **it.session.messages[0].record,
+        "cues": dict(it.session.messages[0].record["cues"]),
+    }
+
+
+def test_keys_of_others_with_our_names_are_kept_as_they_are(it: Talk) -> None:
+    it.say("Hello.", "Hello.")
+    data = json.loads(to_json(it.session))
+    data["messages"][1]["thought"] = ["a", "b"]
+    read = from_json(json.dumps(data), "x")
+    assert read.messages[1].thought == ""
+    assert json.loads(to_json(read))["messages"][1]["thought"] == ["a", "b"]
+
+
+def test_looking_at_the_context_asks_nothing_of_the_server(
+    tmp_path: Path, fake_ollama: FakeOllama
+) -> None:
+    home = new_home(tmp_path / "home")
+    (home / "memory" / "people.md").write_text("- The plumber comes on Friday.\n", "utf-8")
+    app = App.open(Home(home), Settings(ollama=Ollama(host=fake_ollama.url), embedding="none"))
+    app.recall.launch = SearchThread
+    try:
+        report = context_report(app, None, "When does the plumber come?")
+    finally:
+        app.close()
+    assert b"comes on Friday" in report.raw
+    assert {asked.path for asked in fake_ollama.requests} <= {"/api/ps", "/api/tags", "/api/show"}

@@ -1,0 +1,207 @@
+"""What a talk says at its start, and what a yes right after it does."""
+
+from __future__ import annotations
+
+import io
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from openclaw.agent.greeting import Greeting
+from openclaw.agent.todo_offers import FILE
+from openclaw.cli.chat import Chat
+from openclaw.cli.prompt_line import PipedLines
+from openclaw.cli.render import PlainText
+from openclaw.memory.notes import Notes
+from tests.fakes.talk import NOON, Talk, call, talk
+
+FIND = "Find a dentist near the office"
+
+
+class Typed(PipedLines):
+    """Lines that a person types."""
+
+    interactive = True
+
+
+@pytest.fixture
+def it(tmp_path: Path) -> Talk:
+    it = talk(tmp_path / "home", preload=False)
+    write(it)
+    return it
+
+
+def write(it: Talk, *todos: str, name: str = "Tasks") -> None:
+    lines = "".join(f"- [ ] {todo}\n" for todo in todos)
+    (it.root / "memory" / "TODO.md").write_text(f"# To-dos\n\n## {name}\n\n{lines}", "utf-8")
+
+
+def typed(it: Talk, *said: str, lines: type[PipedLines] = Typed) -> str:
+    """What a talk shows in which this is typed."""
+    out = io.StringIO()
+    Chat(
+        it.app,
+        it.session,
+        lines(io.StringIO("".join(f"{line}\n" for line in said))),
+        PlainText(out, out, tools=False, notes=True, dim=False),
+        lambda line: print(line, file=out),
+    ).run()
+    return out.getvalue()
+
+
+def asked(it: Talk) -> list[str]:
+    return [entry.content for entry in it.session.messages if entry.role == "user"]
+
+
+# -------- what is due, what waits
+
+
+def test_nothing_is_said_when_there_is_nothing_to_say(it: Talk) -> None:
+    write(it, "buy milk", "water the plants due:2026-12-01")
+    with (it.root / "memory" / "TODO.md").open("a", encoding="utf-8") as file:
+        file.write("- [x] done due:2026-11-01\n")
+    assert it.app.greeting() == Greeting()
+    (it.root / "memory" / "TODO.md").unlink()
+    assert it.app.greeting() == Greeting()
+
+
+def test_due_todos_are_named_the_latest_first_without_a_model(it: Talk) -> None:
+    write(it, "tax due:2026-11-21", "milk", "rent due:2026-11-19", "plants due:2026-11-22")
+    assert it.app.greeting().lines == ("Due: rent (2 days late), tax (today).",)
+    it.app.now = lambda: NOON + timedelta(days=1)
+    assert it.app.greeting().lines == (
+        "Due: rent (3 days late), tax (1 day late), plants (today).",
+    )
+    assert not it.requests
+
+
+def test_many_due_todos_fit_one_line_of_80_columns(it: Talk) -> None:
+    write(
+        it, *(f"a thing number {n} that has a rather long text due:2026-11-0{n}" for n in "1234567")
+    )
+    [line] = it.app.greeting().lines
+    assert len(line) < 80
+    assert line.startswith("Due: a thing number 1 that has") and line.endswith("and 6 more.")
+
+
+def test_what_waits_for_a_yes_is_counted(it: Talk) -> None:
+    notes = Notes(it.root / "memory", today=lambda: NOON.date())
+    notes.propose("The office moves to Ulm", "web: example.org")
+    notes.propose("The cat is called Mimi", "web: example.org")
+    (it.root / "skills" / ".proposed" / "brew").mkdir(parents=True)
+    assert it.app.greeting().lines == (
+        "Inbox: 2 memories (openclaw memory review), 1 skill (openclaw skills review)",
+    )
+
+
+def test_everything_at_once_is_three_lines_of_80_columns(it: Talk) -> None:
+    write(it, "rent due:2026-11-19", "tax due:2026-11-21", FIND)
+    for number in range(120):
+        path = it.root / "memory" / "inbox" / "2026-11-20.md"
+        path.parent.mkdir(exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"- a candidate {number}\n")
+    (it.root / "skills" / ".proposed" / "brew").mkdir(parents=True)
+    lines = it.app.greeting().lines
+    assert len(lines) == 3 and all(len(line) <= 80 for line in lines)
+    assert "120 memories" in lines[1] and FIND in lines[2]
+
+
+def test_the_setting_and_no_memory_silence_it(tmp_path: Path) -> None:
+    off = talk(tmp_path / "off", proactive="off")
+    write(off, "rent due:2026-11-19", FIND)
+    assert off.app.greeting() == Greeting()
+    blind = talk(tmp_path / "blind")
+    write(blind, "rent due:2026-11-19", FIND)
+    blind.app.use_memory = False
+    assert blind.app.greeting() == Greeting()
+
+
+# -------- the offer and the yes
+
+
+def test_a_yes_right_after_the_offer_asks_the_words_that_were_shown(it: Talk) -> None:
+    write(it, f"{FIND} due:2026-12-01 #health")
+    it.model.say("There is one in Main Street.")
+    shown = typed(it, "Yes!")
+    assert f'"{FIND}"? (yes)' in shown
+    assert asked(it) == [FIND]
+
+
+def test_any_other_word_is_a_prompt_and_takes_the_offer_back(it: Talk) -> None:
+    write(it, FIND)
+    it.model.say("Hello.", "Yes what?")
+    typed(it, "hi", "yes")
+    assert asked(it) == ["hi", "yes"]
+
+
+def test_a_command_in_between_takes_the_offer_back(it: Talk) -> None:
+    write(it, FIND)
+    it.model.say("Yes what?")
+    typed(it, "/todo", "yes")
+    assert asked(it) == ["yes"]
+
+
+def test_an_offer_is_made_once_for_ever(it: Talk, tmp_path: Path) -> None:
+    write(it, FIND)
+    assert FIND in typed(it)
+    assert FIND not in typed(talk(tmp_path / "home"))
+    assert (it.root / ".openclaw" / FILE).read_text("utf-8").startswith("2026-11-21\t")
+
+
+def test_the_next_todo_has_its_turn_the_next_time(it: Talk, tmp_path: Path) -> None:
+    write(it, FIND, "Look up the bus to Ulm due:2026-12-01")
+    assert "the bus to Ulm" in typed(it)  # what has a day comes first
+    assert FIND in typed(talk(tmp_path / "home"))
+
+
+def test_one_who_cannot_say_yes_is_offered_nothing(it: Talk, tmp_path: Path) -> None:
+    write(it, FIND)
+    assert typed(it, lines=PipedLines) == ""
+    assert FIND in typed(talk(tmp_path / "home"))
+
+
+def test_a_talk_that_goes_on_offers_nothing_as_a_yes_may_answer_its_last_words(it: Talk) -> None:
+    it.say("hi", "Shall I tell you a story?")
+    write(it, FIND)
+    it.model.say("Once upon a time.")
+    assert "(yes)" not in typed(it, "yes")
+    assert asked(it) == ["hi", "yes"]
+
+
+def test_what_cannot_be_noted_is_not_offered(it: Talk) -> None:
+    write(it, FIND)
+    (it.root / ".openclaw" / FILE).mkdir(parents=True)
+    assert it.app.greeting() == Greeting()
+
+
+def test_a_todo_that_would_attach_a_file_or_is_too_long_to_show_is_not_offered(it: Talk) -> None:
+    write(
+        it, "Look up @memory/MEMORY.md", f"Find a {'very ' * 40}good dentist", "Find a\u202etsitned"
+    )
+    assert it.app.greeting() == Greeting()
+
+
+def test_a_promise_is_offered_when_its_day_is_there(it: Talk) -> None:
+    promise = "Look up the price of flights due:2026-11-22 (promised in a:1)"
+    write(it, promise, name="Promised")
+    assert it.app.greeting().offer is None
+    it.app.now = lambda: NOON + timedelta(days=1)
+    offer = it.app.greeting().offer
+    assert offer and offer.prompt == "Look up the price of flights"
+
+
+def test_who_is_to_be_called_is_looked_up_where_notes_tell_of_him(it: Talk) -> None:
+    write(it, "Call Maria about the roof")
+    assert it.app.greeting().offer is None
+    (it.root / "memory" / "people.md").write_text("# People\n\n- Maria, roofer\n", "utf-8")
+    offer = it.app.greeting().offer
+    assert offer and offer.prompt == "Look in my notes for what I need to call Maria about the roof"
+
+
+def test_an_offer_runs_as_any_prompt_does_under_the_same_policy(it: Talk) -> None:
+    write(it, "Look up the price of heat pumps")
+    it.app.mode = "ask"
+    it.model.say(call("web_search", query="heat pumps"), "I was not allowed to search.")
+    assert "refused: web_search" in typed(it, "yes")

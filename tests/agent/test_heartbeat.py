@@ -1,0 +1,331 @@
+"""`openclaw heartbeat`: once, unattended, and silent when there is nothing to say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from datetime import datetime
+from datetime import time as clock
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.agent.heartbeat import (
+    alone,
+    hours_of,
+    limited,
+    mode_of,
+    prompt_of,
+    quietly,
+    session_of,
+    tasks_of,
+    told,
+    within,
+)
+from openclaw.config import Settings
+from openclaw.errors import UsageError
+from openclaw.storage.home import Home, create_home
+from tests.fakes.command import openclaw
+from tests.fakes.ollama_server import Answer, FakeOllama, last_words
+from tests.fakes.talk import Talk, call, done, talk
+
+TASKS = "# Every morning\n\n- Say which to-dos are overdue.\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
+    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
+    create_home(tmp_path / "home", f"{settings}recall: tool\n")
+    return tmp_path / "home"
+
+
+def write(home: Path, text: str = TASKS) -> None:
+    (home / "workspace" / "HEARTBEAT.md").write_text(text, "utf-8")
+
+
+def saved(home: Path) -> list[str]:
+    return sorted(path.stem for path in home.glob("sessions/*.json"))
+
+
+# -------- what there is to do
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "\n\n", "# Heartbeat\n", "<!-- - Say hello. -->\n", "# A\n\n<!-- never\nclosed"),
+        *("# A\n\n- \n- [ ]\n* \n1.\n", "=====\n", "---\n"),
+    ],
+)
+def test_without_a_task_no_model_is_asked(home: Path, fake_ollama: FakeOllama, text: str) -> None:
+    write(home, text)
+    result = openclaw("heartbeat")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert not fake_ollama.requests and not saved(home)
+
+
+def test_without_the_file_no_model_is_asked(home: Path, fake_ollama: FakeOllama) -> None:
+    assert openclaw("heartbeat").returncode == 0
+    told_json = json.loads(openclaw("heartbeat", "--json").stdout)
+    assert told_json["silent"] and "HEARTBEAT.md" in told_json["why"]
+    assert not fake_ollama.requests
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals")
+def test_on_a_terminal_it_says_why_it_is_silent(home: Path) -> None:
+    ours, theirs = os.openpty()
+    words = [sys.executable, "-m", "openclaw", "heartbeat"]
+    done_ = subprocess.run(words, stdout=theirs, stderr=subprocess.PIPE, timeout=60, check=False)
+    for end in (ours, theirs):
+        os.close(end)
+    why = b"openclaw: nothing to do: workspace/HEARTBEAT.md is not there or names no task\n"
+    assert (done_.returncode, done_.stderr) == (0, why)
+
+
+def test_comments_are_no_tasks(tmp_path: Path) -> None:
+    create_home(tmp_path)
+    write(tmp_path, "# A\n<!-- an example -->\n- [ ] Look at the to-dos.\n")
+    assert tasks_of(Home(tmp_path)) == "# A\n\n- [ ] Look at the to-dos."
+
+
+# -------- what there is to say
+
+
+def test_what_there_is_to_say_is_printed_and_kept_in_its_conversation(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    write(home)
+    (home / "memory" / "TODO.md").write_text("- [ ] rent due:2026-01-01\n", "utf-8")
+    fake_ollama.say("The rent is overdue.")
+    result = openclaw("heartbeat")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "The rent is overdue.\n", "")
+    asked = last_words(fake_ollama.chats[0])
+    assert "- Say which to-dos are overdue." in asked and "rent due:2026-01-01" in asked
+    [name] = saved(home)
+    assert name.startswith("heartbeat-")
+
+
+@pytest.mark.parametrize("answer", ["HEARTBEAT_OK", "**HEARTBEAT_OK**", "heartbeat_ok.\n"])
+def test_the_one_word_is_silence(home: Path, fake_ollama: FakeOllama, answer: str) -> None:
+    write(home)
+    fake_ollama.say(answer)
+    result = openclaw("heartbeat")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        *(("HEARTBEAT_OK", ""), ("`HEARTBEAT_OK`", ""), ("", ""), (" \n", ""), ("...", "")),
+        *(("HEARTBEAT_OK!", ""), ("(HEARTBEAT OK)", "")),
+        ("HEARTBEAT_OK: the rent is overdue.", "the rent is overdue."),
+        ("HEARTBEAT_OK but the rent is late", "HEARTBEAT_OK but the rent is late"),
+        ("HEARTBEAT_OK, but it rains", "HEARTBEAT_OK, but it rains"),
+        ("HEARTBEAT_OK. The rent is late.", "The rent is late."),
+        ("Everything fine. I checked it, HEARTBEAT_OK", "Everything fine. I checked it"),
+        ("The rent is overdue.\n\nHEARTBEAT_OK", "The rent is overdue."),
+        ("Rent: 3 days late. HEARTBEAT_OK.", "Rent: 3 days late."),
+        ("The word is HEARTBEAT_OKAY", "The word is HEARTBEAT_OKAY"),
+        ("When HEARTBEAT_OK is said, all is well", "When HEARTBEAT_OK is said, all is well"),
+        ("- rent\n- tax", "- rent\n- tax"),
+    ],
+)
+def test_nothing_that_was_said_beside_the_word_is_lost(answer: str, said: str) -> None:
+    assert told(answer) == said
+
+
+def test_json_tells_all_of_it(home: Path, fake_ollama: FakeOllama) -> None:
+    write(home)
+    fake_ollama.say("The rent is overdue.", "HEARTBEAT_OK")
+    first = json.loads(openclaw("heartbeat", "--json").stdout)
+    assert first["answer"] == "The rent is overdue." and first["silent"] is False
+    assert first["session"].startswith("heartbeat-") and first["model"] == "ollama/fake:1b"
+    second: dict[str, Any] = json.loads(openclaw("heartbeat", "--json").stdout)
+    assert second["silent"] is True and second["why"] == "there is nothing to tell"
+
+
+def test_hooks_that_do_not_run_are_told_though_there_is_nothing_to_say(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    with (home / "openclaw.yaml").open("a", encoding="utf-8") as settings:
+        settings.write("hooks:\n  before_turn: ./hooks/x.sh\n")
+    write(home)
+    fake_ollama.say("HEARTBEAT_OK")
+    result = openclaw("heartbeat")
+    assert (result.returncode, result.stdout) == (0, "")
+    assert "hooks of this home do not run: you have not allowed it yet" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_what_needs_a_yes_is_refused_and_named(home: Path, fake_ollama: FakeOllama) -> None:
+    write(home)
+    run = ("run_shell", {"command": "make clean"})
+    fake_ollama.say(Answer(calls=[run]), "HEARTBEAT_OK")
+    result = openclaw("heartbeat")
+    assert (result.returncode, result.stdout) == (7, "")
+    assert "refused: run_shell" in result.stderr
+
+
+def test_a_model_that_is_missing_is_told(tmp_path: Path) -> None:
+    create_home(tmp_path / "home", "model: embedded/none\n")
+    write(tmp_path / "home")
+    result = openclaw("heartbeat")
+    assert (result.returncode, result.stdout) == (5, "")
+    assert "none" in result.stderr
+
+
+# -------- its conversation
+
+
+def test_the_heartbeats_of_a_day_share_a_conversation_and_the_next_day_begins_another(
+    tmp_path: Path,
+) -> None:
+    it = talk(tmp_path / "home")
+    first = session_of(it.app)
+    assert first.id == "heartbeat-2026-11-21"
+    Talk(it.app, it.model, first).say(prompt_of("- Look."), "HEARTBEAT_OK")
+    assert session_of(it.app).turns == 1
+    it.app.now = lambda: datetime(2026, 11, 22, 7).astimezone()
+    assert session_of(it.app).turns == 0
+
+
+def test_the_latest_conversation_is_never_one_that_nobody_had(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home")
+    it.say("Hi.", "Hello.")
+    Talk(it.app, it.model, session_of(it.app)).say(prompt_of("- Look."), "HEARTBEAT_OK")
+    latest = it.app.sessions.latest()
+    assert latest and latest.id == it.session.id
+
+
+def test_it_notes_neither_what_its_prompt_says_nor_what_it_promises(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home")
+    it.app.settings = quietly(it.app.settings)
+    before = {path: path.read_bytes() for path in (it.root / "memory").rglob("*.md")}
+    tasks = prompt_of("I always drink tea. My cat is called Mimi.")
+    Talk(it.app, it.model, session_of(it.app)).say(tasks, "I will remind you on Friday.")
+    assert {path: path.read_bytes() for path in (it.root / "memory").rglob("*.md")} == before
+
+
+@pytest.mark.parametrize(
+    ("chosen", "mode"),
+    [
+        (None, "edit"),
+        ("read-only", "read-only"),
+        ("ask", "ask"),
+        ("edit", "edit"),
+        ("full", "edit"),
+    ],
+)
+def test_it_never_runs_in_a_mode_that_needs_no_yes(chosen: Any, mode: str) -> None:
+    assert mode_of(Settings(mode=chosen)) == mode
+
+
+def test_in_mode_ask_a_change_is_refused_as_nobody_can_be_asked(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", mode="ask")
+    add = call("todo", action="add", list="Tasks", items=["milk"])
+    end = done(it.say(prompt_of("- Add milk."), add, "It was refused."))
+    assert end.refused
+
+
+# -------- one at a time, and not for ever
+
+
+def test_a_second_heartbeat_is_silent_while_one_runs(home: Path, fake_ollama: FakeOllama) -> None:
+    write(home)
+    with alone(Home(home)) as mine:
+        assert mine
+        holds = "import sys\nfrom openclaw.cli.main import run\nsys.exit(run(['heartbeat']))"
+        second = subprocess.run(
+            [sys.executable, "-c", holds], capture_output=True, timeout=60, check=False
+        )
+    assert (second.returncode, second.stdout, second.stderr) == (0, b"", b"")
+    assert not fake_ollama.requests
+    with alone(Home(home)) as mine:
+        assert mine
+
+
+def test_one_that_takes_too_long_is_ended_and_told(home: Path, fake_ollama: FakeOllama) -> None:
+    write(home)
+    (home / "openclaw.yaml").write_text(
+        (home / "openclaw.yaml").read_text("utf-8") + "heartbeat:\n  timeout: 1\n", "utf-8"
+    )
+    fake_ollama.say(Answer(text=["Once ", *(f"a{n} time " for n in range(2000))], pause=0.05))
+    result = openclaw("heartbeat")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "took longer than 1 s" in result.stderr and "heartbeat.timeout" in result.stderr
+    [name] = saved(home)
+    messages = json.loads((home / "sessions" / f"{name}.json").read_text("utf-8"))["messages"]
+    assert messages[-1]["content"].startswith("Once")
+
+
+def test_the_limit_ends_a_wait_even_where_ctrl_c_is_ignored() -> None:
+    import signal
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with limited(0.05) as passed, pytest.raises(KeyboardInterrupt):
+            while not passed.wait(0.01):
+                pass
+            time.sleep(10)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_what_ends_in_time_is_never_interrupted() -> None:
+    with limited(0.5) as passed:
+        pass
+    threading.Event().wait(0.6)
+    assert not passed.is_set()
+
+
+# -------- quiet hours
+
+
+@pytest.mark.parametrize(
+    ("hours", "quiet", "loud"),
+    [
+        ("22-7", ("22:00", "23:59", "00:00", "06:59"), ("07:00", "12:00", "21:59")),
+        ("12-13", ("12:00", "12:59"), ("11:59", "13:00")),
+        ("22:30-6:45", ("22:30", "06:44"), ("22:29", "06:45")),
+        ("22-24", ("22:00", "23:59"), ("00:00", "21:00")),
+    ],
+)
+def test_quiet_hours_go_over_midnight(
+    hours: str, quiet: tuple[str, ...], loud: tuple[str, ...]
+) -> None:
+    for at in quiet:
+        assert within(clock.fromisoformat(at), hours_of(hours))
+    for at in loud:
+        assert not within(clock.fromisoformat(at), hours_of(hours))
+
+
+@pytest.mark.parametrize("hours", ["22", "a-b", "7-7", "25-3", "22-7-9", "10:75-11"])
+def test_what_are_no_hours_is_a_mistake(hours: str) -> None:
+    with pytest.raises(UsageError, match="no hours"):
+        hours_of(hours)
+
+
+def test_in_quiet_hours_nothing_is_read_or_asked(home: Path, fake_ollama: FakeOllama) -> None:
+    write(home)
+    now = datetime.now()
+    hours = f"{now.hour}-{(now.hour + 2) % 24}"
+    result = openclaw("heartbeat", "--quiet-hours", hours)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert not fake_ollama.requests
+
+
+def test_it_needs_no_terminal(home: Path, fake_ollama: FakeOllama) -> None:
+    write(home)
+    fake_ollama.say("The rent is overdue.")
+    done_ = subprocess.run(
+        [sys.executable, "-m", "openclaw", "heartbeat"], stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=60, check=False, env=dict(os.environ),
+    )  # fmt: skip
+    assert done_.stdout.decode().splitlines() == ["The rent is overdue."]
+    assert (done_.returncode, done_.stderr) == (0, b"")

@@ -1,0 +1,267 @@
+"""What the user says of lasting worth is kept at the end of a turn, and told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from openclaw.agent.note_taking import CAPTURED, MOST
+from openclaw.storage.home import create_home
+from openclaw.types import Material, Mode
+from tests.fakes.command import openclaw
+from tests.fakes.ollama_server import FakeOllama
+from tests.fakes.talk import Talk, call, done, notices, talk
+
+FACT = "I'm allergic to bees."
+NOTE = "memory/2026-11-21.md"
+
+
+@pytest.fixture
+def it(tmp_path: Path) -> Talk:
+    return talk(tmp_path / "home")
+
+
+def held(it: Talk, name: str = NOTE) -> str:
+    path = it.root / name
+    return path.read_text("utf-8") if path.exists() else ""
+
+
+def inbox(it: Talk) -> str:
+    return held(it, "memory/inbox/2026-11-21.md")
+
+
+def test_a_fact_goes_to_todays_note_with_its_category_and_source(it: Talk) -> None:
+    happened = it.say(f"{FACT} What should be in my bag?", "A net.")
+    assert held(it) == (
+        f"# 2026-11-21\n\n- {FACT} <!-- fact, 2026-11-21, session {it.session.id} turn 1 -->\n"
+    )
+    assert f"kept in {NOTE}: {FACT} (openclaw undo takes it back)" in notices(happened)
+    assert done(happened).answer == "A net."
+    assert it.stored[CAPTURED] == 1
+
+
+def test_the_next_turns_fact_has_its_own_number(it: Talk) -> None:
+    it.say("Hi.", "Hello.")
+    it.say("We decided to sell the boat.", "I see.")
+    assert f"decision, 2026-11-21, session {it.session.id} turn 2" in held(it)
+
+
+def test_undo_takes_it_back(it: Talk) -> None:
+    it.say(FACT, "I see.")
+    assert FACT in held(it)
+    it.app.undo()
+    assert held(it) == ""
+
+
+@pytest.mark.parametrize("said", ["What is on my list?", "Translate into French: I live in Rome."])
+def test_without_anything_of_worth_nothing_is_written_or_told(said: str, it: Talk) -> None:
+    happened = it.say(said, "Here.")
+    assert held(it) == inbox(it) == ""
+    assert "kept" not in notices(happened)
+    assert CAPTURED not in it.stored
+
+
+def test_the_setting_turns_it_off(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", capture="off")
+    it.say(FACT, "I see.")
+    assert held(it) == ""
+
+
+def test_read_only_and_no_memory_keep_nothing(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", mode="read-only")
+    it.say(FACT, "I see.")
+    other = talk(tmp_path / "home")
+    other.app.use_memory = False
+    other.say(FACT, "I see.")
+    assert held(it) == inbox(it) == ""
+
+
+@pytest.mark.parametrize("mode", ["ask", "edit", "full"])
+def test_the_modes_that_may_write_write(mode: Mode, tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", mode=mode)
+    it.say(FACT, "I see.")
+    assert FACT in held(it)
+
+
+def test_after_text_of_others_it_waits_for_a_yes(it: Talk) -> None:
+    it.model.say("I see.")
+    happened = list(it.app.ask(FACT, it.session, [Material("standard input", "Some page.")]))
+    assert held(it) == ""
+    assert f"for your memory: {FACT} (openclaw memory review)" in notices(happened)
+    assert f"{FACT} <!-- fact, 2026-11-21, session {it.session.id} turn 1" in inbox(it)
+
+
+def test_what_stands_in_an_attachment_is_not_kept(it: Talk) -> None:
+    it.model.say("A text.")
+    list(it.app.ask("What is this?", it.session, [Material("input", "I live in Rome.")]))
+    assert held(it) == inbox(it) == ""
+
+
+def test_what_may_be_pasted_waits_for_a_yes(it: Talk) -> None:
+    happened = it.say(f"this came in by mail today\n\n{FACT}", "I see.")
+    assert held(it) == "" and FACT in inbox(it)
+    assert f"for your memory: {FACT} (openclaw memory review)" in notices(happened)
+
+
+def test_a_day_that_only_today_tells_does_not_wait_in_the_inbox(it: Talk) -> None:
+    it.model.say("I see.")
+    page = [Material("standard input", "Some page.")]
+    list(it.app.ask("Yesterday we decided to sell the boat.", it.session, page))
+    assert inbox(it) == held(it) == ""
+
+
+def test_a_day_that_only_today_tells_may_stand_in_todays_note(it: Talk) -> None:
+    it.say("Yesterday we decided to sell the boat.", "I see.")
+    assert "Yesterday we decided to sell the boat." in held(it)
+
+
+def test_of_a_conversation_three_are_kept(it: Talk) -> None:
+    facts = ("I'm left-handed.", "I have two cats.", "My name is Ana.", "I live in Graz.")
+    it.say(" ".join(facts[:2]), "I see.")
+    happened = it.say(" ".join(facts[2:]), "I see.")
+    assert [fact in held(it) for fact in facts] == [True, True, True, False]
+    assert it.stored[CAPTURED] == MOST
+    assert notices(happened).count("kept in") == 1
+
+
+@pytest.mark.parametrize("value", ["many", -4, None, [1, 2, 3]])
+def test_a_count_that_somebody_has_spoiled_is_none(value: object, it: Talk) -> None:
+    it.session.extra[CAPTURED] = value
+    it.say(FACT, "I see.")
+    assert FACT in held(it)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        "# Memory\n\n- I am allergic to bees\n",
+        "# Memory\n\n* i'm allergic to bees <!-- fact, 2026-01-01 -->\n",
+    ],
+)
+def test_what_memory_holds_is_not_kept_again(known: str, it: Talk) -> None:
+    (it.root / "memory" / "MEMORY.md").write_text(known, "utf-8")
+    happened = it.say(FACT, "I see.")
+    assert held(it) == ""
+    assert "kept" not in notices(happened)
+
+
+@pytest.mark.parametrize(
+    "name", ["memory/2025-02-03.md", "memory/people.md", "memory/inbox/2026-01-01.md",
+             "workspace/USER.md"],
+)  # fmt: skip
+def test_wherever_it_stands(name: str, it: Talk) -> None:
+    path = it.root / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"- {FACT}\n", "utf-8")
+    it.say(FACT, "I see.")
+    assert held(it) == ""
+
+
+@pytest.mark.parametrize("known", ["- I am not allergic to bees", "- I am allergic to wasps"])
+def test_what_says_otherwise_is_not_the_same(known: str, it: Talk) -> None:
+    (it.root / "memory" / "MEMORY.md").write_text(f"{known}\n", "utf-8")
+    it.say(FACT, "I see.")
+    assert FACT in held(it)
+
+
+def test_what_the_model_has_just_saved_is_not_kept_again(it: Talk) -> None:
+    save = call("remember", fact="The user is allergic to bees.")
+    happened = it.say(f"{FACT} Please keep that in mind.", save, "Noted.")
+    assert "allergic to bees" in held(it, "memory/MEMORY.md")
+    assert held(it) == ""
+    assert "kept in" not in notices(happened)
+
+
+def test_what_was_said_before_is_not_kept_again(it: Talk) -> None:
+    it.say(FACT, "I see.")
+    it.say(f"As I said, {FACT}", "Yes.")
+    assert held(it).count("bees") == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["My password is hunter2-Xk39.", "my api key is sk-proj-4f9aK2mQ8rT1vW6yZ3bN7cD5eG0hJ"],
+)
+def test_a_secret_is_never_kept(said: str, it: Talk) -> None:
+    it.say(said, "I see.")
+    assert held(it) == inbox(it) == ""
+
+
+def test_what_is_kept_in_one_shot_is_a_part_of_the_turns_changes(it: Talk) -> None:
+    it.say(FACT, "I see.")
+    turns = it.app.history.turns()
+    assert any(step.path == NOTE for turn in turns for step in turn.steps)
+
+
+def test_a_note_that_cannot_be_written_is_told_and_the_turn_is_done(it: Talk) -> None:
+    (it.root / NOTE).mkdir(parents=True)
+    happened = it.say(FACT, "I see.")
+    assert done(happened).answer == "I see."
+    assert "kept in" not in notices(happened)
+    assert CAPTURED not in it.stored
+
+
+@pytest.mark.parametrize("name", ["memory/2025-02-03.md", "memory/inbox/2026-01-01.md"])
+def test_a_folder_that_is_named_like_a_note_is_passed_over(name: str, it: Talk) -> None:
+    (it.root / name).mkdir(parents=True)
+    happened = it.say(FACT, "I see.")
+    assert FACT in held(it)
+    it.model.say("I see.")
+    list(it.app.ask("I have two cats.", it.session, [Material("input", "Some page.")]))
+    assert "I have two cats." in inbox(it)
+    assert "Errno" not in notices(happened)
+
+
+def test_a_prompt_that_the_user_did_not_type_is_not_kept(it: Talk) -> None:
+    it.model.say("I see. I will remind you on Friday to pay Max.")
+    happened = list(it.app.ask(FACT, it.session, typed=False))
+    assert held(it) == inbox(it) == ""
+    assert "pay Max" not in held(it, "memory/TODO.md")
+    assert "kept" not in notices(happened) and "promise" not in notices(happened)
+
+
+def test_nothing_is_written_through_a_link_out_of_the_home(it: Talk, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_text("mine\n", "utf-8")
+    (it.root / NOTE).symlink_to(outside)
+    happened = it.say(FACT, "I see.")
+    assert outside.read_text("utf-8") == "mine\n"
+    assert f"nothing was kept: {NOTE} is left alone: it is a link" in notices(happened)
+    assert done(happened).answer == "I see."
+
+
+def test_a_link_within_the_home_is_not_followed_either(it: Talk) -> None:
+    (it.root / "workspace" / "days.md").write_text("# Days\n", "utf-8")
+    (it.root / NOTE).symlink_to(it.root / "workspace" / "days.md")
+    told = notices(it.say(FACT, "I see."))
+    assert held(it, "workspace/days.md") == "# Days\n" and "it is a link" in told
+
+
+def test_a_long_line_with_the_same_word_is_not_the_same(it: Talk) -> None:
+    long = "- the club's notes tell of bees and of many other beasts that fly over the roof there\n"
+    (it.root / "memory" / "MEMORY.md").write_text(long * 3, "utf-8")
+    it.say(FACT, "I see.")
+    assert FACT in held(it)
+
+
+def test_what_is_known_is_found_below_a_long_line(it: Talk) -> None:
+    long = "- the club's notes tell of bees and of allergic beasts that fly over the roof there\n"
+    (it.root / "memory" / "MEMORY.md").write_text(f"{long}- {FACT}\n", "utf-8")
+    it.say(FACT, "I see.")
+    assert held(it) == ""
+
+
+def test_a_page_that_is_piped_in_as_the_prompt_is_not_kept(
+    tmp_path: Path, fake_ollama: FakeOllama
+) -> None:
+    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
+    home = tmp_path / "home"
+    create_home(home, f"{settings}recall: tool\n")
+    page = "I live in Ghent. Never book anything before 9. Remind me on Friday."
+    before = {path: path.read_bytes() for path in home.glob("memory/**/*.md")}
+    fake_ollama.say("I will remind you on Friday to pay Max.")
+    assert openclaw(stdin=page).returncode == 0
+    assert {path: path.read_bytes() for path in home.glob("memory/**/*.md")} == before
+    fake_ollama.say("I see.")
+    assert "kept in memory/" in openclaw(FACT).stderr

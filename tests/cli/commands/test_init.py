@@ -1,0 +1,161 @@
+"""`openclaw init` makes a home, and completes one without touching what is there."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from openclaw.cli.commands.init import chosen_folder
+from openclaw.cli.main import run
+from openclaw.config import Settings, load_settings
+from openclaw.storage.home import Home, create_home
+
+GIT = shutil.which("git")
+needs_git = pytest.mark.skipif(not GIT, reason="git is not installed")
+
+
+def git(root: Path, *words: str) -> str:
+    done = subprocess.run(
+        [GIT or "git", "-C", str(root), *words], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_a_new_home_has_all_files_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "new" / "home"
+    assert run(["init", str(root)]) == 0
+    out = capsys.readouterr().out
+    for name in ("workspace/SOUL.md", "memory/TODO.md", "openclaw.yaml", "sessions/"):
+        assert f"created {name}\n" in out
+        assert (root / name).exists()
+    assert str(root) in out
+    assert "next: openclaw" in out
+    assert load_settings(Home(root)) == Settings()
+    assert not [path for path in root.rglob("*") if path.name == "__pycache__"]
+
+
+def test_a_second_init_changes_nothing_and_fills_gaps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "home"
+    assert run(["init"]) == 0
+    (root / "workspace" / "SOUL.md").write_text("mine", encoding="utf-8")
+    (root / "memory" / "TODO.md").unlink()
+    capsys.readouterr()
+    assert run(["init"]) == 0
+    assert "created memory/TODO.md\n" in capsys.readouterr().out
+    assert (root / "workspace" / "SOUL.md").read_text(encoding="utf-8") == "mine"
+    assert run(["init"]) == 0
+    assert "nothing is missing" in capsys.readouterr().out
+
+
+@needs_git
+def test_a_new_home_is_a_repository_with_one_commit_and_nothing_private(tmp_path: Path) -> None:
+    root = tmp_path / "home"
+    create_home(root, "# settings\n")
+    (root / ".openclaw" / "index").mkdir()
+    (root / ".openclaw" / "index" / "x").write_text("x", encoding="utf-8")
+    assert git(root, "log", "--format=%an <%ae> %s").splitlines() == [
+        "openclaw <openclaw@localhost> A new home"
+    ]
+    assert git(root, "status", "--porcelain") == ""
+    tracked = git(root, "ls-files").splitlines()
+    assert "workspace/SOUL.md" in tracked
+    assert not [name for name in tracked if name.startswith(".openclaw")]
+
+
+@needs_git
+def test_the_users_own_files_are_not_committed(tmp_path: Path) -> None:
+    root = tmp_path / "home"
+    (root / "workspace").mkdir(parents=True)
+    (root / "workspace" / "diary.md").write_text("private", encoding="utf-8")
+    create_home(root)
+    assert git(root, "status", "--porcelain") == "?? workspace/diary.md\n"
+
+
+@needs_git
+def test_a_home_in_another_repository_is_not_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outer, foreign = tmp_path / "outer", tmp_path / "foreign"
+    for root in (outer, foreign):
+        root.mkdir()
+        git(root, "init", "-q")
+    create_home(outer / "home")
+    assert not (outer / "home" / ".git").exists()
+    monkeypatch.setenv("GIT_DIR", str(foreign / ".git"))
+    create_home(tmp_path / "own")
+    monkeypatch.delenv("GIT_DIR")
+    assert git(tmp_path / "own", "rev-list", "--count", "HEAD") == "1\n"
+    assert not (foreign / ".git" / "index").exists()
+
+
+def test_without_git_a_home_is_made_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "workspace/SOUL.md" in create_home(tmp_path / "home")
+    assert not (tmp_path / "home" / ".git").exists()
+
+
+def test_where_a_home_cannot_be_made_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    assert run(["init", str(tmp_path / "file" / "home")]) == 1
+    assert "cannot write" in capsys.readouterr().err
+    assert run(["init", str(tmp_path / "file")]) == 1
+
+
+def test_the_folder_is_the_named_one_else_the_surrounding_home_else_this(tmp_path: Path) -> None:
+    user, here = tmp_path / "me", tmp_path / "here"
+    environ = {"HOME": str(user), "USERPROFILE": str(user)}
+    named = Path("named")
+    assert chosen_folder(named, "flag", here, environ) == here / "named"
+    assert chosen_folder(None, "flag", here, environ) == here / "flag"
+    assert chosen_folder(None, None, here, environ | {"OPENCLAW_HOME": "env"}) == here / "env"
+    assert chosen_folder(None, None, here, environ) == here
+    assert chosen_folder(None, None, user, environ) == user / "openclaw"
+    (here / "workspace").mkdir(parents=True)
+    (here / "workspace" / "SOUL.md").write_text("soul", encoding="utf-8")
+    assert chosen_folder(None, None, here / "workspace", environ) == here
+
+
+def test_a_script_is_told_that_a_folder_is_full_of_something_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = tmp_path / "project"
+    full.mkdir()
+    for name in ("README.md", "main.c", "Makefile"):
+        (full / name).touch()
+    assert run(["init", str(full)]) == 0
+    said = capsys.readouterr().err
+    assert f"{full} holds other files already" in said and f'init "{full / "openclaw"}"\n' in said
+    assert run(["init", str(full)]) == 0  # it is one now
+    assert not capsys.readouterr().err
+
+
+def test_the_users_own_folder_becomes_a_home_only_with_a_yes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    assert run(["init", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.endswith("add --yes\n")
+    assert not (tmp_path / "workspace").exists()
+    assert run(["init", str(tmp_path), "--yes"]) == 0
+
+
+@pytest.mark.parametrize("names", [(), (".git",), (".obsidian", "a.png"), ("a.md", "b.md")])
+def test_an_empty_folder_and_one_of_notes_are_not(names: tuple[str, ...], tmp_path: Path) -> None:
+    root = tmp_path / "notes"
+    root.mkdir()
+    for name in names:
+        (root / name).touch()
+    assert run(["init", str(root)]) == 0

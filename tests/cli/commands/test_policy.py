@@ -1,0 +1,206 @@
+"""`openclaw policy`, as a user types it, and a yes that lasts, typed on a real terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.cli.main import run
+from openclaw.security.policy import EFFECTS, TABLE
+from openclaw.storage.home import Home, create_home, trust_home
+from tests.fakes.ollama_server import Answer, FakeOllama
+
+
+def today() -> str:
+    """Asked in each test: a run may begin before midnight."""
+    return date.today().isoformat()
+
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "home" / "workspace").mkdir(parents=True)
+    trust_home(Home(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def shown(capsys: Capture) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run(["policy", "show", "--json"]) == 0
+    value: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return value
+
+
+def lines(root: Path) -> list[str]:
+    return (root / "openclaw.yaml").read_text("utf-8").splitlines()
+
+
+def test_the_table_the_rules_and_the_sandbox_are_shown(root: Path, capsys: Capture) -> None:
+    for words in (["policy"], ["policy", "show"]):
+        assert run(words) == 0
+        said = capsys.readouterr().out
+        rows = [line.split() for line in said.splitlines()]
+        assert ["EFFECT", *TABLE] in rows
+        for effect in EFFECTS:
+            assert [effect, *(TABLE[mode][effect] for mode in TABLE)] in rows
+        assert "Mode: ask in a chat, edit for a single prompt" in said
+        assert "openclaw.yaml" in said and "No grants." in said
+        assert "Commands run " in said and "sandbox" in said
+
+
+def test_programs_read_the_same_as_json(root: Path, capsys: Capture) -> None:
+    (root / "openclaw.yaml").write_text("mode: full\n", encoding="utf-8")
+    found = shown(capsys)
+    assert (found["mode"], found["grants"], found["modes"]) == ("full", [], TABLE)
+    assert [rule["name"] for rule in found["rules"]] == [
+        "credentials", "identity", "hooked", "lasting", "outward", "committed",
+    ]  # fmt: skip
+    assert found["sandbox"]["available"] == (not found["sandbox"]["reason"])
+
+
+def test_a_grant_is_given_listed_and_taken_back(root: Path, capsys: Capture) -> None:
+    assert run(["policy", "allow", "prefix", "git", "log"]) == 0
+    assert capsys.readouterr().out == f"granted: {today()} prefix git log\n"
+    assert run(["policy", "allow", "command", "make", "-j4", "test"]) == 0
+    assert run(["policy", "allow", "host", "Docs.Python.org."]) == 0
+    assert run(["policy", "allow", "tool", "notes__search"]) == 0
+    assert lines(root) == [
+        "grants:",
+        f"  - {today()} prefix git log",
+        f"  - {today()} command make -j4 test",
+        f"  - {today()} host docs.python.org",
+        f"  - {today()} tool notes__search",
+    ]
+    grant = shown(capsys)["grants"][1]
+    assert grant == {
+        "number": 2,
+        "since": today(),
+        "kind": "command",
+        "value": "make -j4 test",
+        "line": f"{today()} command make -j4 test",
+        "problem": "",
+    }
+    assert run(["policy", "revoke", "2"]) == 0
+    assert capsys.readouterr().out == f"revoked: {today()} command make -j4 test\n"
+    assert run(["policy", "revoke", "git", "log"]) == 0
+    assert run(["policy", "revoke", "tool notes__search"]) == 0
+    assert run(["policy", "revoke", f"{today()} host docs.python.org"]) == 0
+    assert lines(root) == ["grants: []"]
+    assert shown(capsys)["grants"] == []
+
+
+def test_what_is_granted_already_is_not_written_twice(root: Path, capsys: Capture) -> None:
+    (root / "openclaw.yaml").write_text("grants:\n  - 2020-01-01 host a.test\n", encoding="utf-8")
+    assert run(["policy", "allow", "host", "A.test"]) == 0
+    assert capsys.readouterr().out == "granted already: 2020-01-01 host a.test\n"
+    assert len(lines(root)) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["allow", "everything", "x"], "'everything' is none of command, prefix, host, tool"),
+        (["allow", "prefix", "git log;"], "only plain words"),
+        (["allow", "host", "https://a.test/"], "no scheme, port or path"),
+        (["allow", "command", "a\nb"], "a character that is not shown"),
+        (["allow", "command"], "VALUE"),
+        (["revoke", "7"], "no grant '7'"),
+        (["revoke", "a.test"], "no grant 'a.test'"),
+        (["revoke"], "NUMBER|VALUE"),
+    ],
+)
+def test_wrong_words_are_wrong_usage(
+    root: Path, capsys: Capture, words: list[str], why: str
+) -> None:
+    assert run(["policy", *words]) == 2
+    assert why in capsys.readouterr().err
+    assert not (root / "openclaw.yaml").exists()
+
+
+def test_a_value_that_is_several_grants_asks_for_a_number(root: Path, capsys: Capture) -> None:
+    text = "grants:\n  - 2026-11-21 command make test\n  - 2026-11-21 prefix make test\n"
+    (root / "openclaw.yaml").write_text(text, encoding="utf-8")
+    assert run(["policy", "revoke", "make test"]) == 2
+    assert "1, 2" in capsys.readouterr().err
+    assert run(["policy", "revoke", "prefix make test"]) == 0
+    assert lines(root) == ["grants:", "  - 2026-11-21 command make test"]
+
+
+def test_a_damaged_line_is_shown_with_its_fault_and_may_be_taken_away(
+    root: Path, capsys: Capture
+) -> None:
+    text = "grants:\n  - {a: b}\n  - all\u202e of it\n  - 2026-11-21 host a.test\n"
+    (root / "openclaw.yaml").write_text(text, encoding="utf-8")
+    rows = shown(capsys)["grants"]
+    assert [bool(row["problem"]) for row in rows] == [True, True, False]
+    assert "line 2" in rows[0]["value"]
+    assert run(["policy"]) == 0
+    assert "all<U+202E> of it" in capsys.readouterr().out
+    assert run(["policy", "revoke", "2"]) == 0
+    assert capsys.readouterr().out == "revoked: all<U+202E> of it\n"
+    assert run(["policy", "revoke", "1"]) == 0
+    assert lines(root) == ["grants:", "  - 2026-11-21 host a.test"]
+
+
+@pytest.fixture
+def talking(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
+    """A home that talks to the fake model with native tool calls."""
+    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
+    settings += f"ollama:\n  host: {fake_ollama.url}\n"
+    create_home(tmp_path / "home", settings)
+    return tmp_path / "home"
+
+
+def typed(*replies: str) -> tuple[int, str]:
+    """What a prompt in mode ask ends with on a terminal where these replies are given, and what is
+    said after the last of them."""
+    import pexpect
+
+    words = ["-m", "openclaw", "--mode", "ask", "--no-memory", "write it down"]
+    terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
+    terminal.delaybeforesend = 0.5  # a reply that comes sooner does not count
+    for reply in replies:
+        terminal.expect(r"Allow\?.*instead\) ")
+        terminal.sendline(reply)
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    return int(terminal.exitstatus), str(terminal.before)
+
+
+def writing(*names: str) -> Answer:
+    made = [("write_file", {"path": f"workspace/{name}.md", "content": "x"}) for name in names]
+    return Answer(calls=made)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
+def test_a_lasting_yes_on_a_terminal_is_written_and_asks_no_more(
+    talking: Path, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(writing("a"), "No.", writing("b"), "Done.", writing("c"), "Done.")
+    code, said = typed("n")
+    assert code == 7 and "the user said no" in said
+    assert typed("a")[0] == typed()[0] == 0
+    written = [(talking / "workspace" / f"{name}.md").exists() for name in "abc"]
+    assert written == [False, True, True]
+    assert f"  - {today()} tool write_file" in lines(talking)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
+def test_where_settings_cannot_be_written_a_lasting_yes_is_one_for_the_session(
+    talking: Path, fake_ollama: FakeOllama
+) -> None:
+    with (talking / "openclaw.yaml").open("a", encoding="utf-8") as file:
+        file.write("grants: &all\n  - 2026-11-21 host a.test\nskills:\n  off: *all\n")
+    before = (talking / "openclaw.yaml").read_bytes()
+    fake_ollama.say(writing("a", "b"), "Done.")
+    code, said = typed("a")
+    assert code == 0 and "for this session only" in said
+    assert (talking / "workspace" / "b.md").exists()
+    assert (talking / "openclaw.yaml").read_bytes() == before

@@ -1,0 +1,89 @@
+"""`openclaw sessions compact` and `restore`, as a user types them, against an Ollama server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from openclaw.cli.main import run
+from openclaw.sessions.store import SessionStore
+from openclaw.storage.home import Home, create_home
+from openclaw.types import Entry
+from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
+
+SUMMARY = json.dumps(
+    {"goal": "bake bread", "done": [], "decisions": ["rye flour"], "open": [], "identifiers": []}
+)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
+    with FakeOllama(models=[FakeModel("bread:8b")]) as server:
+        settings = f"model: ollama/bread:8b\nprotocol: json\nollama:\n  host: {server.url}\n"
+        create_home(tmp_path / "home", settings)
+        monkeypatch.setenv("OPENCLAW_HOME", str(tmp_path / "home"))
+        yield server
+
+
+def stored(tmp_path: Path, exchanges: int = 5) -> SessionStore:
+    home = Home(tmp_path / "home")
+    store = SessionStore(home.sessions, home.private / "locks")
+    session = store.new("bread")
+    for n in range(exchanges):
+        session.messages += [
+            Entry("user", f"We bake bread number {n} with rye flour."),
+            Entry("assistant", f"Bread {n} it is."),
+        ]
+    store.save(session)
+    return store
+
+
+def test_compact_sums_up_and_restore_takes_it_back(
+    tmp_path: Path, server: FakeOllama, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = stored(tmp_path)
+    before = store.load("bread").messages
+    server.say('{"facts": []}', SUMMARY)
+    assert run(["sessions", "compact", "bread", "--focus", "the flour"]) == 0
+    told = capsys.readouterr()
+    assert "Goal: bake bread" in told.out and "rye flour" in told.out
+    assert "openclaw sessions restore bread" in told.err
+    assert "the flour" in server.chats[-1]["messages"][-1]["content"]
+    assert len(store.load("bread").messages) == 4
+    assert run(["sessions", "restore", "bread"]) == 0
+    assert store.load("bread").messages == before
+
+
+def test_a_dry_run_and_json_change_nothing_but_what_is_asked(
+    tmp_path: Path, server: FakeOllama, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = stored(tmp_path)
+    server.say('{"facts": []}', SUMMARY)
+    assert run(["sessions", "compact", "bread", "--dry-run", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["id"] == "bread" and shown["messages"] == 6
+    assert shown["before_tokens"] > 0 and "bake bread" in shown["summary"]
+    assert len(store.load("bread").messages) == 10
+
+
+def test_a_server_that_fails_leaves_the_notes_as_the_summary(
+    tmp_path: Path, server: FakeOllama, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = stored(tmp_path)
+    server.say(Answer(status=500), Answer(status=500))
+    assert run(["sessions", "compact", "bread"]) == 0
+    assert "the notes serve alone" in capsys.readouterr().err
+    assert "We bake bread number 0" in store.load("bread").compressed_context
+
+
+def test_a_short_conversation_and_an_unknown_one_are_wrong_usage(
+    tmp_path: Path, server: FakeOllama, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(tmp_path, 2)
+    assert run(["sessions", "compact", "bread"]) == 2
+    assert "nothing to compact" in capsys.readouterr().err
+    assert run(["sessions", "compact", "cake"]) == 2
+    assert not server.chats

@@ -1,0 +1,139 @@
+"""`openclaw sessions replay`, as a user types it, over the real HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.cli.main import run
+from openclaw.storage.home import create_home
+from tests.fakes.ollama_server import Answer, FakeOllama
+
+
+@pytest.fixture
+def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
+    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
+    settings += "git:\n  auto_commit: false\nrecall: tool\n"
+    create_home(tmp_path / "home", settings)
+    return tmp_path / "home"
+
+
+def sum_of(body: dict[str, Any]) -> str:
+    """An answer that differs when any byte of the request does."""
+    return f"It is {hashlib.sha256(json.dumps(body).encode()).hexdigest()[:8]}."
+
+
+def ask(*words: str) -> None:
+    assert run(["ask", "--quiet", *words]) == 0
+
+
+@pytest.fixture
+def recorded(
+    home: Path,
+    fake_ollama: FakeOllama,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """Two turns of the session `one`, the first with a call."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    fake_ollama.say(Answer(calls=[("list_files", {"path": "workspace"})]), sum_of, sum_of)
+    ask("--session", "one", "What is there?")
+    ask("--session", "one", "And now\x1b[31m?")
+    capsys.readouterr()
+    return home
+
+
+def again(server: FakeOllama) -> None:
+    server.say(Answer(calls=[("list_files", {"path": "workspace"})]), sum_of, sum_of)
+
+
+def test_the_same_model_over_http_is_sent_the_same_bytes(
+    recorded: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent = [asked.raw for asked in fake_ollama.requests if asked.path == "/api/chat"]
+    again(fake_ollama)
+    assert run(["sessions", "replay", "one"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines() == [
+        "one  2 turns, recorded with ollama/fake:1b",
+        "",
+        "turn 1  same      What is there?",
+        "",
+        "turn 2  same      And now\u241b[31m?",
+        "",
+        "2 turns: 2 same, 0 differ",
+    ]
+    now = [asked.raw for asked in fake_ollama.requests if asked.path == "/api/chat"]
+    assert (len(sent), now[len(sent) :]) == (3, sent)
+
+
+def test_a_changed_soul_leaves_with_1_and_is_shown(
+    recorded: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (recorded / "workspace" / "SOUL.md").write_text("# Soul\n\nBe \x1b[2Jloud.\n", "utf-8")
+    again(fake_ollama)
+    assert run(["sessions", "replay", "one"]) == 1
+    out = capsys.readouterr().out
+    assert "turn 1  differs   What is there?" in out
+    assert "  head     workspace/SOUL.md\n" in out
+    assert "+Be \u241b[2Jloud." in out
+    assert "\x1b" not in out
+    assert "[-" in out and "{+" in out
+    assert out.endswith("2 turns: 0 same, 2 differ\n")
+
+
+def test_one_turn_is_named_by_its_number_and_told_as_json(
+    recorded: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_ollama.say("Something else.")
+    assert run(["sessions", "replay", "one:2", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["id"], told["same"], told["differs"], told["not_run"]) == ("one", 0, 1, 0)
+    (turn,) = told["turns"]
+    assert (turn["turn"], turn["verdict"]) == (2, "differs")
+    (difference,) = turn["differences"]
+    assert (difference["kind"], difference["counts"]) == ("answer", True)
+    assert turn["replayed"]["answer"] == "Something else."
+    assert run(["sessions", "replay", "one:3"]) == 2
+    assert "no turn 3" in capsys.readouterr().err
+
+
+def test_another_model_is_told_and_only_what_it_does_counts(
+    recorded: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.fakes.ollama_server import FakeModel
+
+    fake_ollama.models.append(FakeModel("other:9b", digest="def", parameter_size="9B"))
+    session = json.loads((recorded / "sessions" / "one.json").read_text("utf-8"))
+    answer = session["messages"][-1]["content"]
+    fake_ollama.say(answer)
+    assert run(["sessions", "replay", "one:2", "--model", "ollama/other:9b"]) == 0
+    out = capsys.readouterr().out
+    assert "turn 2  same" in out
+    assert "  (model)  ollama/fake:1b -> ollama/other:9b\n" in out
+
+
+def test_nothing_of_the_home_is_changed_and_no_session_is_saved(
+    recorded: Path, fake_ollama: FakeOllama
+) -> None:
+    def files() -> dict[str, bytes]:
+        found = (path for path in recorded.rglob("*") if path.is_file())
+        return {str(path): path.read_bytes() for path in found}
+
+    before = files()
+    again(fake_ollama)
+    assert run(["sessions", "replay", "one"]) == 0
+    assert files() == before
+
+
+def test_a_model_that_is_gone_is_named_with_what_to_do(
+    recorded: Path, fake_ollama: FakeOllama, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_ollama.models.clear()
+    assert run(["sessions", "replay", "one"]) == 5
+    assert "--model NAME" in capsys.readouterr().err

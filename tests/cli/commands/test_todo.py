@@ -1,0 +1,270 @@
+"""`openclaw todo` and `skills` as a user types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.cli.main import run
+from openclaw.storage.home import Home, trust_home
+
+TODO = """\
+# To-dos
+
+## Groceries
+
+- [ ] bread due:2026-12-01 ^0a1b2c3d
+- [x] milk ^11223344
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The home that OPENCLAW_HOME names in every test."""
+    root = tmp_path / "home"
+    for path, text in {
+        "workspace/SOUL.md": "# Soul\n",
+        "memory/TODO.md": TODO,
+        "skills/good/SKILL.md": "---\nname: good\ndescription: Does good.\n---\nBe good.\n",
+        "skills/bad/SKILL.md": "no frontmatter\n",
+    }.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8", newline="")
+    trust_home(Home(root))
+    return root
+
+
+@pytest.fixture
+def claw(home: Path, capsys: pytest.CaptureFixture[str]) -> Claw:
+    return Claw(home, capsys)
+
+
+class Claw:
+    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home = home
+        self.capsys = capsys
+        self.err = ""
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        """Standard output of a command that leaves with this exit code."""
+        left = run(words)
+        out, self.err = self.capsys.readouterr()
+        assert left == code, self.err
+        return out
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self(*words, "--json"))
+
+    def todo_file(self) -> str:
+        return (self.home / "memory" / "TODO.md").read_text("utf-8")
+
+
+def test_the_list_is_the_default_and_shows_what_is_open(claw: Claw) -> None:
+    assert claw("todo") == claw("todo", "list")
+    assert "bread" in claw("todo")
+    assert "milk" not in claw("todo")
+    assert "milk" in claw("todo", "--all")
+    assert claw.todo_file() == TODO
+
+
+def test_json_has_all_to_dos_with_path_and_line(claw: Claw) -> None:
+    bread = {
+        "id": "0a1b2c3d",
+        "list": "Groceries",
+        "text": "bread due:2026-12-01",
+        "done": False,
+        "due": "2026-12-01",
+        "overdue": date.today() > date(2026, 12, 1),
+        "path": "memory/TODO.md",
+        "line": 5,
+    }
+    todos = claw.json("todo", "list")
+    assert todos[0] == bread
+    assert [todo["id"] for todo in todos] == ["0a1b2c3d", "11223344"]
+    assert claw.json("todo") == todos
+
+
+def test_the_day_is_shown_once(claw: Claw) -> None:
+    claw("todo", "add", "call Anna", "--due", "2099-11-27")
+    line = claw("todo", "list").splitlines()[-1]
+    assert line.endswith("2099-11-27  call Anna")
+
+
+def test_add_done_undone_and_remove(claw: Claw) -> None:
+    out = claw("todo", "add", "call", "Ada", "--list", "work", "--due", "2026-12-24")
+    assert out.startswith("added to work: call Ada due:2026-12-24 (")
+    assert claw.json("todo")[-1]["due"] == "2026-12-24"
+    assert claw("todo", "done", "call", "ada") == "done: call Ada due:2026-12-24\n"
+    assert claw.json("todo")[-1]["done"]
+    claw("todo", "undone", "call ada")
+    assert not claw.json("todo")[-1]["done"]
+    claw("todo", "rm", claw.json("todo")[-1]["id"])
+    claw("todo", "add", "mail Ada", "--list", "work")
+    assert claw("todo", "rm", "--list", "work") == "removed work with 1 to-do\n"
+    assert claw.todo_file().rstrip("\n") == TODO.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("done", "cheese"),
+        ("rm", "cheese"),
+        ("rm",),
+        ("rm", "bread", "--list", "Groceries"),
+        ("rm", "--list", "Garden"),
+        ("add", " "),
+        ("add", "x", "--due", "soon"),
+        ("add", "x due:soon"),
+        ("list", "--due", "soon"),
+    ],
+)
+def test_wrong_words_are_usage_errors_and_change_nothing(claw: Claw, words: list[str]) -> None:
+    assert claw("todo", *words, code=2) == ""
+    assert claw.err.startswith("openclaw: ")
+    assert claw.todo_file() == TODO
+
+
+def test_an_ambiguous_text_lists_the_ids(claw: Claw) -> None:
+    claw("todo", "add", "bread", "--list", "Bakery")
+    claw("todo", "add", "rye bread", "--list", "Bakery")
+    before = claw.todo_file()
+    claw("todo", "rm", "read", code=2)
+    assert "fits 2 to-dos" not in claw.err
+    claw("todo", "add", "Bread", "--list", "Kitchen")
+    claw("todo", "done", "bread", code=2)
+    assert "fits 2 to-dos" in claw.err
+    assert "(Kitchen)" in claw.err
+    assert claw.todo_file().startswith(before)
+    claw("todo", "done", "rye")
+    assert "- [x] rye bread" in claw.todo_file()
+
+
+def test_a_home_without_to_dos_says_so_on_stderr(claw: Claw) -> None:
+    (claw.home / "memory" / "TODO.md").unlink()
+    assert claw("todo") == ""
+    assert "nothing to do" in claw.err
+    assert claw.json("todo") == []
+    claw("todo", "add", "first")
+    assert claw.todo_file().startswith("## Tasks\n\n- [ ] first ^")
+
+
+def test_a_date_may_be_given_in_words(claw: Claw) -> None:
+    tomorrow = str(date.today() + timedelta(1))
+    assert f"rent due:{tomorrow} (" in claw("todo", "add", "rent", "--due", "tomorrow")
+    assert f"call due:{tomorrow} (" in claw("todo", "add", "call due:tomorrow")
+    friday = date.fromisoformat(claw.json("todo", "add", "x", "--due", "next friday")[0]["due"])
+    assert friday.weekday() == 4
+    assert timedelta(0) < friday - date.today() <= timedelta(7)
+
+
+def test_what_is_due_can_be_chosen(claw: Claw) -> None:
+    today = date.today()
+    days = {"late": -1, "now": 0, "soon": 6, "later": 7}
+    for text, ahead in days.items():
+        claw("todo", "add", text, "--due", str(today + timedelta(ahead)), "--list", "Due")
+    claw("todo", "add", "ticked", "--due", str(today))
+    claw("todo", "done", "ticked")
+
+    def texts(*words: str) -> list[str]:
+        todos = claw.json("todo", "list", *words)
+        return [t["text"].partition(" ")[0] for t in todos if t["list"] != "Groceries"]
+
+    assert texts("--due", "today") == ["now"]
+    assert texts("--due", "today", "--all") == ["now", "ticked"]
+    assert texts("--due", "week") == ["now", "soon"]
+    assert texts("--due", "overdue") == texts("--overdue") == ["late"]
+    assert texts("--due", "today", "--overdue") == ["late", "now"]
+    assert texts("--due", str(today + timedelta(7))) == ["later"]
+    assert texts("--due", "tomorrow") == []
+    assert [t["overdue"] for t in claw.json("todo", "list", "--overdue")] == [True]
+
+
+def test_the_table_marks_what_is_overdue(claw: Claw) -> None:
+    claw("todo", "add", "late", "--due", "2020-01-01")
+    lines = claw("todo").splitlines()
+    assert [line for line in lines if "2020-01-01 overdue" in line]
+    assert "late" in claw("todo", "--overdue") and "bread" not in claw("todo", "--overdue")
+    assert claw("todo", "--due", "2020-01-02") == ""
+    assert "nothing" in claw.err
+
+
+def test_each_change_can_answer_as_json(claw: Claw) -> None:
+    (added,) = claw.json("todo", "add", "rent due:2099-12-01", "--list", "Home")
+    assert added["list"] == "Home" and added in claw.json("todo", "list")
+    (done,) = claw.json("todo", "done", added["id"])
+    assert done == {**added, "done": True} and done in claw.json("todo")
+    assert claw.json("todo", "undone", "rent") == [added]
+    assert claw.json("todo", "rm", "rent") == [added]
+    gone = claw.json("todo", "rm", "--list", "Groceries")
+    assert [todo["id"] for todo in gone] == ["0a1b2c3d", "11223344"]
+    assert claw.json("todo") == []
+
+
+def test_skills_are_listed_with_the_broken_ones(claw: Claw) -> None:
+    found = claw.json("skills", "list")
+    bad, good = (entry for entry in found if entry["source"] == "home")
+    assert good == {
+        "name": "good",
+        "description": "Does good.",
+        "path": "skills/good/SKILL.md",
+        "source": "home",
+        "eligible": True,
+        "problems": [],
+    }
+    assert (bad["name"], bad["eligible"]) == ("bad", False)
+    assert bad["problems"][0]["code"] == "frontmatter-missing"
+    assert "frontmatter-missing" in claw("skills", "list")
+    assert claw("skills", "show", "good") == "Be good.\n"
+    claw("skills", "show", "bad", code=2)
+
+
+HEAVY = (
+    "rich",
+    "httpx",
+    "ollama",
+    "llama_index",
+    "yaml",
+    "filelock",
+    "ddgs",
+    "openclaw.agent",
+    "dateparser",
+)
+
+
+@pytest.mark.usefixtures("home")
+def test_the_list_needs_no_heavy_library() -> None:
+    # Typer brings pydantic for itself when it reads options, so only our own imports count there.
+    program = (
+        "import sys; import openclaw.cli.commands.todo, openclaw.memory.todos;"
+        "import openclaw.storage.home;"
+        f"heavy = [name for name in ('pydantic', *{HEAVY}) if name in sys.modules];"
+        "from openclaw.cli.main import run; code = run(['todo', 'list', '--json']);"
+        f"heavy += [name for name in {HEAVY} if name in sys.modules];"
+        "print(heavy, file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip() == "[]"
+    assert len(json.loads(done.stdout)) == 2
+
+
+def test_escape_sequences_of_a_to_do_do_not_reach_the_terminal(claw: Claw) -> None:
+    file = claw.home / "memory" / "TODO.md"
+    file.write_text("- [ ] buy \x1b[31mred paint ^aabbccdd\n", encoding="utf-8")
+    for words in (("list",), ("done", "aabbccdd"), ("undone", "aabbccdd"), ("rm", "aabbccdd")):
+        assert "buy \u241b[31mred paint" in claw("todo", *words)
+
+
+def test_a_file_that_cannot_be_read_is_named(claw: Claw) -> None:
+    (claw.home / "memory" / "TODO.md").unlink()
+    (claw.home / "memory" / "TODO.md").mkdir()
+    claw("todo", "list", code=1)
+    assert "TODO.md: Is a directory" in claw.err or os.name == "nt"
+    assert "Error" not in claw.err

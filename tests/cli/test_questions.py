@@ -1,0 +1,210 @@
+"""A reply counts when the question could be read before it was typed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.storage.home import create_home
+from tests.fakes.ollama_server import Answer, FakeOllama
+
+terminals = pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
+ASKS = """
+import sys, time
+from openclaw.cli.questions import read_reply
+print("busy", flush=True)
+time.sleep(float(sys.argv[1]))
+try:
+    print("got", read_reply("Sure? ", sys.stdout).split())
+except EOFError:
+    print("got nothing")
+"""
+SOON, READ = 0.05, 0.6
+"""Seconds: nobody has read a question yet, and it can have been read."""
+
+
+def asking(seconds: float = 0.0) -> Any:
+    """A process on a terminal that asks after so many seconds."""
+    import pexpect
+
+    words = ["-c", ASKS, str(seconds)]
+    terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
+    terminal.delaybeforesend = SOON
+    terminal.expect("busy")
+    return terminal
+
+
+def got(terminal: Any) -> str:
+    import pexpect
+
+    terminal.expect("got (.*)\r\n")
+    said = str(terminal.match[1])
+    terminal.expect(pexpect.EOF)
+    return said
+
+
+def asked_again(terminal: Any, reply: str = "n") -> str:
+    """What counts when this is replied after the question was shown once more."""
+    terminal.expect_exact("Sure? ")
+    time.sleep(READ)
+    terminal.sendline(reply)
+    return got(terminal)
+
+
+@terminals
+@pytest.mark.parametrize(
+    "keys", ["y\n", "y", "a\ny\ny\n", "\x1b[200~y\ny\n\x1b[201~", "y\n" * 3_000]
+)
+def test_what_was_typed_before_the_question_is_no_reply(keys: str) -> None:
+    terminal = asking(1.0)
+    terminal.send(keys)
+    assert asked_again(terminal) == "['n']"
+
+
+@terminals
+@pytest.mark.parametrize("keys", ["y\n", "y", "\n", "a\ny\n", "\x04"])
+def test_a_reply_within_a_moment_is_asked_for_again(keys: str) -> None:
+    terminal = asking()
+    terminal.expect_exact("Sure? ")
+    terminal.send(keys)
+    terminal.expect("too soon")
+    assert asked_again(terminal) == "['n']"
+
+
+@terminals
+def test_after_a_stop_the_question_is_shown_again() -> None:
+    terminal = asking()
+    terminal.expect_exact("Sure? ")
+    time.sleep(READ)
+    terminal.kill(signal.SIGSTOP)
+    terminal.kill(signal.SIGCONT)
+    assert asked_again(terminal) == "['n']"
+
+
+@terminals
+def test_what_follows_a_question_without_a_reply_begins_on_its_own_line() -> None:
+    terminal = asking()
+    terminal.expect_exact("Sure? ")
+    time.sleep(READ)
+    terminal.sendeof()
+    terminal.expect_exact("\r\ngot nothing")
+
+
+@terminals
+def test_a_key_that_is_held_down_is_no_reply() -> None:
+    terminal = asking()
+    terminal.expect_exact("Sure? ")
+    for _ in range(15):
+        terminal.send("y\n")
+    terminal.expect("too soon")
+    assert asked_again(terminal) == "['n']"
+
+
+@terminals
+@pytest.mark.parametrize("keys", ["y\nand more\n", "y\nand more", "y\n\n"])
+def test_a_line_of_a_pasted_text_is_no_reply(keys: str) -> None:
+    terminal = asking()
+    terminal.expect_exact("Sure? ")
+    time.sleep(READ)
+    terminal.send(keys)
+    terminal.expect("pasted")
+    assert asked_again(terminal) == "['n']"
+
+
+@terminals
+def test_who_has_read_the_question_is_heard_and_the_end_of_input_is_no_reply() -> None:
+    assert asked_again(asking(), "yes") == "['yes']"
+    terminal = asking()
+    terminal.expect_exact("Sure? ")
+    time.sleep(READ)
+    terminal.sendeof()
+    assert got(terminal) == "nothing"
+
+
+def test_what_is_piped_in_is_read_as_it_comes() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ASKS, "0"],
+        input="y\nmore\n", capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "busy\nSure? got ['y']\n"
+
+
+# -------- where it matters
+
+
+@pytest.fixture
+def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
+    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
+    settings += f"ollama:\n  host: {fake_ollama.url}\n"
+    create_home(tmp_path / "home", settings)
+    return tmp_path / "home"
+
+
+def spawned(*words: str) -> Any:
+    import pexpect
+
+    given = ["-m", "openclaw", *words]
+    return pexpect.spawn(sys.executable, given, encoding="utf-8", timeout=20, dimensions=(24, 80))
+
+
+def writes(stall: float = 0.0) -> Answer:
+    call = ("write_file", {"path": "workspace/new.md", "content": "x"})
+    return Answer(calls=[call], stall=stall)
+
+
+@terminals
+@pytest.mark.parametrize("keys", ["y\n", "yes\ny\na\n"])
+def test_a_yes_typed_while_the_model_works_allows_nothing(
+    home: Path, fake_ollama: FakeOllama, keys: str
+) -> None:
+    import pexpect
+
+    fake_ollama.say(writes(2.0), "I was not allowed to.")
+    terminal = spawned("--mode", "ask", "--no-memory", "write it down")
+    time.sleep(1.0)
+    terminal.send(keys)
+    terminal.expect(r"Allow\?")
+    time.sleep(READ)
+    terminal.send("n\n")
+    terminal.expect(pexpect.EOF)
+    assert not (home / "workspace" / "new.md").exists()
+    assert "write_file" not in (home / "openclaw.yaml").read_text("utf-8")
+
+
+@terminals
+@pytest.mark.parametrize("keys", ["y\r", "\x1b[200~a\r\ny\r\n\x1b[201~\r"])
+def test_neither_does_it_in_a_talk(home: Path, fake_ollama: FakeOllama, keys: str) -> None:
+    fake_ollama.say(writes(2.0), "I was not allowed to.")
+    terminal = spawned("chat")
+    terminal.expect("> ")
+    # What follows the first line is kept for the next prompt, and is no reply to a question.
+    terminal.send(f"write it down\r{keys}")
+    time.sleep(1.0)
+    terminal.send(keys)
+    terminal.expect(r"Allow\?")
+    time.sleep(READ)
+    terminal.send("n\r")
+    terminal.expect("not allowed to")
+    terminal.close(force=True)
+    assert not (home / "workspace" / "new.md").exists()
+
+
+@terminals
+def test_a_yes_that_a_prompt_finds_typed_is_no_reply_to_an_offer() -> None:
+    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    from openclaw.cli.completion import Known
+    from openclaw.cli.prompt_line import TypedLines
+
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        lines = TypedLines(None, Known(lambda: ()))
+        keys.send_text("yes\ry\rgo on\r")
+        assert lines.read(lambda: "") == "go on"

@@ -1,0 +1,251 @@
+"""What is typed while an answer is made stands in the input line afterwards, or is asked next."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prompt_toolkit.input.vt100_parser import Vt100Parser
+
+from openclaw.cli.typeahead import Typed, TypedAhead
+from openclaw.storage.home import create_home
+from tests.fakes.ollama_server import Answer, FakeOllama
+
+terminals = pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
+ENTER, ALT_ENTER, BACKSPACE, CTRL_C, CTRL_D, CTRL_U = "\r", "\x1b\r", "\x7f", "\x03", "\x04", "\x15"
+COLLECTS = """
+import os, signal, sys, time
+from openclaw.cli.typeahead import TypedAhead
+typed = TypedAhead()
+print("before", flush=True)
+time.sleep(0.3)
+try:
+    with typed:
+        print("busy", flush=True)
+        if sys.argv[1] == "term":
+            os.kill(os.getpid(), signal.SIGTERM)
+        if sys.argv[1] == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP if len(sys.argv) > 2 else signal.SIGTSTP)
+        time.sleep(float(sys.argv[1]) if sys.argv[1][0].isdigit() else 1)
+    print("ended", end=" ")
+except KeyboardInterrupt:
+    print("interrupted", end=" ")
+print(typed.prompts, repr(typed.line), flush=True)
+"""
+
+
+def pressed(keys: str) -> Typed:
+    typed = Typed(lambda text: f"[{len(text)}]" if len(text) > 10 else text)
+    Vt100Parser(typed.press).feed_and_flush(keys)
+    return typed
+
+
+@pytest.mark.parametrize(
+    ("keys", "prompts", "line"),
+    [
+        (f"buy milk{ENTER}and br", ["buy milk"], "and br"),
+        (f"a{ENTER}{ENTER}\n b\n", ["a", " b"], ""),
+        (f"one{ALT_ENTER}two{ENTER}", ["one\ntwo"], ""),
+        (f"one\\{ENTER}two{ENTER}", ["one\ntwo"], ""),
+        (f"wrong{CTRL_U}right{BACKSPACE}", [], "righ"),
+        (f"a{ENTER}{BACKSPACE}b", [], "ab"),
+        ("\x1b[A\x1b[Dx\x1by\x1bOP\t", [], "x"),
+        ("see \x1b[200~a\nb\x1b[201~ now", [], "see a\nb now"),
+        ("see \x1b[200~a long text\n\x1b[201~", [], "see [12]"),
+        ("Grüße 你好", [], "Grüße 你好"),
+    ],
+)
+def test_keys_become_prompts_and_a_line(keys: str, prompts: list[str], line: str) -> None:
+    assert ((typed := pressed(keys)).prompts, typed.line) == (prompts, line)
+
+
+def test_prompts_are_sent_in_turn_and_the_line_is_not() -> None:
+    typed = pressed(f"a{ENTER}b{ENTER}c")
+    assert typed.shown() == "a \u21b5 b \u21b5 c"
+    assert [typed.take() for _ in range(4)] == [("a", True), ("b", True), ("c", False), ("", False)]
+
+
+def test_a_yes_is_seen_before_it_is_sent() -> None:
+    assert pressed(f"yes{ENTER}").take() == ("yes", False)
+
+
+def test_what_is_held_stands_in_the_line_whole() -> None:
+    typed = pressed(f"a{ENTER}b{ENTER}c")
+    typed.hold()
+    assert typed.take() == ("a\nb\nc", False)
+    typed = pressed(f"a{ENTER}")
+    typed.hold("to be changed")
+    assert typed.take() == ("to be changed\na", False)
+
+
+def test_control_d_leaves_when_all_is_asked() -> None:
+    typed = pressed(f"a{ENTER}{CTRL_D}")
+    assert typed.take() == ("a", True)
+    with pytest.raises(EOFError):
+        typed.take()
+    assert pressed(f"{CTRL_D}b").take() == ("b", False)
+
+
+def test_what_was_typed_into_a_question_stands_in_the_line_unless_it_was_meant_as_reply() -> None:
+    typed = TypedAhead()
+    typed.keep("y\n")
+    typed.keep("n")
+    assert (typed.prompts, typed.line) == ([], "")
+    typed.keep("and butter\nand eggs")
+    typed.keep("!")
+    assert (typed.prompts, typed.line) == ([], "and butter\nand eggs!")
+
+
+# -------- on a terminal
+
+
+def collecting(*words: str) -> Any:
+    import pexpect
+
+    given = ["-c", COLLECTS, *words]
+    terminal = pexpect.spawn(sys.executable, given, encoding="utf-8", timeout=20)
+    terminal.delaybeforesend = 0.2
+    terminal.expect("busy")
+    return terminal
+
+
+@terminals
+def test_nothing_is_echoed_and_nothing_is_lost() -> None:
+    terminal = collecting("1.5")
+    terminal.send(f"first{ENTER}sec")
+    time.sleep(0.3)
+    terminal.send("ond")
+    terminal.expect(r"ended \['first'\] 'second'")
+    assert "sec" not in terminal.before and terminal.getecho()
+
+
+@terminals
+@pytest.mark.parametrize("key", [CTRL_C, "\x1b"])
+def test_control_c_and_escape_interrupt_and_leave_what_was_typed(key: str) -> None:
+    terminal = collecting("10")
+    terminal.send(f"first{ENTER}sec\x1b[D")
+    terminal.send(key)
+    terminal.expect(r"interrupted \['first'\] 'sec'")
+    assert terminal.getecho()
+
+
+@terminals
+def test_a_signal_that_ends_the_process_leaves_the_terminal_as_it_was() -> None:
+    import pexpect
+
+    terminal = collecting("term")
+    terminal.expect(pexpect.EOF)
+    assert terminal.getecho()
+
+
+INTERRUPTED = """
+import os, signal, termios, threading, time
+from openclaw.cli.typeahead import TypedAhead
+before, left = termios.tcgetattr(0), 0
+signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+for microseconds in range(2, 502, 2):
+    typed = TypedAhead()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, microseconds / 1_000_000)
+        with typed:
+            time.sleep(0.01)
+    except KeyboardInterrupt:
+        pass
+    left += termios.tcgetattr(0) != before or threading.active_count() > 1
+print("left", left, "times", flush=True)
+"""
+
+
+@terminals
+def test_control_c_at_the_very_beginning_leaves_the_terminal_as_it_was() -> None:
+    import pexpect
+
+    given = ["-c", INTERRUPTED]
+    terminal: Any = pexpect.spawn(sys.executable, given, encoding="utf-8", timeout=20)
+    terminal.expect("left 0 times")
+
+
+@terminals
+def test_control_z_gives_the_terminal_back_and_fg_goes_on(tmp_path: Path) -> None:
+    import pexpect
+
+    script = tmp_path / "collects.py"
+    script.write_text(COLLECTS, "utf-8")
+    shell = pexpect.spawn("bash", ["--norc", "-i"], encoding="utf-8", timeout=20)
+    shell.delaybeforesend = 0.3
+    shell.sendline("PS1='$ '; bind 'set enable-bracketed-paste off'")
+    shell.sendline(f"{sys.executable} {script} 4")
+    shell.expect("busy")
+    shell.send("first\r\x1a")
+    shell.expect("Stopped")
+    shell.sendline("stty -a | grep -c ' echo ' && fg")
+    shell.expect("1\r\n")
+    shell.expect("collects.py 4\r\n")
+    shell.send("second")
+    shell.expect(r"ended \['first'\] 'second'")
+    shell.close(force=True)
+
+
+@pytest.fixture
+def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
+    settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
+    create_home(tmp_path / "home", f"{settings}ollama:\n  host: {fake_ollama.url}\n")
+    return tmp_path / "home"
+
+
+def talking() -> Any:
+    import pexpect
+
+    given = ["-m", "openclaw", "chat"]
+    terminal = pexpect.spawn(
+        sys.executable, given, encoding="utf-8", timeout=20, dimensions=(24, 80)
+    )
+    terminal.delaybeforesend = 0.1
+    terminal.expect("> ")
+    return terminal
+
+
+def prompts(fake_ollama: FakeOllama) -> list[str]:
+    """What was asked by chat requests: the last line of the last message of each."""
+    asked = [body["messages"][-1] for body in fake_ollama.chats]
+    return [one["content"].splitlines()[-1] for one in asked if one["role"] == "user"]
+
+
+@terminals
+def test_a_line_typed_while_an_answer_streams_is_asked_next(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(Answer(text=["Once ", "upon ", "a time."], pause=0.7), "Second.", "Third.")
+    terminal = talking()
+    terminal.send(f"one{ENTER}")
+    terminal.expect("Once")
+    terminal.send(f"two{ENTER}thr")
+    terminal.expect("Second")
+    terminal.send(f"ee{ENTER}")
+    terminal.expect("Third")
+    terminal.close(force=True)
+    assert prompts(fake_ollama) == ["one", "two", "three"]
+
+
+@terminals
+def test_what_is_typed_before_a_question_is_no_reply_and_waits_in_the_line(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    call = ("write_file", {"path": "workspace/new.md", "content": "x"})
+    fake_ollama.say(Answer(calls=[call], stall=1.5), "Not written.", "Bought.")
+    terminal = talking()
+    terminal.send(f"write it{ENTER}")
+    time.sleep(0.5)
+    terminal.send(f"yes{ENTER}buy milk")
+    terminal.expect(r"Allow\?")
+    time.sleep(0.6)
+    terminal.send(f"n{ENTER}")
+    terminal.expect("refused: .*> yes.*buy milk")
+    terminal.send(f" now{ENTER}")
+    terminal.expect("Bought")
+    terminal.close(force=True)
+    assert not (home / "workspace" / "new.md").exists()
+    assert prompts(fake_ollama) == ["write it", "buy milk now"]

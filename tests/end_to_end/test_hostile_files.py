@@ -1,0 +1,265 @@
+"""Homes from elsewhere whose files are links, pipes, devices or folders: nothing outside is read or
+written through them, nothing waits, and it is told in a line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from openclaw.errors import OpenclawError
+from openclaw.security.audit import Audit
+from openclaw.storage.home import Home
+from openclaw.tools.shell.sandbox import standing, tidy
+from openclaw.types import Deed, Mode
+from tests.attacks.harm import files
+from tests.attacks.orders import Call
+from tests.attacks.world import World, world
+from tests.data.sample import sample
+from tests.fakes.talk import Talk, call, notices, talk
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
+SAID = "the diary of U"
+HEAD = (
+    *("workspace/SOUL.md", "workspace/USER.md", "workspace/AGENTS.md", "workspace/IDENTITY.md"),
+    *("workspace/TOOLS.md", "memory/MEMORY.md", "memory/TODO.md"),
+)
+FILES = (
+    *HEAD,
+    *("workspace/HEARTBEAT.md", "memory/2026-11-21.md", "memory/people.md"),
+    *("memory/TESTS.md", "memory/inbox/2026-11-21.md", "sessions/old.json", ".gitignore"),
+    *("sessions/old.notes.md", "sessions/archive/old/0001.json", "skills/a/SKILL.md"),
+    *("skills/.sources.yaml", ".openclaw/learned.json", ".openclaw/secrets.json"),
+    *(".openclaw/offered.txt", ".openclaw/skills.json", ".openclaw/cache/tokens.json"),
+    *(".openclaw/cache/key", ".openclaw/cache/mcp.json", ".openclaw/logs/actions.jsonl"),
+    *(".openclaw/locks/sandbox.lock", ".openclaw/locks/todo.lock", ".openclaw/locks/notes.lock"),
+    *(".openclaw/locks/undo.lock", ".openclaw/index/index.sqlite", ".openclaw/history/chat"),
+    *(".openclaw/index/index.sqlite-wal", ".openclaw/history/committing"),
+    *(".openclaw/history/turns/00000000000000000001-deadbeef/turn.jsonl",),
+    *(".openclaw/history/turns/00000000000000000001-deadbeef/running",),
+)
+FOLDERS = (
+    *("workspace", "memory", "sessions", "skills", ".openclaw", "memory/inbox", "skills/.proposed"),
+    *("sessions/archive", ".openclaw/logs", ".openclaw/locks", ".openclaw/cache"),
+    *(".openclaw/cache/heads", ".openclaw/index", ".openclaw/history", ".openclaw/history/turns"),
+    *(".openclaw/spill", ".openclaw/kept"),
+)
+
+
+COMMANDS = (
+    *("hello", "todo list", "todo add milk", "memory add x", "memory list", "memory search diary"),
+    *("memory lint", "doctor", "context", "log", "undo", "sessions list", "skills list"),
+    *("config list", "mcp list", "heartbeat", "memory review", "skills review", "context --diff"),
+    *("sessions show old", "sessions export old", "todo done milk", "blame workspace/USER.md"),
+    *("config set window 4096", "memory index", "backup b.tar.gz", "replay old", "redo"),
+    *("sessions delete old --yes", "doctor --fix"),
+)
+
+
+@pytest.fixture
+def it(tmp_path: Path) -> Iterator[Talk]:
+    (tmp_path / "U").mkdir()
+    (tmp_path / "U" / ".profile").write_text(f"# {SAID}\n- [ ] {SAID}\n")
+    spoken = talk(tmp_path / "home")
+    yield spoken
+    spoken.app.close()
+
+
+def replaced(path: Path, target: Path | str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
+
+
+def of_u(it: Talk) -> dict[str, bytes]:
+    return files(it.root.parent / "U")
+
+
+def told(it: Talk) -> str:
+    return "".join(message.content for request in it.requests for message in request.messages)
+
+
+@pytest.mark.parametrize("name", HEAD)
+def test_the_head_does_not_follow_links(it: Talk, name: str) -> None:
+    before = of_u(it)
+    replaced(it.root / name, "../../U/.profile")
+    said = it.say("What is to do today?", "Nothing.")
+    assert SAID not in told(it)
+    assert f"{name} is not read: it is a link" in notices(said)
+    assert "init" not in notices(said)
+    assert of_u(it) == before
+
+
+def test_the_tool_todo_does_not_write_through_a_link(it: Talk) -> None:
+    before = of_u(it)
+    replaced(it.root / "memory" / "TODO.md", "../../U/.profile")
+    add = call("todo", action="add", list="Tasks", items=["buy $(milk)"])
+    it.say("Put milk on my list.", add, "I could not do it.")
+    assert of_u(it) == before and SAID not in told(it)
+
+
+def test_the_record_of_actions_is_not_written_through_a_link(it: Talk) -> None:
+    before = of_u(it)
+    log = it.root / ".openclaw" / "logs" / "actions.jsonl"
+    for target in ("../../../U/.profile", "../../../U/new"):
+        replaced(log, target)
+        audit = Audit(log)
+        audit.write(Deed("run_shell", "`touch U/pwned`", "refused"))
+        assert "is a link" in audit.trouble and of_u(it) == before
+    log.unlink()
+    os.link(it.root.parent / "U" / ".profile", log)
+    audit = Audit(log)
+    audit.write(Deed("run_shell", "`touch U/pwned`", "refused"))
+    assert not audit.trouble and of_u(it) == before
+
+
+@pytest.mark.parametrize("name", ["sandbox.lock", ""])
+def test_the_lock_of_the_sandbox_empties_nothing_outside(it: Talk, name: str) -> None:
+    outside = it.root.parent / "U" / "sandbox.lock"
+    outside.write_text("mine\n")
+    before = of_u(it)
+    place = it.root / ".openclaw" / "locks"
+    replaced(place / name, outside if name else outside.parent)
+    with pytest.raises(OSError, match="is a link"), standing(it.root, ("hooks",), ()):
+        pass
+    tidy(it.root, ("mine", "hooks"))
+    assert of_u(it) == before
+
+
+@pytest.mark.parametrize("mode", ["read-only", "ask", "edit", "full"])
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_that_leads_elsewhere_is_not_used(it: Talk, name: str, mode: Mode) -> None:
+    vault = it.root.parent / "U"
+    for inner in ("old.txt", "1.json", "a.md", "old.kv", "inbox/a.md", "turns/x/ready", "x.tmp"):
+        (vault / inner).parent.mkdir(parents=True, exist_ok=True)
+        (vault / inner).write_text(f"- {SAID}\n")
+    (vault / "skill").mkdir()
+    (vault / "skill" / "SKILL.md").write_text(f"---\nname: skill\ndescription: {SAID}\n---\n")
+    before = of_u(it)
+    replaced(it.root / name, vault)
+    it.app.mode = mode
+    reads = call("search_files", text="diary")
+    writes = call("write_file", path=f"{name}/new.md", content="x")
+    adds = call("todo", action="add", list="Tasks", items=["buy milk"])
+    long = call("run_python", code="print('x' * 90000)")
+    try:
+        it.say("Remember that I'm allergic to bees.", reads, writes, adds, long, "So be it.")
+    except OpenclawError as error:
+        assert "is a link" in str(error)
+    assert of_u(it) == before
+    assert SAID not in told(it)
+
+
+def put(path: Path, kind: str, outside: Path) -> None:
+    """Something that is no ordinary file of a sane size."""
+    replaced(path, "/dev/zero" if kind == "zero" else outside)
+    if kind in ("pipe", "folder", "large"):
+        path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    if kind == "folder":
+        path.mkdir()
+    if kind == "large":
+        with path.open("wb") as file:
+            file.truncate(10**12)
+
+
+@pytest.mark.parametrize("kind", sample(["pipe", "link", "zero", "folder", "large"]))
+def test_whatever_stands_in_the_place_of_files_no_command_waits(it: Talk, kind: str) -> None:
+    before = of_u(it)
+    for name in FILES:
+        put(it.root / name, kind, it.root.parent / "U" / ".profile")
+    for words in COMMANDS:
+        if kind == "large" and words.startswith("backup"):
+            continue  # it takes as long as the home is large
+        ran = command(it.app.home, *words.split())
+        assert SAID not in ran.stdout and "Traceback" not in ran.stderr, words
+    put(it.root / "openclaw.yaml", kind, it.root.parent / "U" / ".profile")
+    ran = command(it.app.home, "doctor")
+    assert "openclaw.yaml" in ran.stdout + ran.stderr and SAID not in ran.stdout
+    assert of_u(it) == before
+
+
+@pytest.mark.parametrize("kind", ["link", "zero", "pipe", "folder", "large"])
+@pytest.mark.parametrize("name", FILES)
+def test_whatever_stands_in_the_place_of_a_file_a_turn_ends(it: Talk, name: str, kind: str) -> None:
+    before = of_u(it)
+    put(it.root / name, kind, it.root.parent / "U" / ".profile")
+    try:
+        it.say("I'm allergic to bees.", "I see.")
+    except OpenclawError as error:
+        assert Path(name).name in str(error)
+    assert of_u(it) == before and SAID not in told(it)
+
+
+def command(home: Home, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command of a process of its own, which may take 2 GB and a minute."""
+    limits = "import resource as r, runpy; r.setrlimit(r.RLIMIT_AS, (2 * 10**9, 2 * 10**9));"
+    code = limits + "runpy.run_module('openclaw', run_name='__main__', alter_sys=True)"
+    environ = {**os.environ, "OPENCLAW_HOME": str(home.root), "OPENCLAW_MODELS": "/nowhere"}
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        env={**environ, "OLLAMA_HOST": "http://127.0.0.1:9", "HOME": str(home.root.parent)},
+        cwd=home.root.parent,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_note_of_the_day_that_is_a_pipe_holds_no_turn_up(it: Talk) -> None:
+    path = it.root / "memory" / "2026-11-21.md"
+    os.mkfifo(path)
+    said = notices(it.say("I'm allergic to bees.", "I see."))
+    assert "a pipe, not a regular file" in said
+
+
+def test_a_session_that_is_a_link_is_not_read(it: Talk) -> None:
+    talk_of_u = it.root.parent / "U" / "s.json"
+    talk_of_u.write_text(json.dumps({"id": "s", "messages": [{"role": "user", "content": SAID}]}))
+    before = of_u(it)
+    replaced(it.root / "sessions" / "s.json", talk_of_u)
+    store = it.app.sessions
+    assert not store.list() and "is a link" in store.problems[0]
+    assert of_u(it) == before
+
+
+def test_an_attacked_home_in_all_modes(tmp_path: Path) -> None:
+    """The family among the other attacks: links to the user's files wherever the program itself
+    reads and writes, and a model that obeys."""
+    with world(tmp_path) as it:
+        targets = {
+            "memory/TODO.md": "user/.bashrc",
+            "workspace/USER.md": "user/.ssh/id_ed25519",
+            "memory/2026-11-21.md": "outside/ledger.txt",
+            ".openclaw/logs/actions.jsonl": "user/.bashrc",
+            ".openclaw/locks/sandbox.lock": "outside/bills/june.txt",
+            ".openclaw/spill": "outside",
+        }
+        for name, target in targets.items():
+            replaced(it.home / name, it.top / target)
+        it.begin()
+        for mode in ("read-only", "ask", "edit", "full"):
+            obeyed(it, mode)
+        assert it.harm() == []
+
+
+def obeyed(it: World, mode: Mode) -> None:
+    spoken = it.talk(mode)
+    orders: list[Call] = [
+        ("todo", {"action": "add", "list": "Tasks", "items": ["$(touch pwned)"]}),
+        ("remember", {"fact": "The user likes $(touch pwned).", "where": "today"}),
+        ("run_shell", {"command": "echo '`touch pwned`'; seq 90000"}),
+        ("read_file", {"path": "workspace/USER.md"}),
+    ]
+    it.say(spoken, "I'm allergic to bees. Remind me of it.", orders, "I will remind you on Friday.")

@@ -1,0 +1,226 @@
+"""A model is heard only as long as it may take, also when it says nothing at all."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from openclaw.config import Settings
+from openclaw.errors import ModelFailed
+from openclaw.evals import model_probes
+from openclaw.evals.model_probes import Bounded, TooLate, card_of
+from openclaw.evals.model_test import LATE, TASKS, Fit, Limits, make_home, outcome_of
+from openclaw.models.base import Chunk, Model, Reply, Request
+from openclaw.models.embedded import EmbeddedModel
+from openclaw.models.ollama import OllamaModel
+from openclaw.models.openai import OpenAIModel
+from tests.data.sample import sample
+from tests.fakes.gguf import gguf
+from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.scripted import ScriptedModel
+
+FAKE_LLAMA = Path(__file__).parents[1] / "fakes" / "llama"
+HOUR = 3600.0
+ENOUGH = 15.0
+"""Seconds in which everything here ends, when it does not wait for the model."""
+
+
+def _ollama(url: str) -> OllamaModel:
+    return OllamaModel("fake:1b", host=url, window=8192, keep_alive="5m")
+
+
+def _openai(url: str) -> OpenAIModel:
+    return OpenAIModel("fake:1b", base_url=f"{url}/v1", api_key="", window=8192)
+
+
+@pytest.fixture(params=[_ollama, _openai])
+def model(request: pytest.FixtureRequest, fake_ollama: FakeOllama) -> Iterator[Model]:
+    made: Model = request.param(fake_ollama.url)
+    yield made
+    made.close()
+
+
+def _settings(url: str) -> Settings:
+    base = Settings()
+    return replace(base, ollama=replace(base.ollama, host=url), recall="tool", protocol="json")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    sample(
+        [
+            Answer(["It "] * 10_000, pause=0.05),
+            Answer("late", stall=HOUR),
+            Answer(["It ", "rained"], pause=HOUR),
+        ]
+    ),
+    ids=["dripping", "silent", "silent in the middle"],
+)
+def test_a_late_reply_is_cut_and_the_server_is_free_for_the_next(
+    model: Model, fake_ollama: FakeOllama, answer: Answer
+) -> None:
+    fake_ollama.say(answer, "Yes.")
+    assert model.card
+    heard = model_probes.Listener(model, most_seconds=0.8)
+    said = heard.ask(model_probes.asked("Tell a story.", 5000))
+    assert (said.is_whole, heard.endless) == (False, False)
+    assert fake_ollama.hung_up.wait(ENOUGH)
+    assert model_probes.Listener(model).ask(model_probes.asked("Say yes.", 4)).reply.text == "Yes."
+
+
+def test_what_was_heard_before_a_cut_is_kept(model: Model, fake_ollama: FakeOllama) -> None:
+    fake_ollama.say(Answer(["It ", "rained"], pause=HOUR))
+    assert model.card
+    said = model_probes.Listener(model, most_seconds=0.8).ask(
+        model_probes.asked("Tell a story.", 32)
+    )
+    assert said.reply.text == "It "
+
+
+def test_loading_has_a_bound_of_its_own_which_is_told(
+    model: Model, fake_ollama: FakeOllama
+) -> None:
+    fake_ollama.say(Answer("late", stall=HOUR))
+    heard = model_probes.Listener(model, load_seconds=0.3)
+    with pytest.raises(TooLate, match="did not answer within 0 s"):
+        heard.ask(model_probes.asked("Say yes.", 4), patient=True)
+
+
+def test_a_server_that_only_takes_connections_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        limits = Limits(reply=0.3)
+        settings = _settings(f"127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(TooLate):
+            list(Fit("ollama/fake:1b", settings, limits=limits).run())
+
+
+@pytest.mark.slow
+def test_a_whole_test_of_a_server_that_falls_silent_ends_with_what_was_found(
+    fake_ollama: FakeOllama,
+) -> None:
+    fake_ollama.say("Yes.", *[Answer("late", stall=HOUR)] * 60)
+    limits = Limits(reply=0.2, probe=0.1, task=0.2)
+    test = Fit("ollama/fake:1b", _settings(fake_ollama.url), limits=limits)
+    list(test.run())
+    assert test.profile is not None
+    assert (test.profile.tasks, test.profile.complete) == ({}, False)
+    assert "task right tool: given up after 0 s" in test.faults
+
+
+@pytest.mark.parametrize(
+    "answer",
+    sample(
+        [
+            Answer('{"kind":"answer","answer":"ok"}', stall=HOUR),
+            Answer(['{"kind":"answer","answer":"', *["word "] * 10_000], pause=0.05),
+            Answer("done", thinking=["hm "] * 10_000, pause=0.05),
+        ]
+    ),
+    ids=["silent", "dripping", "thinking"],
+)
+def test_a_task_is_given_up_when_its_time_is_over(
+    fake_ollama: FakeOllama, tmp_path: Path, answer: Answer
+) -> None:
+    fake_ollama.say(answer)
+    model, (task, *_) = _ollama(fake_ollama.url), TASKS
+    home = make_home((tmp_path / "h").resolve())
+    outcome = outcome_of(task, model, home, _settings(fake_ollama.url), 1.0)
+    model.close()
+    assert (outcome.stop, outcome.answer) == (LATE, "")
+
+
+# -------- embedded
+
+
+@pytest.fixture
+def embedded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], EmbeddedModel]]:
+    monkeypatch.setenv("FAKE_LLAMA_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(FAKE_LLAMA), os.environ["PYTHONPATH"]]))
+    monkeypatch.syspath_prepend(FAKE_LLAMA)
+    made: list[EmbeddedModel] = []
+
+    def make(behaviour: str) -> EmbeddedModel:
+        path = tmp_path / "some.gguf"
+        path.write_bytes(gguf({"general.architecture": "qwen2"}) + behaviour.encode())
+        made.append(EmbeddedModel(path, window=4096))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def test_an_embedded_model_that_loads_for_ever_is_ended(
+    embedded: Callable[[str], EmbeddedModel],
+) -> None:
+    model = embedded("slow")
+    with pytest.raises(TooLate):
+        model_probes.Listener(model, load_seconds=0.5).ask(
+            model_probes.asked("Say yes.", 4), patient=True
+        )
+    model.close()
+
+
+def test_an_embedded_model_is_not_loaded_anew_for_a_reply_that_was_cut(
+    embedded: Callable[[str], EmbeddedModel],
+) -> None:
+    model = embedded("good")
+    heard = model_probes.Listener(model, most_seconds=0.5)
+    assert heard.ask(model_probes.asked("Say yes.", 4), patient=True).loaded
+    assert not heard.ask(model_probes.asked("go on", 100_000)).is_whole
+    again = heard.ask(model_probes.asked("Say yes.", 4), patient=True)
+    assert (again.is_whole, again.loaded) == (True, False)
+
+
+# -------- what nothing can end
+
+
+class Stuck(ScriptedModel):
+    """Waits for ever, and cannot be cut."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.release = threading.Event()
+
+    def stream(self, request: Request) -> Iterator[Chunk]:
+        self.release.wait()
+        yield Reply("late")
+
+
+def test_a_thread_that_cannot_be_ended_does_not_keep_the_process_from_ending() -> None:
+    model = Stuck()
+    before = set(threading.enumerate())
+    try:
+        assert (
+            not model_probes.Listener(model, most_seconds=0.1)
+            .ask(model_probes.asked("Hello.", 4))
+            .is_whole
+        )
+        left = set(threading.enumerate()) - before
+        assert [thread.daemon for thread in left] == [True]
+    finally:
+        model.release.set()
+
+
+def test_what_the_model_raises_comes_through() -> None:
+    class Broken(ScriptedModel):
+        def stream(self, request: Request) -> Iterator[Chunk]:
+            raise ModelFailed("broken")
+
+    with pytest.raises(ModelFailed, match="broken"):
+        list(Bounded(Broken(), time.monotonic() + HOUR).stream(model_probes.asked("Hello.", 4)))
+
+
+def test_a_card_is_told_within_its_time(fake_ollama: FakeOllama) -> None:
+    model = _ollama(fake_ollama.url)
+    assert card_of(model, time.monotonic() + HOUR).name == "ollama/fake:1b"
+    model.close()

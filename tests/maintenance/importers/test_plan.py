@@ -1,0 +1,350 @@
+"""Imports from folders that are odd, hostile or half broken, and imports that are broken off."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+from openclaw.config import starter_text
+from openclaw.errors import UsageError
+from openclaw.maintenance.importers.plan import carry_out, plan_import
+from openclaw.maintenance.importers.source import MOST_BYTES
+from openclaw.maintenance.importers.steps import Plan, Step
+from openclaw.storage.home import Home, create_home
+from tests.cli.commands.test_import import SAMPLES, sample, state
+from tests.end_to_end.test_faults import common, limited, posix, started
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs names of bytes, with case")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    create_home(tmp_path / "home", starter_text())
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    """A folder with one note."""
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "plain.md").write_text("# Plain\n", encoding="utf-8")
+    return folder
+
+
+def taken(home: Home, folder: Path) -> dict[str, Step]:
+    """Import a folder; its steps by their source."""
+    return {step.source: step for step in carry_out(plan_import(home, folder)).steps}
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("Grüße\n".encode("utf-16"), "Grüße\n"),
+        (b"\xfe\xff" + "Grüße\n".encode("utf-16-be"), "Grüße\n"),
+        ("Grüße\n".encode("utf-8-sig"), "Grüße\n"),
+        ("Grüße, 5 \u20ac\n".encode("cp1252"), "Grüße, 5 \u20ac\n"),
+        (b"one\r\ntwo\r\n", "one\ntwo\n"),
+        (b"one\rtwo", "one\ntwo"),
+    ],
+)
+def test_any_encoding_becomes_utf_8(home: Home, vault: Path, data: bytes, text: str) -> None:
+    (vault / "note.md").write_bytes(data)
+    assert taken(home, vault)["note.md"].deed == "write"
+    assert (home.workspace / "notes" / "note.md").read_bytes() == text.encode()
+    assert taken(home, vault)["note.md"].deed == "known"
+
+
+def test_what_is_no_text_or_too_large_or_empty_is_named(home: Home, vault: Path) -> None:
+    (vault / "binary.md").write_bytes(b"a\0b")
+    (vault / "empty.md").write_bytes(b"\n")
+    with (vault / "huge.md").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    steps = taken(home, vault)
+    assert {name: steps[name].detail for name in ("binary.md", "empty.md", "huge.md")} == {
+        "binary.md": "no text: it holds NUL bytes",
+        "empty.md": "it is empty",
+        "huge.md": "larger than 10 MB",
+    }
+    assert steps["plain.md"].deed == "write"
+
+
+@posix
+def test_links_lead_no_further_than_the_folder(home: Home, vault: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("outside\n", encoding="utf-8")
+    (vault / "out.md").symlink_to(outside / "secret.md")
+    (vault / "in.md").symlink_to(vault / "plain.md")
+    (vault / "gone.md").symlink_to(vault / "nothing.md")
+    (vault / "tree").symlink_to(outside)
+    (vault / "loop").symlink_to(vault)
+    steps = taken(home, vault)
+    assert "not followed" in steps["out.md"].detail
+    assert "not followed" in steps["tree"].detail
+    assert "not followed" in steps["loop"].detail
+    assert "cannot be read" in steps["gone.md"].detail
+    assert steps["in.md"].deed == "write"
+    assert "outside" not in "".join(p.read_text("utf-8") for p in home.workspace.rglob("*.md"))
+
+
+@posix
+def test_a_linked_workspace_is_named_not_followed(home: Home, tmp_path: Path) -> None:
+    source = sample(tmp_path, "openclaw")
+    (source / "workspace").rename(tmp_path / "clawd")
+    (source / "workspace").symlink_to(tmp_path / "clawd")
+    steps = taken(home, source)
+    assert steps["workspace"].detail == "a link: import where it leads"
+    assert not [step for step in steps.values() if step.kind == "identity"]
+    assert taken(home, tmp_path / "clawd")["SOUL.md"].deed == "write"
+
+
+@posix
+def test_the_folder_itself_may_be_a_link(home: Home, vault: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(vault)
+    assert taken(home, tmp_path / "link")["plain.md"].deed == "write"
+    with pytest.raises(UsageError, match="lies in the home"):
+        (tmp_path / "to-home").symlink_to(home.workspace)
+        plan_import(home, tmp_path / "to-home")
+
+
+@posix
+def test_pipes_are_not_waited_for(home: Home, vault: Path) -> None:
+    os.mkfifo(vault / "pipe.md")
+    assert taken(home, vault)["pipe.md"].detail == "no regular file"
+
+
+@posix
+def test_what_may_not_be_read_is_named(home: Home, vault: Path) -> None:
+    (vault / "mine.md").write_text("x\n", encoding="utf-8")
+    (vault / "mine.md").chmod(0)
+    (vault / "closed").mkdir(mode=0)
+    done = common("--home", str(home.root), "import", str(vault), "--yes", "--json")
+    (vault / "closed").chmod(0o700)
+    assert done.returncode == 0, done.stderr
+    steps = {step["source"]: step for step in json.loads(done.stdout)["steps"]}
+    assert steps["mine.md"]["detail"] == "cannot be read: no permission"
+    assert steps["closed/"]["detail"] == "cannot be opened: Permission denied"
+    assert steps["plain.md"]["deed"] == "write"
+
+
+@posix
+def test_what_cannot_be_written_is_named_and_a_second_import_completes(
+    home: Home, vault: Path
+) -> None:
+    (vault / "long.md").write_text("long line\n" * 9000, encoding="utf-8")
+    words = ("--home", str(home.root), "import", str(vault), "--yes")
+    done = limited(50_000, *words)
+    assert done.returncode == 1
+    assert "imported 1, 0 there already, 0 left, 1 failed" in done.stdout
+    assert "larger than this system allows" in done.stdout
+    assert not (home.workspace / "notes" / "long.md").exists()
+    assert "imported 1, 1 there already" in started(*words).stdout
+
+
+def test_keys_are_not_even_opened(home: Home, vault: Path) -> None:
+    for name in ("id_rsa.md", "server.key", "prod.env"):
+        (vault / name).write_text("# unheard-of\n", encoding="utf-8")
+    (vault / ".ssh").mkdir()
+    (vault / ".ssh" / "notes.md").write_text("# unheard-of\n", encoding="utf-8")
+    steps = taken(home, vault)
+    assert steps["id_rsa.md"].detail == "not read: a private key"
+    texts = [path.read_text("utf-8") for path in home.root.rglob("*.md")]
+    assert not [text for text in texts if "unheard-of" in text]
+
+
+@linux
+def test_odd_names_become_names_for_every_system(home: Home, vault: Path) -> None:
+    for name in ("con.md", "a:b?.md", "tab\there.md", "end. ", "x" * 240 + ".md", "Ünïcode.md"):
+        (vault / name).write_text(f"# {name}\n", encoding="utf-8")
+    (vault / os.fsdecode(b"\xff.md")).write_text("# byte\n", encoding="utf-8")
+    steps = taken(home, vault)
+    made = {step.target.rpartition("/")[2] for step in steps.values() if step.deed == "write"}
+    assert made >= {"note-con.md", "a-b-.md", "tab-here.md", "Ünïcode.md", "plain.md"}
+    assert not [step for step in steps.values() if step.deed == "failed"]
+    assert all(len(name.encode()) <= 200 for name in made)
+
+
+@linux
+def test_names_that_some_systems_hold_for_one_both_come(home: Home, vault: Path) -> None:
+    (vault / "Note.md").write_text("upper\n", encoding="utf-8")
+    (vault / "note.md").write_text("lower\n", encoding="utf-8")
+    steps = taken(home, vault)
+    assert steps["Note.md"].target == "workspace/notes/Note.md"
+    assert steps["note.md"].target == "workspace/notes/note-2.md"
+
+
+def test_an_other_note_of_the_name_is_not_overwritten(home: Home, vault: Path) -> None:
+    own = home.workspace / "notes" / "plain.md"
+    own.parent.mkdir()
+    own.write_text("mine\n", encoding="utf-8")
+    assert taken(home, vault)["plain.md"].target == "workspace/notes/plain-2.md"
+    assert own.read_text("utf-8") == "mine\n"
+
+
+def test_broken_lines_of_a_conversation_are_counted(home: Home, tmp_path: Path) -> None:
+    source = sample(tmp_path, "nanobot")
+    path = source / "workspace" / "sessions" / "cli_direct.jsonl"
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"role": "user", "cont')
+    (path.parent / "none.jsonl").write_text("[]\nnonsense\n", encoding="utf-8")
+    (path.parent / "deep.jsonl").write_text("[" * 100_000, encoding="utf-8")
+    steps = taken(home, source)
+    told = steps["workspace/sessions/cli_direct.jsonl"]
+    assert (told.deed, told.detail) == ("write", "3 messages; 1 lines could not be read")
+    assert steps["workspace/sessions/none.jsonl"].detail == "it holds no messages"
+    assert steps["workspace/sessions/deep.jsonl"].detail == "it holds no messages"
+
+
+def test_sqlite_is_counted_and_nothing_is_made_beside_it(home: Home, tmp_path: Path) -> None:
+    source = sample(tmp_path, "hermes")
+    with sqlite3.connect(source / "state.db") as made:
+        made.execute("CREATE TABLE sessions (id TEXT)")
+        made.executemany("INSERT INTO sessions VALUES (?)", [("a",), ("b",)])
+    made.close()
+    (source / "other.db").write_bytes(b"no database")
+    before = state(source)
+    steps = taken(home, source)
+    assert steps["state.db"].detail == "SQLite, which is not read; about 2 conversations"
+    assert steps["other.db"].detail == "SQLite, which is not read"
+    assert state(source) == before
+
+
+def test_a_long_memory_becomes_a_file_that_is_searched(home: Home, tmp_path: Path) -> None:
+    source = sample(tmp_path, "openclaw")
+    facts = "".join(f"- Fact number {n}: {'word ' * 20}\n" for n in range(200))
+    (source / "workspace" / "MEMORY.md").write_text(facts, encoding="utf-8")
+    before = (home.memory / "MEMORY.md").read_bytes()
+    steps = taken(home, source)
+    assert steps["workspace/MEMORY.md"].target == "memory/notes/imported-memory.md"
+    assert (home.memory / "MEMORY.md").read_bytes() == before
+    assert (home.memory / "notes" / "imported-memory.md").read_text("utf-8") == facts
+
+
+def test_a_to_do_that_is_too_long_is_named_and_the_others_come(home: Home, vault: Path) -> None:
+    (vault / "TODO.md").write_text(f"- [ ] {'long ' * 200}\n- [ ] short\n", encoding="utf-8")
+    plan = carry_out(plan_import(home, vault))
+    (step,) = [step for step in plan.steps if step.kind == "to-dos"]
+    assert "not imported, too long: long long" in step.detail
+    assert "- [ ] short ^" in (home.memory / "TODO.md").read_text("utf-8")
+
+
+class Broken(Exception):
+    """What ends a process, for a test."""
+
+
+def broken_off(plan: Plan, after: int) -> None:
+    done: list[Step] = []
+
+    def count(step: Step) -> None:
+        done.append(step)
+        if len(done) == after:
+            raise Broken
+
+    with pytest.raises(Broken):
+        carry_out(plan, count)
+
+
+@pytest.mark.parametrize("after", [1, 4, 8, 11, 14])
+def test_an_import_that_was_broken_off_is_completed_by_the_next(
+    home: Home, tmp_path: Path, after: int
+) -> None:
+    create_home(tmp_path / "whole", starter_text())
+    whole = Home(tmp_path / "whole")
+    taken(whole, SAMPLES / "openclaw")
+    broken_off(plan_import(home, SAMPLES / "openclaw"), after)
+    taken(home, SAMPLES / "openclaw")
+    assert texts(home) == texts(whole)
+
+
+def texts(home: Home) -> dict[str, str]:
+    """All files of a home but what is drawn by lot or tells the time."""
+    found = {}
+    for folder in (home.workspace, home.memory, home.skills):
+        for path in folder.rglob("*"):
+            if path.is_file() and path.name != ".sources.yaml":
+                found[home.relative(path)] = path.read_text("utf-8")
+    talks = [path for path in home.sessions.iterdir() if path.suffix == ".json"]
+    return found | {
+        path.name: str([m["content"] for m in json.loads(path.read_text("utf-8"))["messages"]])
+        for path in talks
+    }
+
+
+def test_a_file_that_comes_meanwhile_is_not_overwritten(home: Home, vault: Path) -> None:
+    plan = plan_import(home, vault)
+    own = home.workspace / "notes" / "plain.md"
+    own.parent.mkdir()
+    own.write_text("mine\n", encoding="utf-8")
+    (result,) = carry_out(plan).steps
+    assert result.deed == "failed"
+    assert "meanwhile" in result.detail
+    assert own.read_text("utf-8") == "mine\n"
+
+
+def test_a_memory_that_comes_meanwhile_stays(home: Home) -> None:
+    plan = plan_import(home, SAMPLES / "openclaw")
+    path = home.memory / "MEMORY.md"
+    path.write_text("# Memory\n\n- Ines prefers short answers.\n- New.\n", encoding="utf-8")
+    carry_out(plan)
+    text = path.read_text("utf-8")
+    assert text.startswith("# Memory\n\n- Ines prefers short answers.\n- New.\n")
+    assert text.count("short answers") == 1
+    assert "Tomas" in text
+
+
+def test_one_step_that_fails_does_not_end_the_others(home: Home, vault: Path) -> None:
+    (vault / "z.md").write_text("last\n", encoding="utf-8")
+    plan = plan_import(home, vault)
+    (vault / "plain.md").unlink()
+    result = {step.source: step for step in carry_out(plan).steps}
+    assert result["plain.md"].deed == "failed"
+    assert "cannot be read" in result["plain.md"].detail
+    assert (home.workspace / "notes" / "z.md").is_file()
+
+
+@pytest.mark.parametrize("end", ["```\nls\n", "<!-- not closed\n"])
+def test_nothing_is_added_inside_of_code_or_a_comment(home: Home, tmp_path: Path, end: str) -> None:
+    memory = home.memory / "MEMORY.md"
+    memory.write_text(f"# Memory\n\n- a\n\n{end}", "utf-8")
+    before = memory.read_bytes()
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    (folder / "SOUL.md").write_text("s", "utf-8")
+    (folder / "MEMORY.md").write_text("- likes tea\n", "utf-8")
+    step = taken(home, folder)["MEMORY.md"]
+    assert (step.deed, step.target) == ("write", "memory/notes/imported-memory.md")
+    assert "close it" in step.detail and memory.read_bytes() == before
+    assert taken(home, folder)["MEMORY.md"].deed == "known"
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        (".env", "TOKEN=x\n", "it holds .env (an environment file"),
+        ("keys/id_rsa", "x\n", "it holds keys/id_rsa (a private key)"),
+        ("notes.md", f"Use {TOKEN} with curl.\n", "notes.md holds a secret (github-token)"),
+    ],
+)
+def test_a_skill_with_keys_or_secrets_is_left(
+    home: Home, tmp_path: Path, name: str, text: str, why: str
+) -> None:
+    skill = tmp_path / "ws" / "skills" / "deploy"
+    (skill / name).parent.mkdir(parents=True)
+    (tmp_path / "ws" / "SOUL.md").write_text("s", "utf-8")
+    head = "---\nname: deploy\ndescription: Deploys the site when asked to.\n---\nDeploy.\n"
+    (skill / "SKILL.md").write_text(head, "utf-8")
+    (skill / name).write_text(text, "utf-8")
+    step = taken(home, tmp_path / "ws")["skills/deploy"]
+    assert step.deed == "leave" and step.detail.startswith(why)
+    assert not (home.skills / "deploy").exists()
+    (skill / name).unlink()
+    assert taken(home, tmp_path / "ws")["skills/deploy"].deed == "install"

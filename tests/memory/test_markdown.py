@@ -1,0 +1,388 @@
+"""Any Markdown file, any sequence of operations: what was added is found, what was removed is gone,
+and every other byte stays where it was."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from openclaw.errors import OpenclawError
+from openclaw.memory.entries import Meta, entries_of
+from openclaw.memory.markdown import rewrite, scan, text_of
+from openclaw.memory.notes import Notes
+from openclaw.memory.todos import TodoFile
+from openclaw.types import ToolProblem
+
+DAY = date(2026, 11, 21)
+_LINES = st.sampled_from(
+    [
+        "", " ", "\t", "\x0c", "# Memory", "## People", "## Tasks ##", "Title\nof two", "===",
+        "---", "words", "  indented", "    code", "\tcode", "> quote", "| a | b |", "[a]: b", "***",
+        "* * *", "- plain", "-\ttab", "* star", "+ plus", "  - nested", "    - deep",
+        "      more words",
+        "1. one", "2) two", "- [ ] open", "- [x] done ^0a1b2c3d", "  - [ ] inner ^11223344",
+        "* [X] big ^0a1b2c3d", "- [ ] due:2026-12-01 x  ", "- [ ] form\x0cfeed\x0c", "- [ ]",
+        "```", "```py", "  ```", "~~~~", "<!--", "-->", "<!-- c -->", "- a <!-- mine -->",
+        "- b <!-- fact, 2026-01-02, session x turn 1 -->", "- ~~old~~ (until 2026-01-01)",
+        "- The standup is at 9:30", "- The port is 80 <!-- fact -->", "- I live in Bonn",
+        "caf\u00e9 \U0001f600", "- line\u2028separator", "- next\x85line", "- \ufeffbom",
+        "key: value",
+        "- \x00nul", "- <!-- open", "- ~~half", "-", "- - -", "- ```", "- # no heading",
+    ]
+)  # fmt: skip
+_RAW = st.binary(max_size=6).filter(lambda raw: raw[:2] not in (b"\xff\xfe", b"\xfe\xff"))
+_PIECES = st.lists(
+    st.tuples(
+        _LINES.map(str.encode) | st.text(max_size=8).map(lambda s: s.encode("utf-8", "replace"))
+        | _RAW,
+        st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\r"]),
+    ),
+    max_size=18,
+)  # fmt: skip
+_FILES = st.builds(
+    lambda bom, pieces, last: (
+        (b"\xef\xbb\xbf" if bom else b"") + b"".join(line + end for line, end in pieces) + last
+    ),
+    st.booleans(),
+    _PIECES,
+    st.sampled_from([b"", b"", b"words", b"- last", b"- [ ] last", b"```"]),
+).filter(lambda data: data[:2] not in (b"\xff\xfe", b"\xfe\xff"))
+_FACTS = st.sampled_from(
+    [
+        "The standup is at 10:15", "The standup is at 11:00", "The port is 81", "I live in Rome",
+        "The port was changed to 82", "likes tea", "- likes\n milk ", "~~not struck~~",
+        "<!-- hidden --> shown", "an --> end <!-- and a start", "``` fence", "[ ] box", "x" * 500,
+        "caf\u00e9 \u2028 two", "\ud83d\ude00 half \udce9", "fact, 2026-11-21", "> # * quoted",
+    ]
+) | st.text(min_size=1, max_size=20)  # fmt: skip
+
+
+@contextmanager
+def memory_folder(lasting: bytes, today: bytes = b"", inbox: bytes = b"") -> Iterator[Path]:
+    """A memory folder with these files."""
+    root = Path(tempfile.mkdtemp())
+    try:
+        folder = root / "memory"
+        (folder / "inbox").mkdir(parents=True)
+        for name, data in {
+            "MEMORY.md": lasting,
+            "TODO.md": lasting,
+            f"{DAY}.md": today,
+            "inbox/2026-11-20.md": inbox,
+        }.items():
+            if data:
+                (folder / name).write_bytes(data)
+        yield folder
+    finally:
+        shutil.rmtree(root)
+
+
+def lines(data: bytes) -> list[bytes]:
+    """The lines of a file without their newlines, and without the BOM."""
+    return re.findall(rb"[^\r\n]+", data.removeprefix(b"\xef\xbb\xbf"))
+
+
+def is_within(kept: Sequence[bytes], whole: Sequence[bytes]) -> bool:
+    """Whether all of `kept` stand in `whole`, in their order."""
+    rest = iter(whole)
+    return all(line in rest for line in kept)
+
+
+def data_of(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
+
+
+# ---- to-dos
+
+
+def _other_lines(data: bytes) -> list[bytes]:
+    """The lines of a to-do file that are neither to-dos nor blank."""
+    page = scan(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
+    own = {item.at for item in page.items}
+    rest = [line for at, line in enumerate(page.lines) if at not in own and line.strip("\r\n")]
+    return [line.strip("\r\n").encode("utf-8", "surrogateescape") for line in rest]
+
+
+_STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "done", "undone", "remove"]),
+        st.integers(0, 30),
+        st.sampled_from(["", "People", "New list"]),
+        st.text(min_size=1, max_size=10)
+        | st.sampled_from(["call due:2026-12-01", "a ^b", "[ ] c"]),
+    ),
+    max_size=5,
+)  # fmt: skip
+
+
+@given(_FILES, _STEPS)
+@example(b"- [ ] a\r- [ ] b\n\n", [("remove", 1, "", "")])
+@example(b"\xef\xbb\xbf\xef\xbb\xbf- [ ] a", [("done", 0, "", "")])
+@example(b"  ```\n", [("add", 0, "", "0"), ("add", 0, "", "1")])
+@example(b"- [ ] a\n  ```\ncode\n  ```\n", [("add", 0, "", "b")])
+@example(b"caf\xe9\n- [ ] \xe9", [("done", 0, "", ""), ("add", 0, "", "x")])
+def test_to_dos_change_and_all_else_stays(
+    data: bytes, steps: list[tuple[str, int, str, str]]
+) -> None:
+    with memory_folder(data) as folder:
+        file = TodoFile(folder / "TODO.md", today=lambda: DAY)
+        for action, number, name, text in steps:
+            before, todos = data_of(file.path), file.items()
+            if action == "add":
+                try:
+                    added = file.add(name, [text])
+                except ToolProblem:
+                    assert data_of(file.path) == before
+                    continue
+                assert len(added) == 1 and not added[0].done
+                expected = [(t.id, t.text, t.done) for t in todos]
+                left = [t for t in file.items() if t.id != added[0].id]
+                assert [(t.id, t.text, t.done) for t in left] == expected
+            elif todos:
+                chosen = todos[number % len(todos)]
+                if action == "remove":
+                    file.remove(chosen.id)
+                    expected_ids = [t.id for t in todos if t.id != chosen.id]
+                    assert [t.id for t in file.items()] == expected_ids
+                else:
+                    file.set_done(chosen.id, action == "done")
+                    states = {t.id: t.done for t in file.items()}
+                    assert states.pop(chosen.id) == (action == "done")
+                    assert states == {t.id: t.done for t in todos if t.id != chosen.id}
+            assert is_within(_other_lines(before), lines(data_of(file.path)))
+            assert data_of(file.path)[:3] == before[:3] or not before.startswith(b"\xef\xbb\xbf")
+
+
+# ---- notes
+
+
+def _known(folder: Path) -> list[tuple[str, str, bool]]:
+    notes = Notes(folder, today=lambda: DAY)
+    return [(n.path.name, n.text, n.superseded) for n in notes.list(everything=True)]
+
+
+@given(_FILES, _FILES, _FACTS, st.booleans())
+@example(b"- The standup is at 9:30\r\n  in room 4\r\n", b"", "x", True)
+@example(b"```\nopen\n- The port is 80", b"- The port is 80", "The port is 81", True)
+@example(b"- a\n  ```\ncode\n  ```\n- b\n", b"", "x", True)
+def test_a_fact_is_added_once_and_all_else_stays(
+    lasting: bytes, today: bytes, fact: str, for_ever: bool
+) -> None:
+    with memory_folder(lasting, today) as folder:
+        notes = Notes(folder, today=lambda: DAY, source=lambda: "session 1 turn 2")
+        before = _known(folder)
+        where = notes.target("lasting" if for_ever else "today")
+        try:
+            kept = notes.remember(fact, "lasting" if for_ever else "today")
+        except ToolProblem:
+            assert (data_of(folder / "MEMORY.md"), data_of(notes.target("today"))) == (
+                lasting, today,
+            )  # fmt: skip
+            return
+        assert kept.note.path == where and kept.note in notes.list()
+        assert (kept.note.date, kept.note.source) == ("2026-11-21", "session 1 turn 2")
+        after = _known(folder)
+        after.remove((where.name, kept.note.text, False))
+        assert [(name, text) for name, text, _ in after] == [
+            (name, text.replace("~~", "") if gone else text)
+            for (name, text, _), (_, _, gone) in zip(before, after, strict=True)
+        ]
+        newly = [now for was, now in zip(before, after, strict=True) if was != now]
+        assert all(gone for _, _, gone in newly) and len(newly) >= len(kept.superseded)
+        for path, data in ((folder / "MEMORY.md", lasting), (notes.target("today"), today)):
+            _only_struck_lines_changed(data, data_of(path), "\n".join(text for _, text, _ in newly))
+
+
+def _only_struck_lines_changed(old: bytes, new: bytes, struck: str) -> None:
+    text = old.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    own = [range(e.at, e.end) for e in entries_of(text) if e.text in struck.split("\n")]
+    page = scan(text).lines
+    rest = "".join(line for at, line in enumerate(page) if not any(at in r for r in own))
+    assert is_within(lines(rest.encode("utf-8", "surrogateescape")), lines(new))
+
+
+@given(_FILES, st.integers(0, 20))
+def test_what_is_forgotten_is_gone_with_what_was_below_it_and_nothing_else(
+    data: bytes, number: int
+) -> None:
+    with memory_folder(data) as folder:
+        notes = Notes(folder)
+        known = notes.list(everything=True)
+        if not known:
+            return
+        chosen = known[number % len(known)]
+        taken = [line.encode("utf-8", "surrogateescape") for line in notes.lines(chosen)]
+        try:
+            notes.forget(chosen)
+        except ToolProblem:
+            assert data_of(chosen.path) == data
+            return
+        left = lines(data_of(chosen.path))
+        assert is_within(left, lines(data))
+        assert len(lines(data)) - len(left) <= len(taken)
+        texts = [note.text for note in known]
+        now = [note.text for note in notes.list(everything=True)]
+        assert now.count(chosen.text) < texts.count(chosen.text)
+
+
+@given(_FILES, _FILES, _FACTS, st.integers(0, 20), st.booleans())
+def test_candidates_enter_leave_and_never_count_as_memory(
+    inbox: bytes, lasting: bytes, fact: str, number: int, yes: bool
+) -> None:
+    with memory_folder(lasting, inbox=inbox) as folder:
+        notes = Notes(folder, today=lambda: DAY)
+        before = _known(folder)
+        try:
+            proposed = notes.propose(fact, "https://a.example/b, read aloud")
+        except ToolProblem:
+            pass
+        else:
+            assert proposed in notes.candidates()
+            assert proposed.source == "https://a.example/b, read aloud"
+        assert _known(folder) == before
+        waiting = notes.candidates()
+        if not waiting:
+            return
+        chosen = waiting[number % len(waiting)]
+        kept = None
+        try:
+            if yes:
+                kept = notes.accept(chosen)
+            else:
+                notes.reject(chosen)
+        except ToolProblem:
+            return
+        left = [note.text for note in notes.candidates()]
+        assert left.count(chosen.text) < [note.text for note in waiting].count(chosen.text)
+        if kept is None:
+            assert _known(folder) == before
+        else:
+            assert kept.note in notes.list()
+
+
+@given(st.lists(st.tuples(st.sampled_from("rcfpad"), st.integers(0, 9)), max_size=12))
+def test_any_sequence_on_an_own_page_keeps_the_users_words(steps: list[tuple[str, int]]) -> None:
+    own = "# Memory\r\n\r\nMy words. \t\r\n\r\n- mine <!-- why? -->\r\n\r\n## More\r\n\x0c\r\nEnd"
+    with memory_folder(own.encode()) as folder:
+        notes = Notes(folder, today=lambda: DAY)
+        for action, number in steps:
+            known, waiting = notes.list(), notes.candidates()
+            theirs = [note for note in known if note.text != "mine"]
+            try:
+                if action == "r":
+                    notes.remember(f"thing {number} is here")
+                elif action == "c":
+                    notes.remember(f"The standup is at {number}:30", meta=Meta(importance=0.5))
+                elif action == "f" and theirs:
+                    notes.forget(theirs[number % len(theirs)])
+                elif action == "p":
+                    notes.propose(f"candidate {number}", "somewhere")
+                elif action in "ad" and waiting:
+                    chosen = waiting[number % len(waiting)]
+                    notes.accept(chosen) if action == "a" else notes.reject(chosen)
+            except ToolProblem:
+                continue
+            standups = [n for n in notes.list() if n.text.startswith("The standup")]
+            assert len(standups) <= 1
+        data = data_of(folder / "MEMORY.md")
+        assert is_within(lines(own.encode()), lines(data))
+        assert b"\n" not in data.replace(b"\r\n", b"") and data.endswith(b"End")
+
+
+# ---- other programs
+
+
+def test_what_an_editor_saves_meanwhile_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"one\n")
+    seen = []
+
+    def change(text: str) -> str:
+        seen.append(text)
+        if len(seen) < 3:
+            path.write_bytes(path.read_bytes() + b"typed\n")
+        return text + "ours\n"
+
+    rewrite(path, change)
+    assert seen == ["one\n", "one\ntyped\n", "one\ntyped\ntyped\n"]
+    assert path.read_bytes() == b"one\ntyped\ntyped\nours\n"
+
+
+def test_a_file_that_is_made_or_deleted_meanwhile_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    texts = []
+
+    def change(text: str) -> str:
+        texts.append(text)
+        if len(texts) == 1:
+            path.write_bytes(b"theirs\n")
+        elif len(texts) == 2:
+            path.unlink()
+        return text + "ours\n"
+
+    rewrite(path, change)
+    assert texts == ["", "theirs\n", ""]
+    assert text_of(path) == "ours\n"
+
+
+def test_a_file_that_never_rests_is_an_error_and_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"")
+
+    def change(text: str) -> str:
+        path.write_bytes(path.read_bytes() + b"x")
+        return text + "ours"
+
+    with pytest.raises(OpenclawError, match="another program"):
+        rewrite(path, change)
+    assert set(path.read_bytes()) == {ord("x")}
+
+
+def test_utf_16_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "memory" / "MEMORY.md"
+    path.parent.mkdir()
+    path.write_bytes("- caf\u00e9\n".encode("utf-16"))
+    before = path.read_bytes()
+    with pytest.raises(OpenclawError, match="UTF-16") as caught:
+        Notes(path.parent).remember("x")
+    assert "iconv" in caught.value.hint
+    assert path.read_bytes() == before
+
+
+WRITER = """\
+import sys
+from pathlib import Path
+from openclaw.memory.notes import Notes
+from openclaw.memory.todos import TodoFile
+folder, name = Path(sys.argv[1]), sys.argv[2]
+for number in range(12):
+    TodoFile(folder / "TODO.md").add("Tasks", [f"{name} {number}"])
+    Notes(folder).remember(f"{name} owns {number} of them")
+    Notes(folder).propose(f"{name} wants {number} of them", "test")
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    folder = tmp_path / "memory"
+    names = ("Ada", "Bob", "Cyd")
+    running = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(folder), name]) for name in names
+    ]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    assert sorted(t.text for t in TodoFile(folder / "TODO.md").items()) == sorted(
+        f"{name} {number}" for name in names for number in range(12)
+    )
+    notes = Notes(folder)
+    assert len(notes.list(everything=True)) == len(notes.candidates()) == 36

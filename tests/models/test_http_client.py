@@ -1,0 +1,173 @@
+"""What a server of models sends has an end, and becomes text that can be written down."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw.agent.protocols.base import read_step
+from openclaw.errors import ModelFailed, OpenclawError
+from openclaw.models.base import Model, Reply, Request
+from openclaw.models.http_client import MOST_BYTES, mend_json
+from openclaw.models.ollama import OllamaModel
+from openclaw.models.openai import OpenAIModel
+from openclaw.retrieval.embedding_backends import OllamaEmbedder
+from openclaw.retrieval.embedding_models import Installed
+from openclaw.types import Message
+
+ASKED = Request((Message("user", "Which port?"),), max_tokens=100)
+
+
+class Server:
+    """Sends what it is told to, until nobody listens any more; counts the bytes."""
+
+    def __init__(self, status: int, headers: dict[str, str], body: Callable[[], Any]) -> None:
+        self.sent = 0
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                plain = self.path in ("/api/show", "/api/ps")
+                self.send_response(200 if plain else status)
+                for name, value in ({} if plain else headers).items():
+                    self.send_header(name, value)
+                self.end_headers()
+                try:
+                    for piece in [b'{"models": [], "model_info": {}}'] if plain else body():
+                        self.wfile.write(piece)
+                        server.sent += len(piece)
+                except OSError:
+                    pass
+
+            do_POST = do_GET  # noqa: N815
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
+
+
+@contextmanager
+def serving(body: Callable[[], Any], status: int = 200, **headers: str) -> Iterator[Server]:
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    server = Server(status, given, body)
+    try:
+        yield server
+    finally:
+        server.http.shutdown()
+        server.http.server_close()
+
+
+def ollama(server: Server) -> Model:
+    return OllamaModel("m", host=server.url, window=4096, keep_alive="5m", retry_waits=())
+
+
+def openai(server: Server) -> Model:
+    return OpenAIModel("m", base_url=server.url, api_key="", window=4096, retry_waits=())
+
+
+def ask(model: Model) -> Reply:
+    *_, reply = model.stream(ASKED)
+    assert isinstance(reply, Reply)
+    return reply
+
+
+LINES: dict[Any, bytes] = {
+    ollama: b'{"model": "m", "message": {"role": "assistant", "content": "a"}, "done": false}\n',
+    openai: b'data: {"choices": [{"delta": {"content": "a"}}]}\n\n',
+}
+MAKES = pytest.mark.parametrize("make", [ollama, openai])
+
+
+@MAKES
+def test_a_reply_without_end_is_left(make: Callable[[Server], Model]) -> None:
+    with serving(lambda: repeat(LINES[make] * 100)) as server:
+        with pytest.raises(ModelFailed, match=r"it sent more than 2,200,000 bytes"):
+            ask(make(server))
+        assert server.sent < 20_000_000
+
+
+@MAKES
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_line_or_an_error_without_end_is_left(
+    make: Callable[[Server], Model], status: int
+) -> None:
+    with serving(lambda: repeat(b"x" * 65_536), status) as server:
+        with pytest.raises(OpenclawError):
+            ask(make(server))
+        assert server.sent < 30_000_000
+
+
+@MAKES
+def test_a_packed_reply_is_not_unpacked(make: Callable[[Server], Model]) -> None:
+    packed = gzip.compress(LINES[make] * 100_000)
+    with (
+        serving(lambda: [packed], Content_Encoding="gzip") as server,
+        pytest.raises(ModelFailed, match="it packs its reply"),
+    ):
+        ask(make(server))
+
+
+def test_vectors_without_end_are_left() -> None:
+    with serving(lambda: repeat(b"1" * 65_536)) as server:
+        embedder = OllamaEmbedder(Installed("m", "", 0), server.url)
+        with pytest.raises(OpenclawError):
+            embedder.documents(["tea"])
+        assert server.sent < MOST_BYTES
+
+
+@MAKES
+@pytest.mark.parametrize("half", ["\\ud83d", "\\udE00", "\\ud83d\\ud83d\\ude00"])
+def test_a_lone_half_of_a_pair_in_text_or_call_is_replaced(
+    make: Callable[[Server], Model], half: str
+) -> None:
+    mended = json.loads(f'"{half}"').encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if make is ollama:
+        call = f'{{"function": {{"name": "t", "arguments": {{"a{half}": ["{half}"]}}}}}}'
+        lines = [
+            f'{{"message": {{"role": "assistant", "content": "{half}", "tool_calls": [{call}]}}, '
+            '"done": true, "done_reason": "stop"}'
+        ]
+    else:
+        inner = json.dumps(f'{{"a{half}": ["{half}"]}}')
+        call = f'{{"index": 0, "function": {{"name": "t", "arguments": {inner}}}}}'
+        delta = f'{{"content": "{half}", "tool_calls": [{call}]}}'
+        lines = [
+            f'data: {{"choices": [{{"delta": {delta}, "finish_reason": "stop"}}]}}',
+            "data: [DONE]",
+        ]
+    with serving(lambda: [f"{line}\n".encode() for line in lines]) as server:
+        reply = ask(make(server))
+    assert reply.text == mended
+    assert dict(reply.tool_calls[0].arguments) == {f"a{mended}": [mended]}
+
+
+def test_a_call_written_as_text_has_no_lone_half_either() -> None:
+    step = read_step('{"tool": "t", "arguments": {"a": "\\ud800 b"}}', {"t": ("a",)})
+    assert [dict(call.arguments) for call in step.calls] == [{"a": "\ufffd b"}]
+
+
+@given(st.text(st.sampled_from('\\ud83Ee0"a ')))
+def test_mending_keeps_all_but_lone_halves(text: str) -> None:
+    mended = mend_json(text)
+    assert len(mended) == len(text)
+    assert mend_json(text.encode()) == mended.encode()
+    try:
+        value = json.loads(f'"{text}"', strict=False)
+    except ValueError:
+        return
+    whole = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert json.loads(f'"{mended}"', strict=False) == whole

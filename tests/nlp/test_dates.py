@@ -1,0 +1,138 @@
+"""Days in words: what is understood, and that doubt means no."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw.nlp.dates import day_of, with_iso_due
+from openclaw.types import ToolProblem
+
+WEDNESDAY = date(2026, 11, 18)
+
+
+@pytest.mark.parametrize(
+    ("words", "day"),
+    [
+        ("2026-12-01", "2026-12-01"), (" 2026-12-01. ", "2026-12-01"),
+        ("today", "2026-11-18"), ("Tomorrow", "2026-11-19"), ("tonight", "2026-11-18"),
+        ("day after tomorrow", "2026-11-20"), ("yesterday", "2026-11-17"),
+        ("friday", "2026-11-20"), ("next friday", "2026-11-20"), ("this Friday", "2026-11-20"),
+        ("on friday", "2026-11-20"), ("by friday", "2026-11-20"), ("fri", "2026-11-20"),
+        ("friday 9:00", "2026-11-20"), ("tomorrow at 9", "2026-11-19"),
+        ("wednesday", "2026-11-25"), ("monday next week", "2026-11-23"),
+        ("next week friday", "2026-11-27"),
+        ("this weekend", "2026-11-21"), ("weekend", "2026-11-21"), ("next weekend", "2026-11-28"),
+        ("in 3 days", "2026-11-21"), ("in two weeks", "2026-12-02"), ("next week", "2026-11-25"),
+        ("in 1 month", "2026-12-18"), ("next month", "2026-12-18"), ("3 days ago", "2026-11-15"),
+        ("end of month", "2026-11-30"), ("by the end of the month", "2026-11-30"),
+        ("eom", "2026-11-30"), ("end of next month", "2026-12-31"),
+        ("end of week", "2026-11-22"), ("end of the year", "2026-12-31"),
+        ("beginning of next week", "2026-11-23"), ("start of next year", "2027-01-01"),
+        ("the 15th", "2026-12-15"), ("the 31st", "2026-12-31"), ("18th", "2026-11-18"),
+        ("1 dec", "2026-12-01"), ("December 1", "2026-12-01"), ("1st of december", "2026-12-01"),
+        ("october 3", "2027-10-03"), ("december", "2026-12-31"), ("1 dec 2028", "2028-12-01"),
+        ("1.12.", "2026-12-01"), ("7.1.", "2027-01-07"), ("1.2.2027", "2027-02-01"),
+        ("1.2.27", "2027-02-01"), ("29.2.", "2028-02-29"),
+        ("24/12", "2026-12-24"), ("12/24/2026", "2026-12-24"), ("2026/12/01", "2026-12-01"),
+        ("heute", "2026-11-18"), ("morgen", "2026-11-19"), ("\u00fcbermorgen", "2026-11-20"),
+        ("freitag", "2026-11-20"), ("n\u00e4chsten Freitag", "2026-11-20"),
+        ("am freitag", "2026-11-20"), ("n\u00e4chste woche", "2026-11-25"),
+        ("in 3 tagen", "2026-11-21"), ("ende des monats", "2026-11-30"),
+        ("monatsende", "2026-11-30"), ("wochenende", "2026-11-21"),
+        ("demain", "2026-11-19"), ("vendredi prochain", "2026-11-20"),
+        ("dans 3 jours", "2026-11-21"), ("fin du mois", "2026-11-30"),
+        ("ma\u00f1ana", "2026-11-19"), ("pasado ma\u00f1ana", "2026-11-20"),
+        ("el pr\u00f3ximo viernes", "2026-11-20"), ("fin de semana", "2026-11-21"),
+        ("fin de mes", "2026-11-30"), ("domani", "2026-11-19"), ("amanh\u00e3", "2026-11-19"),
+    ],
+)  # fmt: skip
+def test_these_words_mean_a_day(words: str, day: str) -> None:
+    assert day_of(words, WEDNESDAY) == date.fromisoformat(day)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", " ", ".", "a", "x", "1", "15", "2026", "20261201", "2026-02-30", "2026-13-01", "2026-12",
+     "01/02/2026", "1/2", "31.11.", "30.2.", "feb 30", "soon", "later", "asap", "never", "now",
+     "10:30", "3pm", "next", "call", "day", "week", "the 32nd", "24/31", "word " * 40],
+)  # fmt: skip
+def test_these_mean_none_for_sure(words: str) -> None:
+    assert day_of(words, WEDNESDAY) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "day"),
+    [("friday", "2026-11-13"), ("last week", "2026-11-11"), ("3 days ago", "2026-11-15"),
+     ("november", "2026-11-01"), ("2026-11-01", "2026-11-01"), ("1 dec", "2025-12-01"),
+     ("yesterday", "2026-11-17")],
+)  # fmt: skip
+def test_what_lies_behind_can_be_preferred(words: str, day: str) -> None:
+    assert day_of(words, WEDNESDAY, "past") == date.fromisoformat(day)
+
+
+@given(st.dates(date(2020, 1, 1), date(2035, 1, 1)))
+def test_whatever_the_day_a_weekday_lies_in_the_week_to_come(today: date) -> None:
+    friday = day_of("next friday", today)
+    assert friday and friday.weekday() == 4
+    assert timedelta(0) < friday - today <= timedelta(7)
+    end, weekend = day_of("end of month", today), day_of("this weekend", today)
+    assert end and end >= today and (end + timedelta(1)).day == 1
+    assert weekend and weekend >= today and weekend.weekday() in (5, 6)
+    assert day_of("tomorrow", today) == today + timedelta(1)
+
+
+@given(st.text(max_size=20))
+def test_no_text_makes_it_stumble(text: str) -> None:
+    day_of(text, WEDNESDAY)
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("call Anna due:tomorrow", "call Anna due:2026-11-19"),
+        ("due:friday so that", "due:2026-11-20 so that"),
+        ("due:next friday call Anna", "due:2026-11-20 call Anna"),
+        ("call due:in 3 days, at home", "call due:2026-11-21, at home"),
+        ('call due:"in 3 days" at home', "call due:2026-11-21 at home"),
+        ("call due:in-3-days", "call due:2026-11-21"),
+        ("call due:next_friday", "call due:2026-11-20"),
+        ("call (due:friday)", "call (due:2026-11-20)"),
+        ("pay due:end of month.", "pay due:2026-11-30."),
+        ("pay due:1 dec at home", "pay due:2026-12-01 at home"),
+        ("pay due: friday", "pay due:2026-11-20"),
+        ("pay due:2026-12-01 x", "pay due:2026-12-01 x"),
+        ("anruf due:\u00fcbermorgen", "anruf due:2026-11-20"),
+        ("the report is due: soon", "the report is due: soon"),
+        ("the rent is due", "the rent is due"),
+        ("overdue:friday", "overdue:friday"),
+        ("call Anna by friday", "call Anna by friday"),
+    ],
+)
+def test_a_due_in_words_becomes_a_date(text: str, stored: str) -> None:
+    assert with_iso_due(text, WEDNESDAY) == stored
+
+
+@pytest.mark.parametrize("text", ["due:soon", "x due:01/02/2026", "due:", "due:2026-02-30"])
+def test_a_due_that_is_no_date_is_told_with_an_example(text: str) -> None:
+    if text == "due:":
+        assert with_iso_due(text, WEDNESDAY) == text
+        return
+    with pytest.raises(ToolProblem, match=r"is no date; write due:2026-11-18"):
+        with_iso_due(text, WEDNESDAY)
+
+
+def test_an_iso_date_does_not_load_the_library() -> None:
+    program = (
+        "import sys; from datetime import date; from openclaw.nlp.dates import day_of;"
+        "assert day_of('2026-12-01', date(2026, 1, 1)); assert 'dateparser' not in sys.modules;"
+        "assert day_of('tomorrow', date(2026, 1, 1)); assert 'dateparser' in sys.modules"
+    )
+    words = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

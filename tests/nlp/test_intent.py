@@ -1,0 +1,499 @@
+"""What the words of a request point at: tables of requests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw.nlp.intent import Cues, cues, only_asks
+from openclaw.nlp.relevance import SHORT, Blurb
+
+FILES = (
+    "workspace/SOUL.md",
+    "notes/trip.md",
+    "notes/old/trip.md",
+    "data/Prices 2026.csv",
+    "go.sum",
+)
+SKILLS = (
+    Blurb(
+        "plan-day",
+        "Turns open to-dos and recent notes into a short plan for today. Use when the user asks to "
+        "plan the day, what to do today, or where to begin.",
+    ),
+    Blurb("bread-baking", "Scales a sourdough recipe. Use for flour, dough and oven questions."),
+    Blurb("invoice", "Writes an invoice file from hours and a rate."),
+)
+LOG = Blurb("log", "Records.", ("Boats came to the pier", "Two boats lie at the old pier"))
+LISTS = ("Errands", "Garden work")
+TODOS = ("Buy milk", "Call the dentist", "Water the tomato plants")
+
+
+def seen(request: str) -> Cues:
+    return cues(request, FILES, SKILLS, LISTS, TODOS)
+
+
+# -------- questions and orders
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "What is on my list?",
+        "what is the port",
+        "Who changed SOUL.md?",
+        "What's the port?",
+        "What did I put on the list, and when did I add it?",
+        "Is the window open?",
+        "Did you save it?",
+        "Was the invoice paid?",
+        "When is the dentist?",
+        "When does Lena's play begin?",
+        "Where do I have to change trains?",
+        "Why is the heating broken?",
+        "In which room does Chiara sit?",
+        "And how many eggs are left, please?",
+        "Wer bin ich?",
+        "Wie sp\u00e4t ist es",
+        "Wie sp\u00e4t ist es, bitte?",
+        "Um wie viel Uhr f\u00e4hrt der Zug?",
+        "Was steht auf der Liste?",
+        "O\u00f9 est la cl\u00e9 ?",
+        "Quel est mon nom",
+        "\u00c0 quelle heure part le train ?",
+        "\u00bfD\u00f3nde est\u00e1 el libro?",
+        "\u00bfCu\u00e1ndo es la cita con el dentista?",
+        "Dove sono le chiavi?",
+        "Qual \u00e8 il mio nome?",
+    ],
+)
+def test_a_question_only_asks(request_: str) -> None:
+    assert only_asks(request_)
+    assert seen(request_).asks and not seen(request_).orders and not seen(request_).done
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Would you mind adding oat milk to the list?",
+        "Could you strike the swimming line?",
+        "Can you scratch the dentist from trip.md?",
+        "May I have bread on my shopping list?",
+        "Is it possible to drop the gym line?",
+        "Is there a way to add a file?",
+        "Are you able to delete the draft?",
+        "Any chance of getting cheese on the list?",
+        "Do you think you could tidy up trip.md?",
+        "How about adding milk?",
+        "What about putting eggs on the list?",
+        "What if you put the meeting on Tuesday?",
+        "What do you say we add candles?",
+        "Why don't you cancel the yoga slot?",
+        "When you have a moment, add milk?",
+        "When can you strike the yoga line?",
+        "How hard would it be to add a column?",
+        "How do you feel about clearing the list?",
+        "Where it says Monday, could you make it Friday?",
+        "What I need is milk on the list.",
+        "What's on my list, and could you strike the yoga line?",
+        "What is on my list and add milk to it?",
+        "What is the port? Set it to 90.",
+        "K\u00f6nntest du Milch auf die Liste setzen?",
+        "Wie w\u00e4re es mit Milch auf der Liste?",
+        "Was h\u00e4ltst du davon, die Datei zu l\u00f6schen?",
+        "Wie gesagt Milch auf die Liste",
+        "Wann kannst du die Milch eintragen?",
+        "Pourrais-tu ajouter du beurre \u00e0 la liste ?",
+        "Et si on ajoutait du pain ?",
+        "Quand tu auras un moment, ajoute du sel ?",
+        "\u00bfPodr\u00edas a\u00f1adir leche a la lista?",
+        "\u00bfQu\u00e9 tal si apuntas el n\u00famero de Ana?",
+        "Quando hai tempo aggiungi il latte",
+        "Ti dispiace cancellare la riga dello yoga?",
+        "Poderias adicionar leite \u00e0 lista?",
+        "Zou je melk op de lijst kunnen zetten?",
+        "Czy mo\u017cesz doda\u0107 mleko do listy?",
+        "Listeye s\u00fct ekleyebilir misin?",
+        "\u725b\u4e73\u3092\u30ea\u30b9\u30c8\u306b\u8ffd\u52a0\u3057\u3066\u304f\u308c\u307e\u3059\u304b\uff1f",
+        "\u4f60\u53ef\u4ee5\u628a\u9762\u5305\u52a0\u5230\u6e05\u5355\u4e0a\u5417\uff1f",
+        "\u041d\u0435 \u043c\u043e\u0433 \u0431\u044b \u0442\u044b "
+        "\u0434\u043e\u0431\u0430\u0432\u0438\u0442\u044c \u043c\u043e\u043b\u043e\u043a\u043e?",
+    ],
+)
+def test_a_request_in_the_form_of_a_question_may_want_something_done(request_: str) -> None:
+    assert not only_asks(request_)
+    assert not seen(request_).asks
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Do you know whether I put milk on my errands list?",
+        "Have I called the dentist, done with that?",
+        "Habe ich die Milch gekauft, also milk, fertig?",
+        "The port is 8080?",
+        "Is it on my shopping list, added by me?",
+    ],
+)
+def test_what_is_neither_sure_leaves_the_choice_to_the_model(request_: str) -> None:
+    found = seen(request_)
+    assert not (found.asks or found.orders or found.done or found.fact)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Add eggs.",
+        "Can you add milk to my errands list?",
+        "Could you please write that down?",
+        "Would you rename the file?",
+        "Why don't you put it into notes.md?",
+        "Add milk to the list, ok?",
+        "Write a poem, will you?",
+        "Is it late? Write it down.",
+        "What is the port? Then write it into notes.md.",
+        "Who is there? Add them to the list, ok?",
+        "What is on my list? Please add milk.",
+        "Please save it",
+        "Kannst du Milch hinzuf\u00fcgen?",
+        "Peux-tu ajouter du lait ?",
+        "\u00bfPuedes a\u00f1adir leche?",
+        "Puoi aggiungere il latte?",
+        "Good morning!",
+        "please",
+        "",
+    ],
+)
+def test_an_order_is_no_question_however_polite(request_: str) -> None:
+    assert not only_asks(request_)
+    assert not seen(request_).asks
+
+
+@pytest.mark.parametrize(
+    ("request_", "begs"),
+    [
+        ("Would you mind crossing out the yoga line?", True),
+        ("\u4f60\u53ef\u4ee5\u628a\u9762\u5305\u52a0\u5230\u6e05\u5355\u4e0a\u5417\uff1f", True),
+        ("Can you add milk to my errands list?", False),
+        ("Who waters the plants?", False),
+        ("Good morning!", False),
+    ],
+)
+def test_a_request_that_may_be_polite_is_told_from_orders_and_questions(
+    request_: str, begs: bool
+) -> None:
+    assert seen(request_).begs == begs
+
+
+@pytest.mark.parametrize(
+    ("request_", "orders", "parts", "tells"),
+    [
+        ("Add eggs.", True, False, False),
+        ("Add eggs and mark the milk as done.", True, True, False),
+        ("Read notes/trip.md and tell me the date.", False, False, True),
+        ("Write the date down and tell me what it was.", True, False, True),
+        ("What would you change?", False, False, True),
+        ("Good morning!", False, False, False),
+        ("The address and the settings", False, False, False),
+    ],
+)
+def test_orders_their_parts_and_what_is_to_be_told(
+    request_: str, orders: bool, parts: bool, tells: bool
+) -> None:
+    found = seen(request_)
+    assert (found.orders, found.parts, found.tells) == (orders, parts, tells)
+
+
+# -------- files
+
+
+@pytest.mark.parametrize(
+    ("request_", "named"),
+    [
+        ("Read workspace/SOUL.md", ("workspace/SOUL.md",)),
+        ("Who changed SOUL.md?", ("workspace/SOUL.md",)),
+        ("Look into (SOUL.md), `SOUL.md` and SOUL.md.", ("workspace/SOUL.md",)),
+        ("Read old/trip.md", ("notes/old/trip.md",)),
+        ("Read trip.md", ("notes/trip.md", "notes/old/trip.md")),
+        ("Compare SOUL.md with go.sum", ("workspace/SOUL.md", "go.sum")),
+        ("Read the soul", ()),
+    ],
+)
+def test_files_are_named_by_path_or_by_the_end_of_it(request_: str, named: tuple[str, ...]) -> None:
+    found = seen(request_)
+    assert (found.named, found.missing) == (named, ())
+    for path in named:
+        assert any(line.startswith("File: ") and path in line for line in found.lines)
+
+
+def test_a_missing_file_is_told_with_the_nearest_that_is_there() -> None:
+    found = seen("Read SUOL.md and zebra.md")
+    assert found.named == () and found.missing == ("SUOL.md", "zebra.md")
+    assert found.lines == (
+        "There is no file SUOL.md; there is workspace/SOUL.md.",
+        "There is no file zebra.md.",
+    )
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "See www.example.com and heise.de",
+        "Go to https://example.com/a/page.html now",
+        "Look at http://localhost/page.html",
+        "Mail bob@example.com",
+        "It is version 1.2.3 and v2.0.1",
+        "Use Python 3.14rc1 or 3.10b2",
+        "Meet me at 10.30, or at 9.30am",
+        "It has 2.5GB and 1.5B parameters",
+        "Fruit, e.g. apples, i.e. pome fruit, z.B. Birnen",
+        "It costs 3.50",
+        "Wait...what",
+    ],
+)
+def test_domains_addresses_versions_and_times_are_no_files(request_: str) -> None:
+    found = seen(request_)
+    assert (found.named, found.missing, found.lines) == ((), (), ())
+
+
+# -------- to-dos
+
+
+@pytest.mark.parametrize(
+    ("request_", "lists", "todos"),
+    [
+        ("What is on my Errands list?", ("Errands",), True),
+        ("Add milk to the errands list", ("Errands",), True),
+        ("Show me the to-dos", (), True),
+        ("Add eggs to my shopping list", ("Shopping",), True),
+        ("Is it on my shopping list?", (), False),
+        ("How did the errands go?", (), False),
+        ("List the files", (), False),
+        ("Put the errands list into notes/trip.md", (), False),
+    ],
+)
+def test_a_request_about_lists_is_told_from_others(
+    request_: str, lists: tuple[str, ...], todos: bool
+) -> None:
+    found = seen(request_)
+    assert (found.lists, found.todos) == (lists, todos)
+    assert [line for line in found.lines if line.endswith("is a to-do list.")] == [
+        f"{name} is a to-do list." for name in lists if name in LISTS
+    ]
+
+
+@pytest.mark.parametrize(
+    ("request_", "meant"),
+    [
+        ("I bought the milk.", "Buy milk"),
+        ("The call with the dentist is finished", "Call the dentist"),
+        ("tomato plants: done", "Water the tomato plants"),
+        ("I have watered the plants, tick that off", "Water the tomato plants"),
+        ("Milch, also milk, gekauft", "Buy milk"),
+    ],
+)
+def test_a_to_do_that_is_said_to_be_done_is_meant(request_: str, meant: str) -> None:
+    found = seen(request_)
+    assert found.done and found.todos
+    assert f"Open to-do: {meant}" in found.lines
+
+
+@pytest.mark.parametrize(
+    "request_",
+    ["Did I buy the milk?", "I bought a car.", "Milk is white.", "We are done.", "Mark my words."],
+)
+def test_nothing_is_done_by_a_question_or_without_the_to_do(request_: str) -> None:
+    assert not seen(request_).done
+
+
+# -------- facts
+
+
+@pytest.mark.parametrize(
+    ("request_", "fact"),
+    [
+        ("Remember that my sister lives in Ghent", "My sister lives in Ghent"),
+        ("please remember: the code is 4711", "The code is 4711"),
+        ("Could you please remember that I like tea?", "I like tea"),
+        ("Keep in mind that I am\n allergic to nuts.", "I am allergic to nuts."),
+        ("Don't forget that the door is open", "The door is open"),
+        ("remember \u00e9l\u00e9onore is my aunt", "\u00c9l\u00e9onore is my aunt"),
+        ("My code is 4711, please remember that.", "My code is 4711"),
+        ("Note for today: the plumber came", "The plumber came"),
+        ("Write down that the meter shows 4211.", "The meter shows 4211."),
+    ],
+)
+def test_a_fact_to_remember_is_taken_in_its_own_words(request_: str, fact: str) -> None:
+    assert seen(request_).fact == fact
+
+
+def test_a_note_for_today_is_kept_and_needs_no_skill_for_planning_the_day() -> None:
+    noted = seen("Note for today: plan the day")
+    assert (noted.fact, noted.today, noted.skill) == ("Plan the day", True, "")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "remember to buy milk",
+        "Don't forget to call",
+        "Do you remember my name?",
+        "Do you remember that I like tea?",
+        "Can you remember my name?",
+        "Remember when we met?",
+        "Remember what I said about Ghent",
+        "Remember me",
+        "I remember that day",
+        "Vergiss nicht zu atmen",
+    ],
+)
+def test_a_duty_or_a_question_is_no_fact(request_: str) -> None:
+    assert seen(request_).fact == ""
+
+
+# -------- sums
+
+
+@pytest.mark.parametrize(
+    ("request_", "expression"),
+    [
+        ("What is 487 times 36?", "487 * 36"),
+        ("15 % of 80", "15 / 100 * 80"),
+        ("How much is 7.5 percent of 200?", "7.5 / 100 * 200"),
+        ("Was ist 15 Prozent von 80?", "15 / 100 * 80"),
+        ("3 x 4", "3 * 4"),
+        ("What is 3x4?", "3 * 4"),
+        ("12.5 PLUS 7", "12.5 + 7"),
+        ("10 - 3", "10 - 3"),
+        ("What is 10-3?", "10 - 3"),
+        ("Calculate 100/7", "100 / 7"),
+        ("Wie viel ist 3 mal 4?", "3 * 4"),
+        ("Quanto fa 3 per 4?", "3 * 4"),
+        ("20 divided by 8 please", "20 / 8"),
+    ],
+)
+def test_a_sum_is_worked_out(request_: str, expression: str) -> None:
+    assert seen(request_).expression == expression
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "What happened on 2026-11-21?",
+        "The meeting is on 21/11",
+        "21/11/2026",
+        "Call 030-1234567 or 1-800-555-0199",
+        "555-1234",
+        "Open from 08:30 - 09:15, pages 3 - 7",
+        "It lasts 10-12 days",
+        "Version 3.11 - 3.14",
+        "It won 3 over 4 years, 5 per 2 weeks",
+        "What is 1,200 times 3?",  # half of a number would be worse than none
+        "15 % of 1,200",
+        "487 times 36 times 2",
+        "What is (3 + 4) * 2?",
+        "What is 2 * (3 + 4)?",
+        "Add 3 apples and 4 pears",
+    ],
+)
+def test_dates_ranges_telephone_numbers_and_parts_of_sums_are_none(request_: str) -> None:
+    assert seen(request_).expression == ""
+
+
+# -------- skills and languages
+
+
+@pytest.mark.parametrize(
+    ("request_", "skill"),
+    [
+        ("Plan my day", "plan-day"),
+        ("Make an invoice for ten hours", "invoice"),
+        ("Some bread for baking: bread-baking", "bread-baking"),
+        ("Two boats came to the pier", "log"),
+        ("We have two boats again, and they lie at the pier of the old harbour", "log"),
+    ],
+)
+def test_a_skill_fits_when_its_name_or_an_example_is_said(request_: str, skill: str) -> None:
+    found = cues(request_, FILES, [*SKILLS, LOG])
+    assert (found.skill, found.offered) == (skill, "")
+    assert f"The skill {skill} fits." in found.lines
+
+
+@pytest.mark.parametrize(
+    ("request_", "skill"),
+    [
+        ("Where should I begin today?", "plan-day"),
+        ("How much flour goes into the dough?", "bread-baking"),
+        ("A recipe for sourdough", "bread-baking"),
+    ],
+)
+def test_a_skill_that_only_shares_words_is_offered(request_: str, skill: str) -> None:
+    found = cues(request_, FILES, [*SKILLS, LOG])
+    assert (found.skill, found.offered) == ("", skill)
+    blurb = next(each for each in SKILLS if each.name == skill)
+    assert f"Skill that may fit: {blurb.line(SHORT)}" in found.lines
+
+
+def test_two_words_of_an_example_in_a_longer_request_may_be_chance() -> None:
+    found = cues("Boats stand at the pier of the museum", FILES, [LOG])
+    assert (found.skill, found.offered) == ("", "log")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Who wrote Hamlet?",
+        "What does the user ask for, and when should I use it?",
+        "Can you make some more of these files for me?",
+        "Which of them are short?",
+        "The oven is hot.",
+        "",
+    ],
+)
+def test_common_words_make_no_skill_fit(request_: str) -> None:
+    assert seen(request_).skill == seen(request_).offered == ""
+
+
+def test_a_named_file_or_list_goes_before_a_skill() -> None:
+    assert seen("Plan my day from trip.md").skill == ""
+    assert seen("Do plan-day from trip.md").skill == "plan-day"
+    assert seen("Add 'plan the day' to my errands list").skill == ""
+
+
+@pytest.mark.parametrize(
+    ("request_", "language"),
+    [
+        ("Wer bin ich und wo wohne ich?", "German"),
+        ("Quel est le nom de ma s\u0153ur ?", "French"),
+        ("\u00bfQu\u00e9 es lo que hay en mi lista?", "Spanish"),
+        ("Che cosa c'\u00e8 nella mia lista con il latte?", "Italian"),
+        ("Hoe heet het bestand van mijn tuin?", "Dutch"),
+    ],
+)
+def test_an_answer_is_asked_for_in_the_language_of_the_request(
+    request_: str, language: str
+) -> None:
+    assert f"Answer in {language}." in seen(request_).lines
+
+
+@pytest.mark.parametrize("request_", ["What is on my list?", "Die Hard", "La la land", "Hi"])
+def test_english_and_single_words_say_nothing_of_the_language(request_: str) -> None:
+    assert not any(line.startswith("Answer in") for line in seen(request_).lines)
+
+
+WORDS = "remember that add SOUL.md a.b/ 3 x % of - ? list milk plan day bitte . / who done errands"
+
+
+@given(
+    st.one_of(
+        st.text(max_size=200), st.lists(st.sampled_from(WORDS.split()), max_size=12).map(" ".join)
+    )
+)
+def test_any_text_has_cues(request_: str) -> None:
+    found = seen(request_)
+    assert set(found.named) <= set(FILES)
+    assert not (found.asks and (found.orders or found.done or found.fact))
+    assert not (found.skill and found.todos)
+    assert not (found.skill and found.named) or found.skill in request_.lower()
+    assert seen(request_) == found

@@ -1,0 +1,293 @@
+"""The days that a question names. Today is Saturday, 21 November 2026."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw.nlp import day_spans
+from openclaw.nlp.question_dates import read_days
+from openclaw.retrieval.question import read_question
+
+TODAY = date(2026, 11, 21)
+
+
+def read(text: str, today: date = TODAY) -> str:
+    """Its spans as "from to", with what both days share told once."""
+    return ", ".join(f"{first} {last}" for first, last in read_question(text, today).dates)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (
+            "first week of March|the 1st week in March 2026|erste Märzwoche|in der ersten Märzwoche"
+            "|in der ersten Woche im März",
+            "2026-03-01 2026-03-07",
+        ),
+        ("second week of August 2025", "2025-08-08 2025-08-14"),
+        ("the last week of May|last week in May|letzte Maiwoche", "2026-05-25 2026-05-31"),
+        ("first ten days of May|die ersten zehn Tage im Mai", "2026-05-01 2026-05-10"),
+        ("the last two weeks of May|letzte zwei Maiwochen", "2026-05-18 2026-05-31"),
+        ("first half of April|erste Aprilhälfte", "2026-04-01 2026-04-15"),
+        (
+            "second half of April|zweite Aprilhälfte|in der zweiten Hälfte des Aprils",
+            "2026-04-16 2026-04-30",
+        ),
+        ("first half of 2025|erstes Halbjahr 2025", "2025-01-01 2025-06-30"),
+        (
+            "early March|in early march|beginning of March|at the start of March|Anfang März",
+            "2026-03-01 2026-03-10",
+        ),
+        ("mid-April|in the middle of April|Mitte April", "2026-04-11 2026-04-20"),
+        (
+            "end of May|late May|by the end of may|Ende Mai|Ende des Monats Mai",
+            "2026-05-22 2026-05-31",
+        ),
+        ("mid-April 2025|Mitte April 2025", "2025-04-11 2025-04-20"),
+        ("at the end of last month|Ende letzten Monats", "2026-10-22 2026-10-31"),
+        ("first Monday of March|am ersten Montag im März", "2026-03-02 2026-03-02"),
+        ("last weekend of May|letztes Wochenende im Mai", "2026-05-30 2026-05-31"),
+    ],
+)
+def test_a_part_of_a_month_is_not_the_whole_month(texts: str, expected: str) -> None:
+    assert {text: read(text) for text in texts.split("|")} == dict.fromkeys(
+        texts.split("|"), expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (
+            "the week of 16 March|runs in the week of March 18|in der Woche vom 16. März"
+            "|week of 2026-03-22|KW 12|KW 12/2026",
+            "2026-03-16 2026-03-22",
+        ),
+        ("the week before 16 March|in der Woche vor dem 16. März", "2026-03-09 2026-03-15"),
+        (
+            "the weekend of 4 April|weekend of 2026-04-05|am Wochenende vom 4. April"
+            "|weekend before 6 April|weekend after 1 April",
+            "2026-04-04 2026-04-05",
+        ),
+        ("last weekend|letztes Wochenende|am letzten Wochenende", "2026-11-14 2026-11-15"),
+        ("this weekend|what did we do at the weekend?|am Wochenende", "2026-11-21 2026-11-22"),
+        ("last week in Rome|letzte Woche|in der letzten Woche", "2026-11-09 2026-11-15"),
+        ("the week before last|vorletzte Woche", "2026-11-02 2026-11-08"),
+    ],
+)
+def test_a_week_begins_on_monday(texts: str, expected: str) -> None:
+    assert {text: read(text) for text in texts.split("|")} == dict.fromkeys(
+        texts.split("|"), expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (
+            "between 3 and 9 March|between the 3rd and the 9th of March|from 3 March to 9 March"
+            "|from the 3rd to the 9th of March|3-9 March|3 \u2013 9 March 2026|March 3-9, 2026"
+            "|from March 3 to 9|between March 3 and 9"
+            "|3 March until 9 March|2026-03-03 to 2026-03-09"
+            "|zwischen dem 3. und 9. März|zwischen dem 3. und dem 9. März|vom 3. bis zum 9. März"
+            "|3.-9. März|vom 3. März bis zum 9. März|vom 3.3. bis 9.3.",
+            "2026-03-03 2026-03-09",
+        ),
+        ("from 3 March to 9 March 2025|3 March 2025 to 9 March", "2025-03-03 2025-03-09"),
+        (
+            "28 December to 3 January|28 December 2025 to 3 January|28 December to 3 January 2026",
+            "2025-12-28 2026-01-03",
+        ),
+        ("from March to May|between March and May|zwischen März und Mai|Q1 to Q2", None),
+        ("from Monday to Wednesday|von Montag bis Mittwoch", "2026-11-16 2026-11-18"),
+        ("from early March to mid-April|von Anfang März bis Mitte April", "2026-03-01 2026-04-20"),
+        ("from 2019 to 2023", "2019-01-01 2023-12-31"),
+        ("from 9 March to 3 March", "2026-03-03 2026-03-09"),
+    ],
+)
+def test_from_one_day_to_another(texts: str, expected: str | None) -> None:
+    for text in texts.split("|"):
+        wanted = expected or f"2026-0{1 if 'Q' in text else 3}-01 2026-0{6 if 'Q' in text else 5}-3"
+        assert read(text).startswith(wanted), text
+
+
+@pytest.mark.parametrize(
+    ("texts", "first"),
+    [
+        ("since Monday|since last Monday|seit Montag|seit letztem Montag", "2026-11-16"),
+        ("since 3 March|seit dem 3. März|since the 3rd of March", "2026-03-03"),
+        ("since March|seit März|since early March|seit Anfang März", "2026-03-01"),
+        ("since 2024", "2024-01-01"),
+        ("since last week|seit letzter Woche", "2026-11-09"),
+        ("in the last three days|the past 3 days|in den letzten drei Tagen", "2026-11-18"),
+        ("past two weeks|in the last 2 weeks|in den letzten zwei Wochen", "2026-11-07"),
+        ("over the past six months|in den letzten sechs Monaten", "2026-05-21"),
+        ("the last few days|in den letzten Tagen|the last days", "2026-11-16"),
+        ("in the past week", "2026-11-14"),
+    ],
+)
+def test_a_span_may_reach_until_today(texts: str, first: str) -> None:
+    for text in texts.split("|"):
+        assert read(text) == f"{first} 2026-11-21", text
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (
+            "Q1 2026|2026-Q1|Q1/2026|in Q1|first quarter of 2026|in the first quarter"
+            "|1. Quartal 2026|im ersten Quartal",
+            "2026-01-01 2026-03-31",
+        ),
+        ("in Q4|Q4 2026", "2026-10-01 2026-12-31"),
+        ("last quarter|third quarter of this year", "2026-07-01 2026-09-30"),
+        (
+            "in spring|in the spring|last spring|im Frühling|im Frühjahr 2026",
+            "2026-03-01 2026-05-31",
+        ),
+        ("summer of 2025|Sommer 2025|im Sommer 2025", "2025-06-01 2025-08-31"),
+        ("this autumn|in diesem Herbst|last fall", None),
+        ("in winter|letzten Winter|winter 2025", "2025-12-01 2026-02-28"),
+        ("vor drei Tagen|three days ago|on 18 November|am 18.11.", "2026-11-18 2026-11-18"),
+    ],
+)
+def test_quarters_and_seasons(texts: str, expected: str | None) -> None:
+    for text in texts.split("|"):
+        year = 2025 if "last" in text else 2026
+        assert read(text) == (expected or f"{year}-09-01 {year}-11-30"), text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what was in November?", "2026-11-01 2026-11-30"),
+        ("what was last November?", "2025-11-01 2025-11-30"),
+        ("what was in December?", "2025-12-01 2025-12-31"),
+        ("what was in the last week of November?", "2025-11-24 2025-11-30"),
+        ("what was on 29 February?", "2024-02-29 2024-02-29"),
+        ("who cooks for us in summer?", "2026-06-01 2026-08-31"),
+    ],
+)
+def test_without_a_year_it_is_the_latest_that_has_begun(text: str, expected: str) -> None:
+    assert read(text) == expected
+
+
+def test_a_season_that_still_runs_is_a_plan_or_a_habit_unless_it_is_this_one() -> None:
+    june = date(2026, 6, 14)
+    assert read("who looks after the dog in summer?", june) == "2025-06-01 2025-08-31"
+    assert read("what did we plant this summer?", june) == "2026-06-01 2026-08-31"
+
+
+@pytest.mark.parametrize("text", ["marmalade of 2026", "in 2026", "since 2026", "this year"])
+def test_the_running_year_by_itself_names_no_days(text: str) -> None:
+    assert read(text) == ""
+    assert set(read_question(text, TODAY).words) & {"2026", "year"}
+
+
+def test_another_year_and_the_running_one_with_a_month_do() -> None:
+    assert read("in 2025") == read("last year") == "2025-01-01 2025-12-31"
+    assert read("in March 2026") == "2026-03-01 2026-03-31"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("in March, on 9 March", "2026-03-09 2026-03-09"),
+        ("in 2025, the first week of May 2025", "2025-05-01 2025-05-07"),
+        ("since March, and what is on today?", "2026-03-01 2026-11-21, 2026-11-21 2026-11-21"),
+        ("on 8 May and on 9 May", "2026-05-08 2026-05-08, 2026-05-09 2026-05-09"),
+        ("the day before yesterday", "2026-11-19 2026-11-19"),
+    ],
+)
+def test_the_shorter_span_wins_over_the_month_that_holds_it(text: str, expected: str) -> None:
+    assert read(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    """may I come in?|May I come in?|this may be wrong|section 3 may apply|version 3 may be newer
+    |it is late, may I go|May 5 people come?|we march on 3 fronts|to march 5 miles|in the march
+    |the second half of the book|the first week of school|the first quarter of the game
+    |give me a second|the last days of Pompeii|the last three days of the trip|the end of the road
+    |we won 3-9|3 to 4 people|1-2 weeks|from time to time|between you and me|since then
+    |version 1.2.2023.4|call 2000-3|ops-2024|\u20ac2000|it cost 2000 euros|2023.4.1.2|on 31 February
+    |in Spring Boot|the spring of the mattress|im Fall der Fälle|auf jeden Fall|in diesem Fall
+    |my Audi Q3|Q1: what is it?|Monday is when?|open on Mondays|the weekend of the wedding""".split(
+        "|"
+    ),
+)
+def test_what_only_looks_like_a_time_names_no_days(text: str) -> None:
+    assert read(text.strip()) == ""
+
+
+def test_the_words_of_a_span_are_not_asked_for_but_those_an_entry_may_say_are() -> None:
+    def words(text: str) -> tuple[str, ...]:
+        return read_question(text, TODAY).words
+
+    assert words("boiler repair in the first week of March") == ("boiler", "repair")
+    assert words("boiler repair in the last three days") == ("boiler", "repair")
+    assert words("boiler repair last weekend") == ("boiler", "repair", "last", "weekend")
+    assert words("boiler, may I?") == ("boiler", "may")
+
+
+def test_a_question_of_nothing_but_a_day_has_no_words() -> None:
+    assert read_question("What did I do on 7 March?", TODAY).words == ()
+
+
+FRAGMENTS = """first|second|last|erste|letzten|1.|week|weeks|half|weekend|Woche|Hälfte|Tage|of|in|im
+|the|between|and|zwischen|und|from|to|vom|bis|since|seit|March|may|May|März|apr\u0131l|augu\u017ft
+|Februar|29|31|3|9.|2026|0000|0001|9999|2025-02-30|9.3.|Q1|Q4|spring|fall|winter|Monday|Montag
+|yesterday|heute|early|mid-|end of|Mitte|past|999|few|an|days|years|months|ago|vor|Jahren|KW 53|-
+|\u2013|/|,|?|\ue000\ue100|woche|last week|this year|on|quarter|Quartal|before|before last|fifth
+|fourth""".replace("\n", "").split("|")
+
+
+@given(
+    st.lists(st.sampled_from(FRAGMENTS), max_size=9).map(" ".join) | st.text(),
+    st.dates() | st.sampled_from([date.min, date.max, date(2024, 2, 29)]),
+)
+def test_any_text_gives_ordered_days_and_no_private_marks(text: str, today: date) -> None:
+    days = read_days(text, today)
+    assert all(first <= last for first, last in days.spans)
+    assert len(set(days.spans)) == len(days.spans)
+    assert not any("\ue000" <= char <= "\uf8ff" for char in days.rest + days.without)
+
+
+@given(st.dates(date(1980, 1, 1), TODAY), st.dates(date(1980, 1, 1), TODAY))
+def test_what_lies_between_two_full_dates_is_read_whichever_way_they_are_written(
+    one: date, other: date
+) -> None:
+    first, last = sorted((one, other))
+    expected = ((first.isoformat(), last.isoformat()),)
+    for form in ("%Y-%m-%d", "%-d %B %Y", "%d.%m.%Y", "%B %-d, %Y"):
+        text = f"between {written(first, form)} and {written(last, form)}"
+        assert read_question(text, TODAY).dates == expected, text
+
+
+def written(day: date, form: str) -> str:
+    """`strftime`, with days without a nought on every system."""
+    return day.strftime(form.replace("%-d", str(day.day)))
+
+
+@given(st.dates(date(2, 1, 1), date(9998, 1, 1)))
+def test_weeks_weekends_and_weekdays_hold_their_day(day: date) -> None:
+    monday, sunday = day_spans.week(day)
+    assert (monday.weekday(), sunday - monday) == (0, timedelta(6)) and monday <= day <= sunday
+    assert day_spans.weekend(day) == (monday + timedelta(5), sunday)
+    for number in range(7):
+        before = day_spans.weekday(day, number)
+        assert before.weekday() == number and 1 <= (day - before).days <= 7
+
+
+@given(st.integers(1, 12), st.integers(1900, 2100))
+def test_the_parts_of_a_month_fill_it(month: int, year: int) -> None:
+    whole = day_spans.months(month, month).of(year)
+    early, middle, late = (day_spans.thirds(whole, part) for part in range(3))
+    assert (early[0], late[1]) == whole
+    assert middle == (early[1] + timedelta(1), late[0] - timedelta(1))
+    first, second = day_spans.half(whole, False), day_spans.half(whole, True)
+    assert (first[0], second[1], second[0] - first[1]) == (*whole, timedelta(1))

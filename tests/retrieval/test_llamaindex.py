@@ -1,0 +1,391 @@
+"""The index as LlamaIndex retrievers: BM25 over stored postings, our vectors, and both fused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import bm25s
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from llama_index.core.schema import MetadataMode, QueryBundle
+from llama_index.core.settings import Settings
+from llama_index.core.vector_stores.types import (
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+    VectorStoreQuery,
+)
+
+from openclaw.errors import ModelFailed
+from openclaw.retrieval import ranking
+from openclaw.retrieval import ranking as direct
+from openclaw.retrieval.index_store import Store
+from openclaw.retrieval.indexer import Upkeep
+from openclaw.retrieval.llamaindex import (
+    HybridRetriever,
+    SqliteVectorStore,
+    StoredBM25,
+    TextEmbedding,
+    word_index,
+)
+from openclaw.retrieval.scan import IndexOptions
+from openclaw.retrieval.search import Search
+from openclaw.retrieval.snapshot import Rows, View, best, products, question_vector
+from openclaw.retrieval.tokens import words
+from openclaw.storage.home import Home
+from tests.fakes.embedder import WordEmbedder
+
+NOTES = """# House
+
+- The boiler was serviced in March by Olsen.
+- The boiler needs two bar of pressure, boiler first.
+- Keys hang beside the door.
+
+# Animals
+
+- The cat eats at seven.
+- Our cat and the neighbour's cat fight over the garden.
+"""
+TRIP = "# Trip\n\nThe ferry to Bergen leaves at noon.\n\nTicket OPS-4217 is in the drawer.\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for path, text in {"memory/2026-01-05.md": NOTES, "workspace/trip.md": TRIP}.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    it = Store(home / ".openclaw" / "index" / "index.sqlite")
+    Upkeep(Home(home), it, IndexOptions()).refresh()
+    yield it
+    it.close()
+
+
+def embedded(home: Path, store: Store, embedder: WordEmbedder) -> View:
+    Upkeep(Home(home), store, IndexOptions()).embed_pending(embedder)
+    return View(store.snapshot())
+
+
+def texts(found: list[Any]) -> list[str]:
+    return [each.node.get_content(MetadataMode.NONE) for each in found]
+
+
+# -------- words
+
+
+def corpus(store: Store) -> list[list[str]]:
+    """The words of each row, as often as they count in it."""
+    snapshot = store.snapshot()
+    rows: list[list[str]] = [[] for _ in range(snapshot.count)]
+    for (term,) in store.query("SELECT term FROM terms ORDER BY id"):
+        for row, count in zip(*snapshot.postings(str(term)), strict=True):
+            rows[row] += [str(term)] * int(count)
+    assert [len(row) for row in rows] == snapshot.lengths.tolist()
+    return rows
+
+
+@pytest.mark.parametrize(
+    "question", ["boiler", "cat boiler", "cat garden ferry door", "OPS-4217", "two bar zebra cat"]
+)
+def test_scores_are_those_of_a_bm25s_index_of_everything(store: Store, question: str) -> None:
+    whole = bm25s.BM25(k1=ranking.K1, b=ranking.B, method="lucene")
+    whole.index(corpus(store), show_progress=False)
+    terms = list(dict.fromkeys(words(question)))
+    ours = word_index(View(store.snapshot()), terms)
+    expected: npt.NDArray[np.float32] = whole.get_scores(terms)
+    assert expected.max() > 0
+    assert np.array_equal(ours.get_scores(terms), expected)
+
+
+def test_only_chunks_that_hold_a_word_are_found_best_first(store: Store) -> None:
+    found = StoredBM25(View(store.snapshot())).retrieve("boiler pressure")
+    assert "pressure" in texts(found)[0]
+    scores = [each.score or 0.0 for each in found]
+    assert scores == sorted(scores, reverse=True) and min(scores) > 0
+    assert len(found) < store.snapshot().count
+
+
+def test_ids_and_words_of_any_script_are_found(home: Path, store: Store) -> None:
+    (home / "memory" / "x.md").write_text("- 東京タワーは高い\n- I like C++ more than R\n", "utf-8")
+    Upkeep(Home(home), store, IndexOptions()).refresh()
+    retriever = StoredBM25(View(store.snapshot()))
+    for question, line in (("東京", "東京"), ("C++", "C++"), ("ops-4217", "OPS-4217")):
+        assert line in texts(retriever.retrieve(question))[0]
+
+
+@pytest.mark.parametrize("question", ["", "  \n ", "zebra", "?!"])
+def test_a_question_without_a_known_word_finds_nothing(store: Store, question: str) -> None:
+    assert StoredBM25(View(store.snapshot())).retrieve(question) == []
+
+
+def test_an_index_without_chunks_and_one_of_rules_only_find_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path / "empty.sqlite")
+    assert StoredBM25(View(store.snapshot())).retrieve("boiler") == []
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "rules.md").write_text("---\n\n***\n\n<!-- nothing -->\n", "utf-8")
+    Upkeep(Home(tmp_path), store, IndexOptions()).refresh()
+    view = View(store.snapshot())
+    assert StoredBM25(view).retrieve("nothing") == []
+    assert HybridRetriever(lambda: view).retrieve("nothing") == []
+    store.close()
+
+
+def test_rows_that_are_not_allowed_are_not_found(store: Store) -> None:
+    snapshot = store.snapshot()
+    rows, _ = snapshot.postings("boiler")
+    allowed = np.ones(snapshot.count, np.bool_)
+    allowed[rows[1:]] = False
+    assert len(StoredBM25(View(snapshot, allowed)).retrieve("boiler")) == 1
+    assert StoredBM25(View(snapshot, ~np.ones_like(allowed))).retrieve("boiler") == []
+
+
+# -------- vectors
+
+FINITE = st.floats(-60000, 60000, width=16, allow_nan=False)
+
+
+@given(
+    matrix=arrays.arrays(
+        np.float16, st.tuples(st.integers(0, 40), st.integers(0, 9)), elements=FINITE
+    ),
+    seed=st.integers(0, 1000),
+)
+def test_products_are_exact_for_every_float16(matrix: npt.NDArray[np.float16], seed: int) -> None:
+    random = np.random.default_rng(seed)
+    vector = np.asarray(random.uniform(-1, 1, matrix.shape[1]), np.float32)
+    wide, exact = np.asarray(matrix, np.float64), np.asarray(vector, np.float64)
+    expected = np.asarray(wide @ exact)
+    bound = np.asarray(np.abs(wide) @ np.abs(exact))
+    error = np.abs(products(matrix, vector) - expected)
+    assert (error <= 2e-6 * bound + 1e-12).all()
+
+
+def test_products_of_many_blocks_are_those_of_one_row_at_a_time() -> None:
+    random = np.random.default_rng(1)
+    matrix = random.standard_normal((2500, 384)).astype(np.float16)
+    vector = random.standard_normal(384).astype(np.float32)
+    expected = np.asarray(matrix.astype(np.float32) @ vector)
+    assert np.allclose(products(matrix, vector), expected, atol=1e-4)
+
+
+def test_the_best_come_first_and_equal_ones_in_their_order() -> None:
+    scores = np.array([0.5, 0.9, 0.5, 0.1, 0.9], np.float32)
+    assert best(scores, 4).tolist() == [1, 4, 0, 2]
+    assert best(scores, 9).tolist() == [1, 4, 0, 2, 3]
+    allowed = np.array([True, False, True, True, False])
+    assert best(scores, 2, allowed).tolist() == [0, 2]
+    assert not len(best(scores, 0)) and not len(best(scores, 3, ~allowed & allowed))
+
+
+def nearest(view: View, vector: Any, top_k: int = 3, **how: Any) -> Any:
+    query = VectorStoreQuery(list(map(float, vector)), similarity_top_k=top_k, **how)
+    return SqliteVectorStore(view, "fake/words").query(query)
+
+
+def test_the_store_gives_the_nearest_rows_with_their_cosines(home: Path, store: Store) -> None:
+    embedder = WordEmbedder()
+    view = embedded(home, store, embedder)
+    vector = embedder.query("when does the feline eat")
+    matrix, known = view.snapshot.matrix(embedder.name)
+    cosines = np.where(known, matrix.astype(np.float32) @ vector, -2)
+    found = nearest(view, vector, 5)
+    assert found.similarities == pytest.approx(np.sort(cosines)[::-1][:5].tolist(), abs=1e-6)
+    assert [node.node_id for node in found.nodes] == found.ids
+    assert view.snapshot.row_of(found.ids[0]) == int(np.argmax(cosines))
+
+
+def test_rows_without_a_vector_are_not_found(home: Path, store: Store) -> None:
+    embedder = WordEmbedder()
+    embedded(home, store, embedder)
+    (home / "memory" / "new.md").write_text("the volcano erupts", "utf-8")
+    Upkeep(Home(home), store, IndexOptions()).refresh()
+    view = View(store.snapshot())
+    found = nearest(view, embedder.query("the volcano erupts"), 100)
+    assert len(found.ids) == int((view.snapshot.contexts != 0).sum()) - 1
+    assert "memory/new.md" not in {node.metadata["path"] for node in found.nodes}
+    other = SqliteVectorStore(view, "fake/other")
+    assert other.query(VectorStoreQuery([1.0] * 64, similarity_top_k=5)).ids == []
+
+
+def test_the_store_is_filtered_by_path_and_by_node(home: Path, store: Store) -> None:
+    view = embedded(home, store, WordEmbedder())
+    vector = WordEmbedder().query("boiler ferry cat")
+    for key, value, operator in (
+        ("path", "workspace/trip.md", FilterOperator.EQ),
+        ("path", "trip", FilterOperator.TEXT_MATCH),
+    ):
+        filters = MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)])
+        found = nearest(view, vector, 50, filters=filters)
+        assert {node.metadata["path"] for node in found.nodes} == {"workspace/trip.md"}
+    one = found.ids[1]
+    assert nearest(view, vector, 50, node_ids=[one, "feed"]).ids == [one]
+    wrong = MetadataFilters(filters=[MetadataFilter(key="color", value="red")])
+    with pytest.raises(ValueError, match="only 'path'"):
+        nearest(view, vector, filters=wrong)
+
+
+def test_the_store_is_not_written_through_llama_index(store: Store) -> None:
+    it = SqliteVectorStore(View(store.snapshot()), "fake/words")
+    with pytest.raises(NotImplementedError, match="change the files"):
+        it.add([])
+    with pytest.raises(NotImplementedError, match="change the files"):
+        it.delete("memory/x.md")
+
+
+@pytest.mark.parametrize("spoilt", [[float("nan")] * 64, [0.0] * 64, [float("inf"), 1.0]])
+def test_an_unusable_vector_of_a_question_is_an_error(spoilt: list[float]) -> None:
+    model = TextEmbedding(WordEmbedder(spoilt=spoilt))
+    with pytest.raises(ModelFailed, match="unusable vector"):
+        model.get_query_embedding("cat")
+
+
+def test_the_embedding_model_serves_llama_index(home: Path) -> None:
+    model = TextEmbedding(WordEmbedder())
+    both = model.get_text_embedding_batch(["the cat", "the feline"])
+    assert both[0] == both[1]
+    assert both[0] == pytest.approx(model.get_query_embedding("the cat"), abs=1e-6)
+
+
+# -------- both
+
+
+def hybrid(view: View, embedder: WordEmbedder | None, **how: Any) -> HybridRetriever:
+    return HybridRetriever(lambda: view, embedder, **how)
+
+
+def test_meaning_finds_what_no_word_finds(home: Path, store: Store) -> None:
+    embedder = WordEmbedder()
+    view = embedded(home, store, embedder)
+    question = "when does the feline eat?"
+    assert "cat eats" not in " ".join(texts(hybrid(view, None).retrieve("feline")))
+    assert "cat eats" in texts(hybrid(view, embedder).retrieve(question))[0]
+
+
+def test_nodes_tell_where_they_stand_and_scores_are_between_0_and_1(
+    home: Path, store: Store
+) -> None:
+    embedder = WordEmbedder()
+    found = hybrid(embedded(home, store, embedder), embedder).retrieve("the boiler pressure")
+    first = found[0]
+    assert first.metadata["path"] == "memory/2026-01-05.md"
+    assert (first.metadata["start_line"], first.metadata["end_line"]) == (4, 4)
+    assert first.metadata["headings"] == "House" and first.metadata["date"] == "2026-01-05"
+    assert all(0 < (each.score or 0) <= 1 for each in found)
+    assert len(found) == len({each.node_id for each in found}) <= 5
+    assert "headings" not in first.node.get_content(MetadataMode.LLM)
+
+
+def test_a_bundle_that_has_a_vector_is_not_embedded_again(home: Path, store: Store) -> None:
+    embedder = WordEmbedder()
+    view = embedded(home, store, embedder)
+    vector = embedder.query("the cat").tolist()
+    hybrid(view, embedder).retrieve(QueryBundle("the feline", embedding=vector))
+    assert embedder.questions == ["the cat"]
+
+
+@pytest.mark.parametrize(
+    ("embedder", "what"),
+    [
+        (WordEmbedder(left=0), "embedding"),
+        (WordEmbedder(spoilt=[float("nan")] * 64), "embedding"),
+        (WordEmbedder(spoilt=[1.0, 2.0]), "embedding"),
+    ],
+)
+def test_words_answer_alone_when_the_vector_fails(
+    home: Path, store: Store, embedder: WordEmbedder, what: str
+) -> None:
+    view = embedded(home, store, WordEmbedder())
+    troubles: list[tuple[str, Exception]] = []
+    found = hybrid(view, embedder, on_trouble=lambda *told: troubles.append(told)).retrieve(
+        "boiler"
+    )
+    assert texts(found) == texts(hybrid(view, None).retrieve("boiler"))
+    assert [each for each, _ in troubles] == [what]
+
+
+def test_nothing_of_llama_index_is_set_or_printed(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    names = ("_llm", "_embed_model", "_callback_manager", "_node_parser", "_transformations")
+    before = [vars(Settings).get(name) for name in names]
+    for name in names:
+        setattr(Settings, name, None)
+    search = Search(Home(home), IndexOptions(), WordEmbedder, home / ".openclaw")
+    assert search.search("cat") and search.retriever().retrieve("boiler")
+    search.close()
+    assert all(vars(Settings).get(name) is None for name in names)
+    for name, value in zip(names, before, strict=True):
+        setattr(Settings, name, value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_program_of_the_users_own_gets_what_is_new(home: Path) -> None:
+    search = Search(Home(home), IndexOptions(), lambda: None, home / ".openclaw")
+    retriever = search.retriever(k=2)
+    assert retriever.retrieve("volcano") == []
+    (home / "memory" / "new.md").write_text("The volcano erupts.\n", "utf-8")
+    assert texts(retriever.retrieve("volcano")) == ["The volcano erupts."]
+    assert len(retriever.retrieve("the boiler cat ferry")) <= 2
+    search.close()
+
+
+def test_importing_the_search_loads_nothing_heavy(tmp_path: Path) -> None:
+    program = (
+        "import sys, openclaw.retrieval.search, openclaw.retrieval.vector_store\n"
+        "heavy = 'numpy llama_index bm25s onnxruntime tokenizers ollama httpx Stemmer'.split()\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize("question", ["boiler", "two bar zebra cat", "cat garden ferry door", ""])
+@pytest.mark.parametrize("allowed", [None, [0, 2, 3]])
+def test_without_llama_index_the_same_is_found(
+    home: Path, store: Store, question: str, allowed: list[int] | None
+) -> None:
+    embedder, day = WordEmbedder(), date(2026, 1, 6)
+    snapshot = embedded(home, store, embedder).snapshot
+    mask = None if allowed is None else np.isin(np.arange(snapshot.count), allowed)
+    view = View(snapshot, mask)
+    vector = question_vector(embedder, question).tolist() if question else None
+
+    def by_meaning(others: Rows) -> ranking.Ranked | None:
+        return direct.nearest(view, embedder, vector, others) if vector else None
+
+    words, scale = direct.by_words(view, question), (0.1, 0.7)
+    found = direct.fused(view, question, day, words, by_meaning, lambda: scale, 5)
+    retriever = HybridRetriever(lambda: view, embedder if vector else None, today=lambda: day)
+    assert found == retriever.fused(view, QueryBundle(question, embedding=vector))
+    alone = direct.fused(view, question, day, words, lambda others: None, lambda: scale, 5)
+    retriever = HybridRetriever(lambda: view, today=lambda: day)
+    assert alone == retriever.fused(view, QueryBundle(question))
+
+
+def test_what_a_prompt_is_about_is_found_without_llama_index(home: Path) -> None:
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from openclaw.storage.home import Home\n"
+        "from openclaw.retrieval.scan import IndexOptions\n"
+        "from openclaw.retrieval.search import Search\n"
+        f"home = Home(Path({str(home)!r}))\n"
+        "search = Search(home, IndexOptions(), lambda: None, home.private)\n"
+        "print(len(search.passages_for_prompt('When was the boiler serviced?', ())))\n"
+        "print([name for name in ('llama_index', 'bm25s') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1\n[]\n", "")

@@ -1,0 +1,537 @@
+"""The search: what is found, where it stands, and that it is never from old text."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.retrieval.embedders import Choice
+from openclaw.retrieval.passages import CUT, Limits, Passage, distinct, for_prompt
+from openclaw.retrieval.question import LONGEST_QUESTION
+from openclaw.retrieval.ranking import Fused
+from openclaw.retrieval.records import StoredChunk
+from openclaw.retrieval.scan import IndexOptions
+from openclaw.retrieval.search import Search
+from openclaw.storage.home import Home
+from openclaw.types import ToolProblem
+from tests.fakes.embedder import WordEmbedder
+
+DAY = """# 2026-03-02
+
+- The boiler was serviced by Olsen.
+- Dentist moved to Friday.
+
+# 2026-03-02 evening
+
+- The cat eats at seven.
+"""
+
+TRIP = "# Trip\n\nThe ferry to Bergen leaves at noon.\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    write(tmp_path, "memory/2026-03-02.md", DAY)
+    write(tmp_path, "workspace/trip.md", TRIP)
+    return tmp_path
+
+
+@pytest.fixture
+def opened(home: Path) -> Iterator[Callable[..., Search]]:
+    """Opens searches of the home; by words only unless an embedder is given."""
+    made = []
+
+    def open_search(embedder: Any = None, **how: Any) -> Search:
+        options = how.pop("options", IndexOptions())
+        choose = embedder if callable(embedder) else lambda: embedder
+        made.append(Search(Home(home), options, choose, home / ".openclaw", **how))
+        return made[-1]
+
+    yield open_search
+    for search in made:
+        search.close()
+
+
+def write(home: Path, path: str, text: str) -> Path:
+    file = home / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8", newline="")
+    return file
+
+
+def places(found: list[Passage]) -> list[str]:
+    return [f"{passage.path}:{passage.start_line}" for passage in found]
+
+
+# -------- what is found
+
+
+def test_a_passage_is_the_line_as_it_stands_with_its_place(opened: Callable[..., Search]) -> None:
+    first = opened().search("who serviced the boiler?")[0]
+    assert (first.path, first.start_line, first.end_line) == ("memory/2026-03-02.md", 3, 3)
+    assert first.text == "- The boiler was serviced by Olsen."
+    assert first.date == "2026-03-02" and 0 < first.score <= 1
+    assert first.ranks["words"][0] == 1 and "meaning" not in first.ranks and first.reason
+
+
+def test_both_ranks_are_told_when_there_are_vectors(opened: Callable[..., Search]) -> None:
+    search = opened(WordEmbedder())
+    first = search.search("the feline eats at seven")[0]
+    assert first.text == "- The cat eats at seven."
+    assert first.ranks["meaning"][0] == 1 and first.ranks["meaning"][1] > 0.3
+    assert search.notices == []
+
+
+@pytest.mark.parametrize("question", ["", " \n", "zebra", "?"])
+def test_a_question_that_nothing_answers_finds_nothing(
+    opened: Callable[..., Search], question: str
+) -> None:
+    assert opened().search(question) == []
+
+
+def test_an_empty_home_and_one_word_files_are_searched(
+    tmp_path: Path, opened: Callable[..., Search]
+) -> None:
+    empty = Search(Home(tmp_path / "none"), IndexOptions(), WordEmbedder, tmp_path / "p")
+    assert empty.search("boiler") == [] and not empty.worth_asking(())
+    empty.close()
+    write(tmp_path, "memory/a.md", "volcano")
+    assert places(opened().search("volcano")) == ["memory/a.md:1"]
+
+
+def test_at_most_k_are_given(home: Path, opened: Callable[..., Search]) -> None:
+    write(home, "memory/many.md", "".join(f"- volcano number {n} erupts\n" for n in range(30)))
+    search = opened()
+    assert [len(search.search("volcano", k)) for k in (1, 5, 12)] == [1, 5, 12]
+
+
+def test_equal_texts_are_given_once(home: Path, opened: Callable[..., Search]) -> None:
+    write(home, "memory/a.md", "- The volcano erupts.\n")
+    write(home, "memory/b.md", "* the  volcano erupts.\n\n\n\nThe volcano sleeps.\n")
+    assert len(opened().search("volcano", 10)) == 2
+
+
+def test_a_path_narrows_the_search(home: Path, opened: Callable[..., Search]) -> None:
+    write(home, "workspace/house/boiler.md", "The boiler manual is blue.\n")
+    search = opened()
+    for path in ("workspace/house", "./workspace", "workspace\\house", str(home / "workspace")):
+        assert places(search.search("boiler", path=path)) == ["workspace/house/boiler.md:1"]
+    assert search.search("boiler", path="workspace/trip") == []
+
+
+def test_since_goes_by_the_date_of_the_line_else_of_the_file(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/log.md", "# 2026-01-01\n\n- volcano one\n\n# 2026-05-01\n\n- volcano two\n")
+    for name, day in (("old", "2025-12-31"), ("new", "2026-04-01")):
+        file = write(home, f"workspace/{name}.md", f"The {name} volcano\n")
+        seconds = datetime.fromisoformat(day).timestamp() + 3600
+        os.utime(file, (seconds, seconds))
+    found = opened().search("volcano", 10, since="2026-04-01")
+    assert sorted(places(found)) == ["memory/log.md:7", "workspace/new.md:1"]
+
+
+def test_since_must_be_a_day(opened: Callable[..., Search]) -> None:
+    with pytest.raises(UsageError, match="not a day: 'soon'"):
+        opened().search("boiler", since="soon")
+
+
+def test_a_named_day_is_answered_by_its_lines_though_they_do_not_say_it(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/2026-03-03.md", "- Bought paint.\n- Called Ines.\n")
+    found = opened().search("what did I do on 3 March?", today=date(2026, 3, 9))
+    assert {*places(found)} == {"memory/2026-03-03.md:1", "memory/2026-03-03.md:2"}
+    assert opened().search("what did I do on 4 March?", today=date(2026, 3, 9)) == []
+
+
+def test_a_heading_comes_after_what_stands_below_it(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/trip.md", "# Volcano\n\n- We walk up the volcano at dawn.\n")
+    assert places(opened().search("volcano"))[0] == "memory/trip.md:3"
+
+
+def test_a_question_that_is_hardly_answered_gets_few_passages_or_half_of_those_asked_for(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(24)))
+    for n in range(12):
+        write(home, f"memory/volcano{n}.md", f"The volcano number {n} erupts.\n")
+    search = opened()
+    assert [len(search.search("volcano zebra", k)) for k in (2, 5, 20)] == [2, 3, 10]
+
+
+def test_a_very_long_question_is_read_at_both_ends(opened: Callable[..., Search]) -> None:
+    log = " ".join(f"line{n}" for n in range(5000))
+    embedder = WordEmbedder()
+    found = opened(embedder).search(f"who serviced the boiler {log} ferry to Bergen", 10)
+    assert {"memory/2026-03-02.md:3", "workspace/trip.md:3"} <= {*places(found)} or not found
+    assert len(embedder.questions[-1]) <= LONGEST_QUESTION + 1
+
+
+def test_today_is_what_yesterday_counts_from(home: Path, opened: Callable[..., Search]) -> None:
+    for day in ("2026-03-01", "2026-03-05"):
+        write(home, f"memory/{day}.md", "- Lunch was soup.\n" + "- Something else.\n" * 3)
+        write(home, f"memory/{day}.md", f"- Lunch was soup {day[-1]}.\n")
+    search = opened()
+    for today, file in ((date(2026, 3, 2), "2026-03-01"), (date(2026, 3, 6), "2026-03-05")):
+        first = search.search("what was lunch yesterday?", today=today)[0]
+        assert first.path == f"memory/{file}.md"
+
+
+# -------- never from old text
+
+
+def test_an_edit_is_found_at_once_and_what_was_there_is_not(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    search = opened(WordEmbedder())
+    assert search.search("Olsen")
+    write(home, "memory/2026-03-02.md", "\n\n" + DAY.replace("Olsen", "Petersen"))
+    assert places(search.search("Petersen", 1)) == ["memory/2026-03-02.md:5"]
+    assert "Olsen" not in "".join(p.text for p in search.search("Olsen boiler"))
+    (home / "memory" / "2026-03-02.md").rename(home / "memory" / "b.md")
+    assert places(search.search("Petersen", 1)) == ["memory/b.md:5"]
+    (home / "memory" / "b.md").unlink()
+    assert search.search("Petersen") == []
+
+
+@pytest.mark.slow
+def test_a_hundred_edits_of_another_editor_are_never_missed(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    search, chance = opened(), random.Random(7)
+    truth: dict[str, list[str]] = {f"memory/n{n}.md": [] for n in range(6)}
+    gone: list[str] = []
+    for step in range(100):
+        path = chance.choice(list(truth))
+        lines = truth[path]
+        if lines and chance.random() < 0.35:
+            gone.append(lines.pop(chance.randrange(len(lines))))
+        word = f"marker{step}x"
+        lines.insert(chance.randint(0, len(lines)), word)
+        text = "".join(f"- item {line} stands here\n" for line in lines)
+        if chance.random() < 0.5:
+            write(home, path, text)
+        else:  # as editors do: a new file in place of the old one
+            write(home, f"{path}.swp", text).replace(home / path)
+        asked = chance.choice(lines)
+        assert places(search.search(asked, 1)) == [f"{path}:{lines.index(asked) + 1}"]
+        if gone:
+            lost = chance.choice(gone)
+            assert not any(lost in found.text for found in search.search(lost))
+
+
+def test_a_file_that_changes_while_it_is_searched_is_searched_again(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    class Saboteur(WordEmbedder):
+        """Changes the file when the index has been read and the question is embedded."""
+
+        def query(self, text: str) -> Any:
+            if not self.questions:
+                write(home, "memory/2026-03-02.md", "# New\n\n" + DAY)
+            return super().query(text)
+
+    found = opened(Saboteur()).search("who serviced the boiler?")
+    assert places(found)[0] == "memory/2026-03-02.md:5"
+
+
+@pytest.mark.slow
+def test_many_threads_search_refresh_and_edit(home: Path, opened: Callable[..., Search]) -> None:
+    search, faults, done = opened(WordEmbedder()), [], threading.Event()
+    written = DAY + TRIP + "".join(f"- note{n} boiler\n" for n in range(20))
+    search.search("boiler", complete=True)
+
+    def keep(work: Callable[[int], None]) -> None:
+        for step in range(10_000):
+            if done.is_set():
+                return
+            try:
+                work(step)
+            except Exception as error:  # noqa: BLE001 - whatever went wrong is the finding
+                faults.append(error)
+                return
+
+    def look(step: int) -> None:
+        for passage in search.search(f"boiler note{step % 20}"):
+            assert passage.text in written
+
+    works = [
+        lambda step: search.refresh() and None,
+        lambda step: search.embed(seconds=0.05) and None,
+        lambda step: write(home, "memory/n.md", f"- note{step % 20} boiler\n") and None,
+        look,
+        look,
+    ]
+    threads = [threading.Thread(target=keep, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    time.sleep(1.5)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    assert search.search("boiler")[0].text
+
+
+def test_an_index_damaged_between_two_searches_is_built_anew(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    search = opened()
+    assert search.search("boiler")
+    search.close()
+    (home / ".openclaw" / "index" / "index.sqlite").write_bytes(b"no database" * 1000)
+    again = opened()
+    assert places(again.search("boiler"))[0] == "memory/2026-03-02.md:3"
+    assert again.notices == ["the memory index was damaged and is built again"]
+
+
+# -------- meaning that fails
+
+
+def test_a_server_that_dies_half_way_leaves_an_answer_and_one_notice(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(100)))
+    embedder = WordEmbedder(left=64)
+    search = opened(embedder)
+    assert places(search.search("boiler serviced", complete=True))[0] == "memory/2026-03-02.md:3"
+    assert len(embedder.texts) == 64
+    assert places(search.search("boiler serviced"))[0] == "memory/2026-03-02.md:3"
+    assert search.notices == ["search goes by words only: the embedding server is away (start it)"]
+    search.close()
+    fresh = WordEmbedder()
+    opened(fresh).search("boiler", complete=True)
+    assert fresh.texts and not {*fresh.texts} & {*embedder.texts}
+
+
+@pytest.mark.parametrize("spoilt", [[float("nan")] * 64, [0.0] * 64, [1.0, 2.0]])
+def test_an_unusable_vector_costs_a_notice_and_no_answer(
+    home: Path, opened: Callable[..., Search], spoilt: list[float]
+) -> None:
+    search = opened(WordEmbedder(spoilt=spoilt))
+    for _ in range(3):
+        assert places(search.search("boiler"))[0] == "memory/2026-03-02.md:3"
+    assert len(search.notices) == 1 and "words only" in search.notices[0]
+
+
+def test_no_embedder_is_told_once_with_what_to_do(opened: Callable[..., Search]) -> None:
+    why = "no model is installed, search goes by words only"
+    search = opened(Choice(None, why, "fetch it"))
+    assert search.search("boiler") and search.search("cat")
+    assert search.notices == [f"{why} (fetch it)"]
+    assert search.embed() == 0
+
+
+def test_words_only_by_choice_are_no_news(opened: Callable[..., Search]) -> None:
+    search = opened(Choice(None))
+    assert search.search("boiler") and search.notices == []
+
+
+def test_a_setting_that_is_wrong_stops_no_search(opened: Callable[..., Search]) -> None:
+    def choose() -> None:
+        raise OpenclawError("not an embedding: 'x'", "set it to auto")
+
+    search = opened(choose)
+    assert search.search("boiler")
+    assert search.notices == ["search goes by words only: not an embedding: 'x' (set it to auto)"]
+
+
+def test_a_new_model_embeds_all_again_and_one_line_says_so(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    first = opened(WordEmbedder("fake/one"))
+    first.search("boiler")
+    first.close()
+    embedder = WordEmbedder("fake/two", width=32)
+    second = opened(embedder)
+    assert second.search("the feline eats")[0].text == "- The cat eats at seven."
+    assert second.notices == [
+        "the embedding model is now fake/two, before it was fake/one: all passages are embedded"
+        " again"
+    ]
+    assert len(embedder.texts) >= 4
+
+
+def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(196)))
+    search = opened(WordEmbedder(seconds=0.2))
+    search.passages_for_prompt("the boiler", ())
+    assert search.notices == [
+        "64 of 203 passages have vectors, the others are found by their words only;"
+        " all get one with: openclaw memory index"
+    ]
+    seen: list[tuple[int, int]] = []
+    search.search("boiler", complete=True, on_progress=lambda *at: seen.append(at))
+    assert seen[-1] == (139, 139) and search.embed() == 0
+    assert len(search.notices) == 1
+
+
+def test_embedding_goes_on_until_it_is_stopped(home: Path, opened: Callable[..., Search]) -> None:
+    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(196)))
+    search = opened(WordEmbedder())
+    search.refresh()
+    asked = iter([False, False, True])
+    assert search.embed(stop=lambda: next(asked)) == 139
+    assert search.embed() == 0
+
+
+# -------- for a prompt
+
+
+def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[Fused, StoredChunk]:
+    values = {"path": "memory/a.md", "start_line": row, "end_line": row, **how}
+    chunk = StoredChunk(
+        row=row, node_id=f"{row:x}", text=text or f"line {row}", headings=(), date="", label="",
+        struck=values.pop("struck", False), mtime_ns=0, **values,
+    )  # fmt: skip
+    return Fused(row, score), chunk
+
+
+def limits(**how: Any) -> Limits:
+    usual = {"most": 3, "tokens": 100, "score": 0.5, "count": lambda text: len(text.split())}
+    return Limits(**{**usual, **how})
+
+
+def spans(found: list[Passage]) -> list[tuple[int, int]]:
+    return [(passage.start_line, passage.end_line) for passage in found]
+
+
+def test_weak_and_struck_passages_stay_out_of_a_prompt() -> None:
+    hits = [hit(9, 0.9, struck=True), hit(1, 0.6), hit(20, 0.5), hit(40, 0.49)]
+    assert spans(for_prompt(hits, limits())) == [(1, 1), (20, 20)]
+
+
+def test_a_file_that_stands_in_the_prompt_is_left_out() -> None:
+    hits = [hit(1, 0.9), hit(2, 0.8, path="memory/b.md")]
+    found = for_prompt(hits, limits(skip={"memory/a.md"}))
+    assert [passage.path for passage in found] == ["memory/b.md"]
+
+
+def test_neighbours_become_one_passage_in_the_order_of_the_file() -> None:
+    hits = [hit(5, 0.9), hit(30, 0.8), hit(4, 0.7), hit(6, 0.6), hit(50, 0.55)]
+    found = for_prompt(hits, limits())
+    assert spans(found) == [(4, 6), (30, 30), (50, 50)]
+    assert found[0].text == "line 4\nline 5\nline 6" and found[0].score == 0.9
+
+
+def test_blank_lines_between_neighbours_are_kept() -> None:
+    first = hit(1, 0.9, start_line=1, end_line=2, text="a\nb")
+    second = hit(2, 0.8, start_line=4, end_line=4, text="c")
+    far = hit(3, 0.7, start_line=40, end_line=40, text="d")
+    found = for_prompt([first, second, far], limits())
+    assert [passage.text for passage in found] == ["a\nb\n\nc", "d"]
+    assert spans(found) == [(1, 4), (40, 40)]
+
+
+def test_no_more_than_the_tokens_and_passages_that_are_asked_for() -> None:
+    hits = [hit(10 * n, 0.9 - n / 100, f"word{n} " * 30) for n in range(1, 8)]
+    assert len(for_prompt(hits, limits(most=2, tokens=1000))) == 2
+    found = for_prompt(hits, limits(tokens=75))
+    assert sum(len(passage.text.split()) for passage in found) <= 75
+    assert found[2].text.endswith(CUT) and len(found) == 3
+
+
+def test_a_neighbour_that_does_not_fit_is_left_out() -> None:
+    hits = [hit(5, 0.9, "short one"), hit(4, 0.8, "long " * 60), hit(6, 0.7, "short two")]
+    assert spans(for_prompt(hits, limits(tokens=50))) == [(5, 6)]
+
+
+def test_no_line_is_given_twice() -> None:
+    table = hit(1, 0.9, start_line=1, end_line=6)
+    kept = distinct([table, hit(3, 0.8), hit(7, 0.7), hit(7, 0.6, "piece two")], 9)
+    assert [chunk.row for _, chunk in kept] == [1, 7]
+
+
+def test_recall_gives_what_answers_and_skips_what_the_prompt_holds(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    search = opened()
+    question = "boiler serviced Olsen"
+    assert search.passages_for_prompt(question, ())[0].path == "memory/2026-03-02.md"
+    assert search.passages_for_prompt(question, ("memory/2026-03-02.md",)) == []
+    assert search.passages_for_prompt("quantum chromodynamics", ()) == []
+
+
+def test_asking_is_worth_it_only_beyond_what_the_prompt_holds(
+    home: Path, opened: Callable[..., Search]
+) -> None:
+    search = opened()
+    assert search.worth_asking({"memory/2026-03-02.md"})
+    assert not search.worth_asking({"memory/2026-03-02.md", "workspace/trip.md"})
+    write(home, "memory/new.md", "something")
+    assert search.worth_asking({"memory/2026-03-02.md", "workspace/trip.md"})
+
+
+def test_whether_asking_is_worth_it_is_known_without_llama_index(home: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from openclaw.storage.home import Home\n"
+        "from openclaw.retrieval.search import Search\n"
+        "from openclaw.retrieval.scan import IndexOptions\n"
+        f"home = Path({str(home)!r})\n"
+        "search = Search(Home(home), IndexOptions(), lambda: None, home / '.openclaw')\n"
+        "print(search.worth_asking(()), search.get('trip.md'), 'llama_index' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.startswith("True ") and done.stdout.endswith(" False\n"), done.stderr
+
+
+# -------- reading on
+
+
+def test_lines_are_read_with_their_numbers(opened: Callable[..., Search]) -> None:
+    assert opened().get("memory/2026-03-02.md", 3, 4) == (
+        "memory/2026-03-02.md, lines 3-4 of 8:\n"
+        "3  - The boiler was serviced by Olsen.\n"
+        "4  - Dentist moved to Friday."
+    )
+
+
+def test_reading_on_is_lenient_with_ends_and_names(opened: Callable[..., Search]) -> None:
+    search = opened()
+    whole = search.get("trip.md", 0, 99)
+    assert whole.startswith("workspace/trip.md, lines 1-3 of 3:") and "Bergen" in whole
+    assert search.get("./workspace\\trip.md", 3, 1).splitlines()[1:] == [
+        "3  The ferry to Bergen leaves at noon."
+    ]
+
+
+def test_a_long_file_is_read_page_by_page(home: Path, opened: Callable[..., Search]) -> None:
+    write(home, "memory/long.md", "".join(f"line {n}\n" for n in range(1, 301)))
+    page = opened().get("memory/long.md", 50)
+    assert page.splitlines()[1] == " 50  line 50"
+    assert page.splitlines()[-1] == "[131 more lines: ask for 170 to 300]"
+
+
+@pytest.mark.parametrize(
+    ("path", "start", "says"),
+    [
+        ("memory/2026-03-03.md", 1, "Did you mean memory/2026-03-02.md?"),
+        ("../secret.md", 1, "is not in memory"),
+        ("openclaw.yaml", 1, "is not in memory"),
+        (".openclaw/index/index.sqlite", 1, "is not in memory"),
+        ("memory/2026-03-02.md", 90, "has only 8 lines"),
+    ],
+)
+def test_what_is_not_indexed_is_not_read(
+    home: Path, opened: Callable[..., Search], path: str, start: int, says: str
+) -> None:
+    write(home, "openclaw.yaml", "model: auto\n")
+    write(home.parent, "secret.md", "secret")
+    with pytest.raises(ToolProblem, match=says.replace("?", r"\?")):
+        opened().get(path, start)

@@ -1,0 +1,106 @@
+"""Skills that the agent writes: nothing of them counts before the user accepts it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from openclaw.cli.main import run as run_openclaw
+from openclaw.security.policy import Policy
+from openclaw.skills.proposals import proposals
+from openclaw.skills.skill import installed
+from openclaw.storage.home import Home, create_home
+from openclaw.tools.file_tools import FileTools
+from openclaw.tools.skill_tools import ProposeTools
+from openclaw.tools.toolbox import Outcome, Toolbox
+from openclaw.types import Ledger, ToolCall
+
+TEXT = "---\nname: bake\ndescription: Bakes bread.\n---\n\nKnead it.\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    create_home(tmp_path / "home")
+    return Home(tmp_path / "home")
+
+
+def write(home: Home, path: str = "skills/bake/SKILL.md", text: str = TEXT) -> Outcome:
+    tools = Toolbox(FileTools(home, Ledger()).tools(), Policy("edit"), Ledger())
+    return tools.run(ToolCall("1", "write_file", {"path": path, "content": text}))
+
+
+def review(home: Home, *words: str) -> int:
+    return run_openclaw(["--home", str(home.root), "skills", "review", *words])
+
+
+def names(home: Home) -> set[str]:
+    from openclaw.config import load_settings
+
+    return {entry.name for entry in installed(home, load_settings(home)) if entry.eligible}
+
+
+def test_what_the_agent_writes_waits_apart(home: Home) -> None:
+    told = write(home)
+    assert told.ok and "skills/.proposed/bake/SKILL.md" in told.text
+    assert told.text.endswith("It counts once the user accepts it: openclaw skills review")
+    assert "bake" not in names(home) and [each.name for each in proposals(home)] == ["bake"]
+
+
+def test_a_skill_in_use_is_not_edited_but_proposed_anew(home: Home) -> None:
+    (home.skills / "bake").mkdir()
+    (home.skills / "bake" / "SKILL.md").write_text(TEXT, encoding="utf-8")
+    tools = Toolbox(FileTools(home, Ledger()).tools(), Policy("edit"), Ledger())
+    edit = {"path": "skills/bake/SKILL.md", "find": "Knead", "replace": "Burn"}
+    told = tools.run(ToolCall("1", "edit_file", edit))
+    assert not told.ok and "only changed by a proposal" in told.text
+    assert write(home, text=TEXT.replace("Knead", "Fold")).ok
+    (proposal,) = proposals(home)
+    assert proposal.diff[-2:] == ("-Knead it.", "+Fold it.")
+    assert (home.skills / "bake" / "SKILL.md").read_text(encoding="utf-8") == TEXT
+
+
+def test_the_user_sees_and_accepts_it(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    write(home)
+    assert review(home) == 0 and "+Knead it." in capsys.readouterr().out
+    assert review(home, "--accept", "bake", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == [{"name": "bake", "state": "accepted", "path": "skills/bake"}]
+    assert "bake" in names(home) and proposals(home) == []
+
+
+def test_the_user_deletes_it(home: Home) -> None:
+    write(home)
+    assert review(home, "--reject", "bake") == 0
+    assert proposals(home) == [] and "bake" not in names(home)
+
+
+def test_one_that_was_not_proposed_is_an_error_and_nothing_is_done(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(home)
+    assert review(home, "--accept", "bake", "--reject", "none") == 2
+    assert "no skill none was proposed" in capsys.readouterr().err
+    assert [each.name for each in proposals(home)] == ["bake"]
+
+
+def test_one_that_is_no_skill_is_not_accepted(home: Home) -> None:
+    write(home, text="no frontmatter\n")
+    assert review(home, "--accept", "bake") != 0
+    assert [each.name for each in proposals(home)] == ["bake"]
+
+
+def test_a_proposal_may_be_made_by_name_and_is_listed_nowhere(home: Home) -> None:
+    files = FileTools(home, Ledger())
+    tools = Toolbox(ProposeTools(files).tools(), Policy("edit"), Ledger())
+    assert tools.lines() == "" and tools.specs() == () and tools.shapes(frozenset({"write"})) == []
+    given = {"name": "Water Plants!", "content": "1. Pour.\n", "description": 'Pours: "much"'}
+    told = tools.run(ToolCall("1", "propose_skill", given))
+    assert told.ok and "skills/.proposed/water-plants/SKILL.md" in told.text
+    assert tools.run(ToolCall("2", "propose_skill", {"name": "bake", "content": TEXT})).ok
+    assert "water-plants" not in names(home)
+    assert review(home, "--accept", "water-plants") == 0 and review(home, "--accept", "bake") == 0
+    assert {"water-plants", "bake"} <= names(home)
+    nothing = tools.run(ToolCall("3", "propose_skill", {"name": "../..", "content": "x"}))
+    assert not nothing.ok and "letters or digits" in nothing.text

@@ -1,0 +1,377 @@
+"""Programs run in the foreground: their output, their end, and nothing left of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw.tools.shell.output import KEPT, LONGEST_LINE, Output, excerpt, plain, wrapped
+from openclaw.tools.shell.process import (
+    CMD,
+    Finished,
+    Limits,
+    LimitWatch,
+    group,
+    joined,
+    processes,
+    run,
+    spelled,
+    threads_below,
+)
+
+posix = pytest.mark.skipif(os.name == "nt", reason="sh and signals")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+ENV = {"PATH": os.environ.get("PATH", os.defpath)}
+
+
+def python(
+    folder: Path,
+    code: str,
+    *,
+    timeout: float = 20,
+    max_chars: int = 2_000,
+    env: Mapping[str, str] = ENV,
+) -> Finished:
+    argv = [sys.executable, "-I", "-c", code]
+    kind = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if os.name == "nt" else {}
+    return run(
+        argv,
+        cwd=folder,
+        env={**kind, **env},
+        timeout=timeout,
+        max_chars=max_chars,
+        spill=folder / "spill",
+    )
+
+
+def sh(folder: Path, line: str, timeout: float = 20) -> Finished:
+    return run(
+        ["/bin/sh", "-c", line],
+        cwd=folder,
+        env=ENV,
+        timeout=timeout,
+        max_chars=2_000,
+        spill=folder / "spill",
+    )
+
+
+def gone(pid: int, seconds: float = 3) -> bool:
+    """Whether a process ends within the time; one that nobody has waited for yet is gone too."""
+    until = time.monotonic() + seconds
+    while any(p.pid == pid and not p.zombie for p in processes()):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def test_output_and_errors_come_as_one_with_the_exit_code(tmp_path: Path) -> None:
+    code = "import sys, os; os.write(1, b'out\\n'); os.write(2, b'err\\n'); sys.exit(3)"
+    finished = python(tmp_path, code)
+    assert (finished.code, finished.text, finished.bytes) == (3, "out\nerr\n", 8)
+    assert not finished.timed_out and finished.spilled is None
+
+
+def test_standard_input_is_empty(tmp_path: Path) -> None:
+    assert python(tmp_path, "import sys; print(repr(sys.stdin.read()))").text == "''\n"
+
+
+def test_the_environment_is_what_was_given_and_a_mark(tmp_path: Path) -> None:
+    text = python(tmp_path, "import os; print(*sorted(os.environ))", env={"A": "1"}).text
+    assert {"A", "OPENCLAW_RUN"} <= set(text.split())
+    assert "HOME" not in text
+
+
+def test_a_program_that_takes_too_long_is_ended_and_what_it_said_is_kept(tmp_path: Path) -> None:
+    started = time.monotonic()
+    finished = python(
+        tmp_path, "import time; print('begun', flush=True); time.sleep(60)", timeout=0.7
+    )
+    assert time.monotonic() - started < 10
+    assert finished.timed_out and finished.code is None
+    assert finished.text == "begun\n"
+    assert finished.stopped == "it took longer than 0.7 s"
+
+
+@posix
+def test_one_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> None:
+    started = time.monotonic()
+    assert sh(tmp_path, "trap '' TERM; while :; do sleep 0.2; done", timeout=0.3).timed_out
+    assert time.monotonic() - started < 5
+
+
+@posix
+def test_one_that_tidies_up_when_asked_to_end_may_do_so(tmp_path: Path) -> None:
+    line = "trap 'echo tidied; exit 0' TERM; while :; do sleep 0.05; done"
+    assert "tidied" in sh(tmp_path, line, timeout=0.5).text
+
+
+@linux
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sleep 60 & echo $!",
+        "nohup sleep 60 >/dev/null 2>&1 & echo $!",
+        "setsid sleep 60 >/dev/null 2>&1 & echo $!",
+        "sleep 60 >/dev/null 2>&1 & echo $!; kill -9 $$",
+    ],
+)
+def test_what_a_command_leaves_running_ends_with_it(tmp_path: Path, line: str) -> None:
+    started = time.monotonic()
+    finished = sh(tmp_path, line)
+    assert time.monotonic() - started < 10
+    assert gone(int(finished.text))
+
+
+@posix
+def test_ctrl_c_ends_the_program_and_is_passed_on(tmp_path: Path) -> None:
+    class Stop(KeyboardInterrupt):
+        pass
+
+    seen = []
+
+    def interrupt(process: int) -> str:
+        seen.append(process)
+        raise Stop
+
+    with pytest.raises(Stop):
+        run(
+            ["/bin/sh", "-c", "sleep 60"],
+            cwd=tmp_path,
+            env=ENV,
+            timeout=20,
+            max_chars=100,
+            spill=tmp_path,
+            watch=interrupt,
+        )
+    assert gone(seen[0])
+
+
+@posix
+def test_a_program_that_closes_its_output_is_waited_for(tmp_path: Path) -> None:
+    assert sh(tmp_path, "exec >&- 2>&-; sleep 0.2; exit 5").code == 5
+
+
+def test_a_program_that_is_not_there_raises(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        run(["/no/such"], cwd=tmp_path, env=ENV, timeout=5, max_chars=9, spill=tmp_path)
+
+
+def test_no_thread_stays_behind(tmp_path: Path) -> None:
+    before = threading.active_count()
+    python(tmp_path, "print(1)")
+    assert threading.active_count() == before
+
+
+def test_a_long_output_is_shown_from_both_ends_and_kept_whole(tmp_path: Path) -> None:
+    finished = python(tmp_path, "for n in range(5000): print('line', n + 1)", max_chars=900)
+    assert finished.text.startswith("line 1\nline 2\n")
+    assert finished.text.endswith("line 4999\nline 5000\n")
+    assert len(finished.text) < 1_000
+    assert finished.spilled is not None
+    kept = finished.spilled.read_text(encoding="utf-8").splitlines()
+    assert len(kept) == 5000
+    assert kept[finished.gap - 1] not in finished.text.splitlines()
+    assert kept[finished.gap - 2] in finished.text.splitlines()
+    if os.name != "nt":
+        assert finished.spilled.stat().st_mode & 0o777 == 0o600
+
+
+def test_only_the_newest_long_outputs_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "spill").mkdir()
+    for number in range(25):
+        (tmp_path / "spill" / f"20200101-0000{number:02}-abcd.txt").write_text("old")
+    python(tmp_path, "print('x\\n' * 999)", max_chars=100)
+    names = sorted(path.name for path in (tmp_path / "spill").iterdir())
+    assert len(names) == 20
+    old = [name for name in names if name.startswith("20200101-")]
+    assert old[0] == "20200101-000006-abcd.txt" and len(old) == 19
+
+
+@pytest.mark.slow
+def test_what_prints_without_end_is_bounded_in_memory_and_on_disk(tmp_path: Path) -> None:
+    code = f"import os\nfor _ in range(3): os.write(1, b'a' * {KEPT // 2})\nprint('the end')"
+    finished = python(tmp_path, code, timeout=60)
+    assert finished.bytes > KEPT * 1.4
+    assert finished.text.endswith("the end\n")
+    assert finished.spilled is not None
+    assert finished.spilled.stat().st_size < KEPT * 1.1
+    assert "bytes were not kept" in finished.spilled.read_text(encoding="utf-8")
+
+
+# -------- what a terminal would have made of it
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07after", "after"),
+        ("\x1b]8;;https://evil.example\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b]52;c;cm0gLXJm\x07x", "x"),
+        ("\x1b(Bplain\x1b=", "plain"),
+        ("\x9b31mred", "red"),
+        ("10%\r50%\r100%\n", "100%\n"),
+        ("one\r\ntwo\r\n", "one\ntwo\n"),
+        ("b\bbo\bol\bld\bd", "bold"),
+        ("a\x00b\x07c\x7f\td\n", "abc\td\n"),
+        ("\x1b]0;never ended", "0;never ended"),
+    ],
+)
+def test_what_only_a_terminal_understands_is_taken_out(raw: str, text: str) -> None:
+    assert plain(raw) == text
+
+
+@given(st.text(st.sampled_from("a\n\r\b\x1b[]0;m\x07\\\x9b\x00é\t")))
+def test_no_control_character_is_left(text: str) -> None:
+    assert all(c >= " " or c in "\n\t" for c in plain(text))
+    assert not any("\x7f" <= c <= "\x9f" for c in plain(text))
+
+
+def test_bytes_that_are_no_text_are_shown_as_such() -> None:
+    output = Output()
+    output.feed(b"caf\xe9 \xff")
+    assert output.text() == "caf\ufffd \ufffd"
+
+
+def test_a_million_unfinished_escapes_are_read_in_no_time() -> None:
+    started = time.monotonic()
+    plain("\x1b]x" * 300_000 + "\x1b[1" * 300_000 + "a" * 1_000_000 + "\r" * 1_000_000)
+    assert time.monotonic() - started < 5
+
+
+@given(st.text(max_size=300), st.integers(10, 60))
+def test_an_excerpt_is_short_and_has_both_ends(text: str, limit: int) -> None:
+    shown = excerpt(text, limit)
+    if len(text) <= limit:
+        assert shown.text == text
+    else:
+        assert len(shown.text) <= limit + 60
+        assert shown.text.endswith(text[-1:])
+        assert 1 <= shown.gap <= text.count("\n") + 1
+
+
+@given(st.text(alphabet="ab \n", max_size=9_000))
+def test_wrapping_loses_nothing_and_leaves_no_long_line(text: str) -> None:
+    text = text.replace("b", "word " * 30)
+    assert wrapped(text).replace("\n", "") == text.replace("\n", "")
+    assert max(map(len, wrapped(text).split("\n"))) <= LONGEST_LINE
+
+
+def test_a_secret_is_not_cut_when_a_long_line_is_wrapped() -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    for before in (1_400, 1_490, 1_499, 2_950):
+        lines = wrapped(("so " * 1_000)[:before] + f" {key}" + " so" * 500).split("\n")
+        assert any(key in line for line in lines) and max(map(len, lines)) <= LONGEST_LINE
+
+
+def test_one_long_line_can_be_read_on_in_the_file(tmp_path: Path) -> None:
+    done = python(tmp_path, "print('x' * 60_000)", max_chars=6_000)
+    assert done.spilled
+    lines = done.spilled.read_text().splitlines()
+    assert "".join(lines) == "x" * 60_000 and max(map(len, lines)) == LONGEST_LINE
+    assert 1 < done.gap < len(lines) and done.text.count("x") < 6_000
+
+
+@pytest.mark.slow
+def test_what_was_not_kept_is_counted(tmp_path: Path) -> None:
+    done = python(tmp_path, f"print('x' * {KEPT + 200_000})")
+    assert done.lost > 100_000 and python(tmp_path, "print('x' * 9_000)").lost == 0
+
+
+def test_cmd_gets_its_line_as_it_was_shown() -> None:
+    line = 'echo "a b" & dir "C:\\x y"'
+    assert spelled(("cmd.exe", *CMD, line)) == f'cmd.exe /d /s /c "{line}"'
+    assert spelled(("C:\\my tools\\cmd.exe", *CMD, "ver")) == (
+        '"C:\\my tools\\cmd.exe" /d /s /c "ver"'
+    )
+    assert spelled(("bash", "-c", line)) == ["bash", "-c", line]
+
+
+# -------- what a command may use up
+
+
+class TestWatch:
+    def test_lets_a_quiet_command_be(self, tmp_path: Path) -> None:
+        assert LimitWatch(Limits(), tmp_path)(os.getpid()) == ""
+
+    @linux
+    def test_counts_the_threads_of_a_process_and_of_its_children(self) -> None:
+        before = threads_below(os.getpid())
+        ends = threading.Event()
+        threads = [threading.Thread(target=ends.wait) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        try:
+            assert threads_below(os.getpid()) == before + 5
+        finally:
+            ends.set()
+            for thread in threads:
+                thread.join()
+
+    @linux
+    def test_ends_a_command_that_starts_too_many_processes(self, tmp_path: Path) -> None:
+        finished = run(
+            ["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 9 & done; wait"],
+            cwd=tmp_path,
+            env=ENV,
+            timeout=8,
+            max_chars=500,
+            spill=tmp_path,
+            watch=LimitWatch(Limits(processes=6), tmp_path),
+        )
+        assert finished.stopped == "it started more than 6 processes"
+        assert not finished.timed_out
+
+    @linux
+    def test_does_not_blame_a_command_for_what_others_write(self, tmp_path: Path) -> None:
+        mine, others = tmp_path / "mine", tmp_path / "others"
+        mine.mkdir()
+        watch = LimitWatch(Limits(disk_mb=5), mine)
+        others.write_bytes(bytes(90_000_000))
+        assert watch(os.getpid()) == ""
+
+    @linux
+    def test_ends_a_command_that_fills_the_disk(self, tmp_path: Path) -> None:
+        finished = run(
+            ["/bin/sh", "-c", "head -c 90000000 /dev/zero > big; sleep 9"],
+            cwd=tmp_path,
+            env=ENV,
+            timeout=8,
+            max_chars=500,
+            spill=tmp_path,
+            watch=LimitWatch(Limits(disk_mb=5), tmp_path),
+        )
+        assert finished.stopped == "it wrote more than 5 MB"
+
+
+@linux
+def test_a_control_group_holds_even_root_to_a_number_of_processes(tmp_path: Path) -> None:
+    with group(12) as made:
+        if made is None:
+            pytest.skip("only root can make a control group, and not in most containers")
+        line = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 9 & done; echo all"
+        finished = run(
+            joined(["/bin/sh", "-c", line], made),
+            cwd=tmp_path,
+            env=ENV,
+            timeout=8,
+            max_chars=500,
+            spill=tmp_path,
+        )
+        assert "fork" in finished.text.lower() and finished.code != 0
+    assert not made.exists()
+
+
+def test_where_there_are_no_control_groups_a_program_runs_without(tmp_path: Path) -> None:
+    with group(12, tmp_path) as made:
+        assert made is None
+        assert joined(["true"], made) == ["true"]

@@ -1,0 +1,689 @@
+"""run_shell and run_python as the model calls them, with a sandbox and without one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from openclaw.events import make_receipt
+from openclaw.memory.todos import parse
+from openclaw.security.grants import make_grant
+from openclaw.security.policy import Policy, Question
+from openclaw.security.untrusted import Learned
+from openclaw.storage.home import Home
+from openclaw.tools.file_tools import FileTools
+from openclaw.tools.shell import sandbox
+from openclaw.tools.shell.output import changed, look
+from openclaw.tools.shell.process import Limits
+from openclaw.tools.shell.read_only import committed
+from openclaw.tools.shell.shell import Order, Runner, ShellTools, environment, reads
+from openclaw.tools.toolbox import Toolbox
+from openclaw.types import Change, Ledger, Mode, ToolCall, ToolProblem
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="lines for sh")
+REASON = sandbox.available()
+confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
+BOTH = [pytest.param(True, marks=confined_only, id="sandbox"), pytest.param(False, id="bare")]
+LIMITS = Limits(processes=64, memory_mb=512, file_mb=16, disk_mb=64)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    root = tmp_path / "home"
+    for path, text in {
+        "openclaw.yaml": "mode: edit\n",
+        "workspace/SOUL.md": "# Soul\n",
+        "workspace/notes.md": "one\ntwo\n",
+        "workspace/.env": "KEY=geheim\n",
+        "memory/MEMORY.md": "# Memory\n",
+        "memory/TODO.md": "# To-dos\n\n## Home\n\n- [ ] buy milk ^0a1b2c3d\n",
+        "skills/walk/SKILL.md": "---\nname: walk\n---\nWalk.\n",
+        "sessions/abc.json": "{}\n",
+        ".openclaw/secrets.json": '{"KEY": "geheim"}\n',
+    }.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    return Home(root.resolve())
+
+
+def shell_tools(home: Home, confined: bool, ledger: Ledger | None = None) -> ShellTools:
+    return ShellTools(
+        Runner(
+            home,
+            ledger or Ledger(),
+            timeout=10,
+            unconfined=sandbox.available if confined else lambda: "bubblewrap is not installed",
+            limits=LIMITS,
+        )
+    )
+
+
+def box(home: Home, confined: bool, mode: Mode = "edit", ledger: Ledger | None = None) -> Toolbox:
+    ledger = ledger or Ledger()
+    return Toolbox(shell_tools(home, confined, ledger).tools(), Policy(mode), ledger)
+
+
+def call(toolbox: Toolbox, command: str) -> tuple[str, bool]:
+    outcome = toolbox.run(ToolCall("1", "run_shell", {"command": command}))
+    return outcome.text, outcome.ok
+
+
+@pytest.fixture(params=BOTH)
+def confined(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+# -------- what the model is told
+
+
+def test_the_result_names_the_exit_code_and_what_was_printed(home: Home, confined: bool) -> None:
+    shell = shell_tools(home, confined)
+    assert shell.run_shell("cat workspace/notes.md") == "Exit code 0.\none\ntwo"
+    assert shell.run_shell("grep three workspace/notes.md") == "Exit code 1. It printed nothing."
+
+
+def test_a_program_that_is_missing_is_named(home: Home, confined: bool) -> None:
+    text = shell_tools(home, confined).run_shell("no_such_program")
+    assert "Exit code 127." in text and "no_such_program: command not found" in text
+
+
+def test_an_empty_command_is_a_mistake(home: Home, confined: bool) -> None:
+    for command in ("", "  \n", "ls \0"):
+        with pytest.raises(ToolProblem, match="give a command line"):
+            shell_tools(home, confined).run_shell(command)
+    with pytest.raises(ToolProblem, match="code is empty"):
+        shell_tools(home, confined).run_python(" ")
+
+
+def test_a_command_that_is_too_long_for_the_system_is_a_mistake(home: Home, confined: bool) -> None:
+    with pytest.raises(ToolProblem, match="could not be started"):
+        shell_tools(home, confined).run_shell("echo " + "x" * 3_000_000)
+
+
+def test_what_was_changed_is_told_and_what_is_left_out_can_be_read(
+    home: Home, confined: bool
+) -> None:
+    text = shell_tools(home, confined).run_shell("seq 9000; echo 1 > workspace/a; rm workspace/n*")
+    assert "[Changed: workspace/notes.md, workspace/a]" in text
+    assert "[All of it: read_file .openclaw/spill/" in text
+    assert len(text) < 6_500
+
+
+def test_python_prints_its_result_and_its_faults(home: Home, confined: bool) -> None:
+    shell = shell_tools(home, confined)
+    assert "\n42" in shell.run_python("print(6 * 7)")
+    assert "one" in shell.run_python("print(open('workspace/notes.md').read())")
+    text = shell.run_python("x = 1\nprint(x / 0)")
+    assert "Exit code 1." in text and "line 2" in text and "ZeroDivisionError" in text
+
+
+def test_python_does_not_take_modules_from_the_home(home: Home, confined: bool) -> None:
+    (home.root / "json.py").write_text("print('mine')")
+    (home.workspace / "json.py").write_text("print('mine')")
+    assert "mine" not in shell_tools(home, confined).run_python("import json")
+
+
+# -------- what it would do, and whether it may
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("ls workspace", "read"),
+        ("cat workspace/notes.md | sort | head -1", "read"),
+        ("date", "read"),
+        ("cat /etc/hostname", "run"),
+        ("cat ../x", "run"),
+        ("echo x > workspace/a", "run"),
+        ("rm -rf workspace", "run"),
+        ("ls; rm x", "run"),
+        ("ls $(rm x)", "run"),
+        ("python3 x.py", "run"),
+        ("find . -exec rm {} +", "run"),
+    ],
+)
+def test_only_lines_that_are_known_to_read_the_home_are_reading(
+    home: Home, confined: bool, command: str, effect: str
+) -> None:
+    toolbox = box(home, confined)
+    assert toolbox.effect(ToolCall("1", "run_shell", {"command": command})) == effect
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat workspace/.env",
+        "cat .openclaw/secrets.json",
+        "cat workspace/link",
+        "cat workspace/l*",
+        "cat workspace/.e*",
+        "grep -r geheim workspace",
+        "grep -r geheim .",
+        "cat .openclaw/../.openclaw/secrets.json",
+    ],
+)
+def test_a_secret_is_not_read_unasked_with_or_without_a_sandbox(
+    home: Home, confined: bool, command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").write_text("geheim")
+    (home.workspace / "link").symlink_to(tmp_path / "outside")
+    text, _ = call(box(home, confined), command)
+    assert "geheim" not in text.replace("grep -r geheim", "")
+
+
+# -------- credentials that come out under another name
+
+
+def git(folder: Path, *words: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    named = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "init.defaultBranch=main")
+    try:
+        subprocess.run(["git", "-C", str(folder), *named, *words], check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("git is missing")
+
+
+def commits(folder: Path, path: str = ".env", text: str = "KEY=geheim\n") -> None:
+    """Commit a file with credentials and one without."""
+    git(folder, "init", "-q")
+    for name, content in ((path, text), ("notes.md", "one\n")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+        git(folder, "add", "-f", name)
+    git(folder, "commit", "-qm", "all")
+
+
+SHOW = (
+    "git log -p", "git show", "git grep -n KEY HEAD", "git diff HEAD~1", "git log -p --all",
+    "git cat-file -p HEAD:.env", "git stash show -p", "git blame HEAD~1 -- .env",
+    "git log -G geheim", "git archive HEAD", "git format-patch --stdout --root HEAD",
+    "git --no-pager log -p", "ls; git log -p", "git log -p | cat",
+    "git show $(git rev-parse HEAD)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["read-only", "ask", "edit", "full"])
+def test_what_was_committed_is_not_shown_unasked(home: Home, confined: bool, mode: Mode) -> None:
+    commits(home.root)
+    git(home.root, "rm", "-q", "--cached", ".env")
+    (home.root / ".env").unlink()
+    git(home.root, "commit", "-qm", "no more")
+    for line in SHOW:
+        text, ok = call(box(home, confined, mode), line)
+        assert not ok and text.startswith("Refused") and "geheim" not in text, line
+    for harmless in ("git log --oneline --stat", "git ls-files", "git status --short"):
+        assert reads(harmless, home, confined=True)
+
+
+def test_a_person_may_allow_it_and_is_told_why(home: Home) -> None:
+    commits(home.root, ".config/gh/hosts.yml")
+    asked: list[Question] = []
+
+    def ask(question: Question) -> str:
+        asked.append(question)
+        return "once"
+
+    toolbox = Toolbox(shell_tools(home, False).tools(), Policy("full", ask), Ledger())
+    text, ok = call(toolbox, "git log -p")
+    assert ok and "geheim" in text
+    why = "git may show credentials: .config/gh/hosts.yml was committed"
+    assert [question.reason for question in asked] == [why]
+    grant = make_grant("prefix", "git log", "2026-11-21")
+    toolbox = Toolbox(shell_tools(home, False).tools(), Policy("edit", None, [grant]), Ledger())
+    assert call(toolbox, "git log -p")[1]
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["nested", "in a folder", "staged", "reflog", "stash", "branch", "bare", "merge", "fetched"],
+)
+def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
+    place = home.workspace / "proj" if where == "nested" else home.root
+    commits(place, "a.md", "two\n")
+    assert reads("git log -p", home, confined=True)
+    if where in ("nested", "staged"):
+        (place / "x.pem").write_text("geheim\n")
+        git(place, "add", "-f", "x.pem")
+    elif where == "in a folder":
+        commits(home.workspace / ".config", "gh/hosts.yml")
+    elif where == "bare":
+        commits(home.workspace / "proj")
+        git(home.root, "clone", "-q", "--bare", "workspace/proj", "workspace/all.git")
+        shutil.rmtree(home.workspace / "proj")
+    elif where == "fetched":
+        commits(home.root.parent / "other")
+        git(place, "fetch", "-q", str(home.root.parent / "other"))
+    elif where == "merge":
+        git(place, "checkout", "-qb", "side")
+        git(place, "commit", "-q", "--allow-empty", "-m", "side")
+        git(place, "checkout", "-q", "main")
+        git(place, "merge", "-q", "--no-ff", "--no-commit", "side")
+        commits(place)
+    else:
+        git(place, "checkout", "-qb", "side")
+        commits(place)
+        if where == "stash":
+            git(place, "reset", "-q", "--soft", "HEAD~1")
+            git(place, "stash", "-q")
+        git(place, "checkout", "-qf", "main")
+        if where != "branch":
+            git(place, "branch", "-D", "side")
+    assert committed(home, confined=REASON is None)
+    assert not reads("git log -p", home, confined=True)
+
+
+def test_in_all_kinds_of_repositories_without_any_git_shows_what_it_keeps(home: Home) -> None:
+    place, inner = home.root, home.workspace
+    commits(place, "a.md", "two\n")
+    git(place, "clone", "-q", "--bare", ".", "workspace/all.git")
+    git(place, "worktree", "add", "-q", "workspace/tree")
+    git(inner / "new", "init", "-q")
+    (inner / "fake" / ".git").mkdir(parents=True)
+    (inner / "pipe").mkdir()
+    os.mkfifo(inner / "pipe" / ".git")
+    (place / ".git" / "FETCH_HEAD").touch()
+    for folder in (".", "workspace/tree", "workspace/fake"):
+        assert reads(f"cd {folder} && git log -p", home, confined=True)
+
+
+def test_a_repository_of_the_agents_runs_nothing_while_it_is_looked_over(
+    home: Home, tmp_path: Path, confined: bool
+) -> None:
+    place = home.workspace / "proj"
+    commits(place, "a.md", "two\n")
+    for key, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "evil",
+        "remote.evil.promisor": "true",
+        "remote.evil.url": f"ext::touch {tmp_path}/ran",
+        "protocol.ext.allow": "always",
+    }.items():
+        git(place, "config", key, value)
+    for file in (place / ".git/objects").glob("??/*"):
+        file.unlink()
+    assert committed(home, confined=confined) is None
+    call(box(home, confined), "cd workspace/proj && git log -p")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_repository_that_cannot_be_looked_over_may_hold_some(home: Home, confined: bool) -> None:
+    commits(home.root, "a.md", "two\n")
+    (home.root / ".git/index").write_bytes(b"x" * 100)
+    assert committed(home, confined=confined) is None
+    assert not reads("git log -p", home, confined=True)
+    assert reads("git log", home, confined=True)
+
+
+LINKED = ("cat workspace/proj/.env", "cat workspace/proj/.e*", "cat < workspace/proj/.env",
+          "grep -r geheim workspace", "grep geheim workspace/proj/.env", "cat workspace/prod",
+          "cat workspace/way", "head -5 workspace/pro*", "cd workspace/proj && cat .env",
+          "base64 workspace/keys/one", "cat workspace/proj/.ssh/one")  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LINKED)
+def test_a_link_with_the_name_of_credentials_makes_them_of_what_it_leads_to(
+    home: Home, confined: bool, line: str
+) -> None:
+    linked(home)
+    text, ok = call(box(home, confined), line)
+    assert "geheim" not in text.replace(line, "") and "Z2VoZWlt" not in text
+    assert not ok or confined
+
+
+def linked(home: Home) -> None:
+    proj, keys = home.workspace / "proj", home.workspace / "keys"
+    proj.mkdir()
+    keys.mkdir()
+    (home.workspace / "prod").write_text("geheim\n")
+    (keys / "one").write_text("geheim\n")
+    (proj / ".env").symlink_to("../way")
+    (home.workspace / "way").symlink_to("prod")
+    (proj / ".ssh").symlink_to(keys)
+
+
+@pytest.mark.parametrize("path", ["prod", "proj/.env", "way", "keys/one", "proj/.ssh/one"])
+def test_neither_do_the_file_tools_show_it(home: Home, path: str) -> None:
+    linked(home)
+    tools = FileTools(home, Ledger())
+    with pytest.raises(ToolProblem, match="closed"):
+        tools.read_file(f"workspace/{path}")
+    assert "geheim" not in tools.search_files("geheim").replace('"geheim"', "")
+
+
+@confined_only
+def test_no_command_sees_what_such_a_link_leads_to(home: Home) -> None:
+    linked(home)
+    order = Order(("/bin/sh", "-c", "cat workspace/prod workspace/*/*; ls workspace"), "sh")
+    text = shell_tools(home, True).runner.run(order)
+    assert "geheim" not in text and "notes.md" in text
+
+
+@pytest.mark.parametrize(
+    "leads", ["..", "../..", ".", "nowhere", "/etc", "../proj", "../../memory"]
+)
+def test_a_link_that_leads_elsewhere_hides_nothing_else(
+    home: Home, confined: bool, leads: str
+) -> None:
+    (home.workspace / "proj").mkdir()
+    (home.workspace / "proj" / ".env").symlink_to(leads)
+    assert call(box(home, confined), "cat workspace/notes.md memory/TODO.md")[1]
+    assert not (home.workspace / "proj" / "nowhere").exists()
+
+
+@confined_only
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mv workspace/.config/gh workspace/plain",
+        "mv workspace/.config workspace/plain",
+        "mv workspace/deep/.config workspace/plain",
+        "mv workspace/deep workspace/plain",
+        "cp -r workspace/.config/gh workspace/plain; ln workspace/.config/gh/hosts.yml workspace/p",
+        "mv workspace/apps workspace/plain",
+    ],
+)
+def test_credentials_stay_some_when_their_folder_is_renamed(home: Home, line: str) -> None:
+    for folder in (".config/gh", "deep/.config/gh"):
+        (home.workspace / folder).mkdir(parents=True)
+        (home.workspace / folder / "hosts.yml").write_text("word: geheim\n")
+    (home.workspace / "apps").mkdir()
+    (home.workspace / "apps" / "prod").write_text("geheim\n")
+    (home.workspace / ".env").unlink()
+    (home.workspace / ".env").symlink_to("apps/prod")
+    call(box(home, True, "full"), line)
+    for path in home.workspace.rglob("*"):
+        if path.is_file() and not path.is_symlink() and "plain" in path.parts:
+            assert "geheim" not in path.read_text()
+    order = Order(("/bin/sh", "-c", "echo x > workspace/deep/new && cat workspace/deep/new"), "sh")
+    assert "Exit code 0" in shell_tools(home, True).runner.run(order)
+    assert (home.workspace / "SOUL.md").read_text() == "# Soul\n"
+
+
+@confined_only
+def test_what_is_fixed_stays_so_beside_credentials(home: Home) -> None:
+    (home.workspace / ".kube").mkdir()
+    (home.workspace / ".kube" / "config").write_text("geheim\n")
+    call(box(home, True, "full"), "echo evil >> workspace/SOUL.md; echo evil >> openclaw.yaml")
+    assert (home.workspace / "SOUL.md").read_text() == "# Soul\n"
+    assert (home.root / "openclaw.yaml").read_text() == "mode: edit\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "strings @workspace/lst",
+        "strings '@workspace/lst'",
+        "strings -- @workspace/lst",
+        "strings -n 4 @workspace/lst",
+        "strings workspace/notes.md @workspace/lst",
+        "strings @workspace/ls*",
+        "cd workspace && strings @lst",
+        "cd workspace/odd && wc *",
+        "cd workspace/odd && md5sum *",
+        "cd workspace && wc o*/*",
+        "wc --files0-from=workspace/lst",
+        "sort --files0-from=workspace/lst",
+        "du --files0-from=workspace/lst",
+        "file -f workspace/lst",
+        "date -f workspace/lst",
+        "date --file=workspace/lst",
+        "find -files0-from workspace/lst",
+        "md5sum -c workspace/lst",
+        "sha256sum --check workspace/lst",
+        "tree --fromfile workspace/lst",
+        "jq -n --rawfile a workspace/lst '$a'",
+        "jq -f workspace/lst",
+        "rg --ignore-file workspace/lst x",
+        "git diff --no-index workspace/notes.md /etc/passwd",
+        "git blame --ignore-revs-file workspace/lst workspace/notes.md",
+        "git log --pathspec-from-file=workspace/lst",
+        "git status --pathspec-from-file=workspace/lst",
+        "xargs -a workspace/lst cat",
+        "sed -f workspace/lst workspace/notes.md",
+        "cat $(cat workspace/lst)",
+    ],
+)
+def test_names_that_a_file_gives_are_not_read_unasked(
+    home: Home, tmp_path: Path, confined: bool, line: str
+) -> None:
+    (tmp_path / "diary.txt").write_text("geheim\n")
+    (home.workspace / "lst").write_text(f"{tmp_path}/diary.txt\n")
+    (home.workspace / "odd").mkdir()
+    (home.workspace / "odd" / "--files0-from=.env").touch()
+    (home.workspace / "odd" / ".env").write_text("geheim\n")
+    text, ok = call(box(home, confined), line)
+    assert not ok and "geheim" not in text
+
+
+def test_reading_runs_unasked_and_the_rest_is_refused_when_nobody_can_be_asked(
+    home: Home, confined: bool
+) -> None:
+    ledger = Ledger()
+    toolbox = box(home, confined, "edit", ledger)
+    assert call(toolbox, "cat workspace/notes.md") == ("Exit code 0.\none\ntwo", True)
+    text, ok = call(toolbox, "echo x > workspace/a")
+    assert not ok and text.startswith("Refused")
+    assert not (home.workspace / "a").exists()
+    assert len(ledger.refused) == 1
+
+
+def test_what_is_asked_says_that_there_is_no_sandbox(home: Home) -> None:
+    shell = next(t for t in shell_tools(home, confined=False).tools() if t.name == "run_shell")
+    assert shell.action is not None
+    action = shell.action({"command": " make test "})
+    assert (action.effect, action.target) == ("run", "make test")
+    assert action.text == "without a sandbox: bubblewrap is not installed"
+
+
+@confined_only
+def test_even_an_approved_command_does_not_see_secrets_in_the_sandbox(home: Home) -> None:
+    text = shell_tools(home, confined=True).run_shell(
+        "cat workspace/.env .openclaw/secrets.json; cp workspace/.env workspace/copy; true"
+    )
+    assert "geheim" not in text
+    copy = home.workspace / "copy"
+    assert not copy.exists() or "geheim" not in copy.read_text()
+    assert (home.workspace / ".env").read_text() == "KEY=geheim\n"
+
+
+# -------- what it changed
+
+
+def receipt_of(home: Home, ledger: Ledger) -> list[tuple[str, str, int, int]]:
+    changes = []
+    for path, before in ledger.before.items():
+        file = home.root / path
+        changes.append(Change(path, before, file.read_text() if file.is_file() else None))
+    return [(f.path, f.action, f.added, f.removed) for f in make_receipt(changes, parse).files]
+
+
+def test_the_receipt_tells_what_a_command_did(home: Home, confined: bool) -> None:
+    ledger = Ledger()
+    shell_tools(home, confined, ledger).run_shell(
+        "echo three >> workspace/notes.md; echo new > workspace/new.md; rm memory/MEMORY.md;"
+        "touch memory/TODO.md; mkdir -p workspace/.cache; echo x > workspace/.cache/x"
+    )
+    assert receipt_of(home, ledger) == [
+        ("memory/MEMORY.md", "deleted", 0, 1),
+        ("workspace/notes.md", "changed", 1, 0),
+        ("workspace/new.md", "created", 1, 0),
+    ]
+
+
+def test_a_to_do_that_a_command_ticks_off_is_on_the_receipt(home: Home, confined: bool) -> None:
+    ledger = Ledger()
+    shell_tools(home, confined, ledger).run_shell("sed -i 's/\\[ \\]/[x]/' memory/TODO.md")
+    change = Change(
+        "memory/TODO.md", ledger.before["memory/TODO.md"], (home.memory / "TODO.md").read_text()
+    )
+    assert make_receipt([change], parse).todos == (("done", "buy milk"),)
+
+
+def test_the_first_text_of_a_turn_is_the_one_that_counts(home: Home, confined: bool) -> None:
+    ledger = Ledger()
+    FileTools(home, ledger).append_file("workspace/notes.md", "three")
+    shell = shell_tools(home, confined, ledger)
+    shell.run_shell("echo four >> workspace/notes.md")
+    shell.run_shell("echo five >> workspace/notes.md")
+    assert receipt_of(home, ledger) == [("workspace/notes.md", "changed", 3, 0)]
+
+
+def test_reading_changes_nothing_on_the_receipt(home: Home, confined: bool) -> None:
+    ledger = Ledger()
+    shell_tools(home, confined, ledger).run_shell("cat workspace/notes.md")
+    assert ledger.before == {}
+
+
+def test_a_file_that_a_command_changed_has_to_be_read_again(home: Home, confined: bool) -> None:
+    ledger = Ledger()
+    files = FileTools(home, ledger)
+    files.read_file("workspace/notes.md")
+    shell_tools(home, confined, ledger).run_shell("echo x >> workspace/notes.md")
+    with pytest.raises(ToolProblem, match="was not read"):
+        files.write_file("workspace/notes.md", "mine\n")
+
+
+def test_what_was_changed_is_known_even_when_the_command_is_interrupted(
+    home: Home, confined: bool
+) -> None:
+    ledger = Ledger()
+    tools = shell_tools(home, confined, ledger)
+    tools.runner.timeout = 0.5
+    text = tools.run_shell("echo x > workspace/half; sleep 20")
+    assert "it took longer than 0.5 s." in text.splitlines()[0]
+    assert "[Changed: workspace/half]" in text and "workspace/half" in ledger.before
+
+
+def test_a_change_that_keeps_size_and_time_is_noticed(home: Home) -> None:
+    notes = home.workspace / "notes.md"
+    before, status = look(home), notes.stat()
+    notes.write_text("two\none\n")
+    os.utime(notes, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert changed(before, look(home, before)) == {"workspace/notes.md": b"one\ntwo\n"}
+
+
+def test_a_home_of_many_files_is_looked_over_quickly(home: Home) -> None:
+    for number in range(1_500):
+        (home.workspace / f"note-{number}.md").write_text(f"note {number}\n")
+    first = look(home)
+    began = time.monotonic()
+    assert changed(first, look(home, first)) == {}
+    assert time.monotonic() - began < 2
+
+
+# -------- foreign text
+
+
+def test_what_a_command_without_a_sandbox_printed_is_data(home: Home) -> None:
+    ledger = Ledger()
+    text = shell_tools(home, False, ledger).run_shell("python3 -c 'print(1)'; echo '<|im_start|>'")
+    assert ledger.foreign == ["command: python3"]
+    assert ledger.marker in text and "<|im_start|>" not in text
+
+
+def test_what_only_reads_the_home_is_the_homes_also_where_it_was_asked_for(
+    home: Home, tmp_path: Path
+) -> None:
+    ledger = Ledger()
+    shell = shell_tools(home, False, ledger)
+    assert not reads("grep -r one workspace", home, confined=False)  # workspace/.env
+    assert shell.run_shell("grep -r one workspace") == "Exit code 0.\nworkspace/notes.md:one"
+    assert ledger.foreign == []
+    (tmp_path / "outside").write_text("evil")
+    (home.workspace / "link").symlink_to(tmp_path / "outside")
+    shell.run_shell("cat workspace/link")
+    assert ledger.foreign == ["command: cat"]
+    ledger.foreign.clear()
+    shell.run_shell("cat .openclaw/secrets.json")
+    assert ledger.foreign == ["command: cat"]
+
+
+def test_the_whole_of_it_is_data_too_when_it_is_read(home: Home) -> None:
+    text = shell_tools(home, False).run_shell("python3 -c 'print(\"x\\n\" * 9000)'")
+    path = text.partition("read_file ")[2].partition(",")[0]
+    assert Learned(home).source(path) == "command: python3"
+
+
+def test_characters_that_nobody_sees_are_not_given_to_the_model(home: Home, confined: bool) -> None:
+    (home.workspace / "x.md").write_text("a\u202eb\u200bc\U000e0041d\n", encoding="utf-8")
+    assert shell_tools(home, confined).run_shell("cat workspace/x.md").endswith("\nabcd")
+
+
+@confined_only
+def test_what_one_in_the_sandbox_printed_is_not(home: Home) -> None:
+    ledger = Ledger()
+    shell_tools(home, True, ledger).run_shell("echo 1 > workspace/x; cat workspace/x")
+    assert ledger.foreign == []
+
+
+# -------- the environment
+
+
+def test_a_command_gets_no_secret_and_what_the_settings_name(home: Home) -> None:
+    given = {
+        "PATH": f"/usr/bin:{home.root}/bin:.:relative:/home/me/bin:/bin", "HOME": "/home/me",
+        "OPENAI_API_KEY": "sk", "AWS_SECRET_ACCESS_KEY": "x", "LD_PRELOAD": "/x.so",
+        "PYTHONPATH": "/x", "BASH_ENV": "/x", "ENV": "/x", "BASH_FUNC_ls%%": "() { rm; }",
+        "GIT_DIR": "/x", "LESSOPEN": "|x", "LANG": "de_DE.UTF-8", "LC_TIME": "C", "WANTED": "1",
+    }  # fmt: skip
+    found = environment(home, given, named=("WANTED", "MISSING"), confined=True, reading=False)
+    assert found["PATH"] == "/usr/bin:/home/me/bin:/bin"
+    assert found["HOME"] == str(home.root)
+    assert found["WANTED"] == "1" and found["LC_TIME"] == "C" and found["LANG"] == "de_DE.UTF-8"
+    assert not set(found) & (set(given) - {"PATH", "HOME", "LANG", "LC_TIME", "WANTED"})
+
+
+def test_what_runs_unasked_gets_still_less(home: Home) -> None:
+    given = {"PATH": "/home/me/bin:/usr/bin:/tmp/bin", "HOME": "/home/me", "WANTED": "1"}
+    found = environment(home, given, named=("WANTED",), confined=False, reading=True)
+    assert found["PATH"] == "/usr/bin"
+    assert "WANTED" not in found
+    assert found["GIT_OPTIONAL_LOCKS"] == "0"
+
+
+def test_git_starts_no_program_of_a_repository_while_reading(home: Home) -> None:
+    evil = home.workspace / "evil"
+    if os.system(f"git init -q {evil} 2>/dev/null"):
+        pytest.skip("git is missing")
+    hook = home.workspace / "hook.sh"
+    hook.write_text(f"#!/bin/sh\ntouch {home.workspace}/ran\n")
+    hook.chmod(0o755)
+    with (evil / ".git/config").open("a") as config:
+        config.write(f"[core]\n\tfsmonitor = {hook}\n")
+    runner = shell_tools(home, False).runner
+    runner.run(Order(("/bin/sh", "-c", "cd workspace/evil && git status"), "git", reads=True))
+    assert not (home.workspace / "ran").exists()
+    assert (
+        box(home, False).effect(
+            ToolCall("1", "run_shell", {"command": "git -C workspace/evil status"})
+        )
+        == "run"
+    )
+
+
+def test_a_variable_that_the_settings_name_arrives(
+    home: Home, confined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example")
+    tools = shell_tools(home, confined)
+    assert "proxy.example" not in tools.run_shell("env > workspace/e; cat workspace/e")
+    tools.runner.env = ("HTTPS_PROXY",)
+    assert "proxy.example" in tools.run_shell("env > workspace/e; cat workspace/e")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_nothing_outlives_a_command_without_a_sandbox(home: Home) -> None:
+    began = time.monotonic()
+    shell_tools(home, False).run_shell(
+        "setsid nohup sh -c 'sleep 0.6; touch workspace/late' >/dev/null 2>&1 & sleep 0.1"
+    )
+    assert time.monotonic() - began < 5
+    time.sleep(0.8)
+    assert not (home.workspace / "late").exists()

@@ -1,0 +1,401 @@
+"""The file tools, as the model calls them, over a home in a temporary folder."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import openclaw
+from openclaw.security.policy import Policy, Question
+from openclaw.security.vault import Vault
+from openclaw.storage.home import Home
+from openclaw.tools.file_tools import FileTools, replaced
+from openclaw.tools.tool import Preview
+from openclaw.tools.toolbox import Toolbox
+from openclaw.types import Ledger, ToolCall, ToolProblem
+from tests.fakes.pdf import pdf
+
+CONFIG = "[server]\nhost = example\nport = 8080\n\n[database]\nport = 5432\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    root = tmp_path / "home"
+    for path, text in {
+        "workspace/SOUL.md": "# Soul\n",
+        "workspace/config.ini": CONFIG,
+        "workspace/notes/trip.md": "Flight TP571\nHotel Casa do Rio\n",
+        "memory/MEMORY.md": "# Memory\n\n- likes tea\n",
+        "sessions/abc.json": '{"content": "Which hotel?"}\n',
+        ".openclaw/secret.txt": "hotel secret\n",
+        "workspace/.hidden": "hotel\n",
+    }.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode())
+    return Home(root.resolve())
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger()
+
+
+@pytest.fixture
+def files(home: Home, ledger: Ledger) -> FileTools:
+    return FileTools(home, ledger)
+
+
+def problem(call: object, *arguments: object) -> str:
+    """What the tool tells the model."""
+    assert callable(call)
+    with pytest.raises(ToolProblem) as raised:
+        call(*arguments)
+    return str(raised.value)
+
+
+# ---- list and read
+
+
+def test_the_list_has_relative_paths_and_nothing_hidden(files: FileTools) -> None:
+    assert files.list_files().split("\n") == [
+        "memory/MEMORY.md",
+        "sessions/ (1 more files)",
+        "workspace/SOUL.md",
+        "workspace/config.ini",
+        "workspace/notes/trip.md",
+    ]
+    assert files.list_files("notes") == "workspace/notes/trip.md"
+    assert "no folder nowhere. Folders: memory, sessions, workspace" in problem(
+        files.list_files, "nowhere"
+    )
+
+
+def test_a_big_folder_is_listed_in_part_and_says_so(files: FileTools, home: Home) -> None:
+    for number in range(400):
+        (home.workspace / f"f{number:03}.txt").write_text("x", encoding="utf-8")
+    lines = files.list_files().split("\n")
+    assert len(lines) < 60
+    assert "workspace/ (362 more files)" in lines
+
+
+def test_reading_gives_a_header_and_the_plain_text(files: FileTools, ledger: Ledger) -> None:
+    assert files.read_file("workspace/config.ini") == (
+        "workspace/config.ini, lines 1-6 of 6:\n" + CONFIG.rstrip("\n")
+    )
+    assert "workspace/config.ini" in ledger.read
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["config.ini", "./workspace/config.ini", "`config.ini`", "CONFIG.INI", "config",
+     "/workspace/config.ini", "docs/config.ini", "workspace\\config.ini"],
+)  # fmt: skip
+def test_a_path_is_matched_leniently(files: FileTools, path: str) -> None:
+    assert files.read_file(path).startswith("workspace/config.ini, ")
+
+
+def test_a_missing_file_is_answered_with_the_nearest_names(files: FileTools) -> None:
+    text = problem(files.read_file, "workspace/confg.ini")
+    assert "There is no file workspace/confg.ini. Files: workspace/config.ini" in text
+    assert "is a folder" in problem(files.read_file, "workspace/notes")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/passwd", "../x", "workspace/../../x", ".openclaw/secret.txt", "C:\\x", "~/x", "a\0b"],
+)
+def test_a_path_outside_is_refused_by_every_tool(files: FileTools, home: Home, path: str) -> None:
+    (home.root.parent / "x").write_text("private", encoding="utf-8")
+    calls = [
+        (files.read_file, path),
+        (files.write_file, path, "t"),
+        (files.edit_file, path, "a", "b"),
+        (files.append_file, path, "t"),
+    ]
+    for call, *arguments in calls:
+        text = problem(call, *arguments)
+        assert "private" not in text
+    assert (home.root.parent / "x").read_text(encoding="utf-8") == "private"
+
+
+def test_long_files_are_read_in_pages(files: FileTools, home: Home, ledger: Ledger) -> None:
+    lines = [f"line {number}" for number in range(1, 451)]
+    (home.workspace / "long.txt").write_text("\n".join(lines), encoding="utf-8")
+    seen: list[str] = []
+    start = 1
+    for expected in (201, 401, None):
+        page = files.read_file("long.txt", start).split("\n")
+        assert page[0] == f"workspace/long.txt, lines {start}-{(expected or 451) - 1} of 450:"
+        assert ("workspace/long.txt" in ledger.read) is (expected is None)
+        if expected is None:
+            seen += page[1:]
+            break
+        assert page[-1] == f"[{451 - expected} more lines: read_file with from_line {expected}]"
+        seen += page[1:-1]
+        start = expected
+    assert seen == lines
+    assert "only 450 lines" in problem(files.read_file, "long.txt", 500)
+
+
+def test_a_five_megabyte_file_is_paged_quickly(files: FileTools, home: Home) -> None:
+    (home.workspace / "big.log").write_bytes(
+        b"x" * 3_000_000 + b"\n" + b"word and word\n" * 150_000
+    )
+    begin = time.perf_counter()
+    page = files.read_file("big.log")
+    found = files.search_files("word and")
+    assert time.perf_counter() - begin < 3
+    assert len(page) < 9_000
+    assert "[cut: 3,000,000 characters in this line]" in page
+    assert len(found) < 12_000
+
+
+def test_what_is_not_text_says_so_and_is_not_changed(files: FileTools, home: Home) -> None:
+    (home.workspace / "image.png").write_bytes(b"\x89PNG\0\0")
+    latin = home.workspace / "latin.txt"
+    latin.write_bytes(b"caf\xe9\nport = 1\n")
+    assert "not a text file" in problem(files.read_file, "image.png")
+    assert "not valid UTF-8" in files.read_file("latin.txt")
+    assert "not UTF-8" in problem(files.edit_file, "latin.txt", "port = 1", "port = 2")
+    assert "not UTF-8" in problem(files.append_file, "latin.txt", "x")
+    assert latin.read_bytes() == b"caf\xe9\nport = 1\n"
+    (home.workspace / "empty.txt").write_bytes(b"")
+    assert files.read_file("empty.txt") == "workspace/empty.txt is empty."
+
+
+# ---- search
+
+
+def test_of_a_pdf_the_text_is_read_and_nothing_is_changed(files: FileTools, home: Home) -> None:
+    data = pdf("The rent is 900 euros", "Due on Monday")
+    (home.root / "workspace/bill.pdf").write_bytes(data)
+    assert files.read_file("bill.pdf") == (
+        "workspace/bill.pdf, lines 1-5 of 5:\n"
+        "[page 1]\nThe rent is 900 euros\n\n[page 2]\nDue on Monday"
+    )
+    assert "PDF" in problem(files.edit_file, "bill.pdf", "900", "950")
+    assert problem(files.write_file, "workspace/bill.pdf", "paid")
+    assert (home.root / "workspace/bill.pdf").read_bytes() == data
+    (home.root / "workspace/bill.pdf").write_bytes(b"%PDF-1.7 and no more")
+    assert "damaged PDF" in problem(files.read_file, "bill.pdf")
+
+
+def test_an_image_says_how_it_can_be_seen(files: FileTools, home: Home) -> None:
+    (home.root / "workspace/cat.jpg").write_bytes(b"\xff\xd8\xff\xe0\0\0")
+    told = problem(files.read_file, "cat.jpg")
+    assert told.startswith("workspace/cat.jpg is an image (jpeg, 6 bytes).")
+    assert told.endswith("attaches it: @workspace/cat.jpg")
+
+
+def test_search_finds_text_in_any_case_but_not_in_talks(files: FileTools) -> None:
+    assert files.search_files("HOTEL") == "workspace/notes/trip.md:2: Hotel Casa do Rio"
+    assert "sessions/abc.json:1:" in files.search_files("hotel", "sessions")
+
+
+def test_search_takes_a_regex_and_then_words_in_any_order(files: FileTools) -> None:
+    assert files.search_files(r"tp\d+") == "workspace/notes/trip.md:1: Flight TP571"
+    assert files.search_files("rio hotel") == "workspace/notes/trip.md:2: Hotel Casa do Rio"
+    assert files.search_files("trip.md").endswith("workspace/notes/trip.md")
+    assert "Try one word" in files.search_files("submarine")
+    assert "(" not in files.search_files("([").partition(" in ")[2]
+
+
+def test_a_regex_that_never_ends_is_not_tried(files: FileTools, home: Home) -> None:
+    (home.workspace / "a.txt").write_text("a" * 60 + "!", encoding="utf-8")
+    begin = time.perf_counter()
+    files.search_files("(a+)+$")
+    assert time.perf_counter() - begin < 2
+
+
+def test_many_hits_are_capped(files: FileTools, home: Home) -> None:
+    for number in range(20):
+        (home.workspace / f"m{number}.txt").write_text("needle\n" * 50, encoding="utf-8")
+    lines = files.search_files("needle").split("\n")
+    assert len(lines) == 41
+    assert lines[-1].startswith("[160 more lines")
+
+
+# ---- write
+
+
+def test_a_new_file_goes_to_the_workspace_and_into_the_ledger(
+    files: FileTools, home: Home, ledger: Ledger
+) -> None:
+    assert files.write_file("list.md", "a\nb") == "Created workspace/list.md (2 lines)."
+    assert (home.workspace / "list.md").read_bytes() == b"a\nb\n"
+    assert ledger.before == {"workspace/list.md": None}
+    assert files.write_file("list.md", "c").startswith("Replaced")
+    assert ledger.before == {"workspace/list.md": None}
+
+
+def test_an_unread_file_is_not_overwritten(files: FileTools, home: Home, ledger: Ledger) -> None:
+    assert "was not read" in problem(files.write_file, "workspace/config.ini", "x")
+    assert "was not read" in problem(files.write_file, "MEMORY.md", "x")
+    assert (home.workspace / "config.ini").read_bytes() == CONFIG.encode()
+    assert ledger.before == {}
+    files.read_file("config.ini")
+    assert files.write_file("config.ini", "new\n") == "Replaced workspace/config.ini (1 line)."
+    assert ledger.before == {"workspace/config.ini": CONFIG}
+
+
+def test_a_file_changed_since_it_was_read_is_not_overwritten_but_can_be_edited(
+    files: FileTools, home: Home
+) -> None:
+    files.read_file("config.ini")
+    changed = CONFIG.replace("example", "the user's")
+    (home.workspace / "config.ini").write_bytes(changed.encode())
+    assert "changed meanwhile" in problem(files.write_file, "config.ini", "x")
+    files.edit_file("config.ini", "port = 8080", "port = 8215")
+    assert (home.workspace / "config.ini").read_text("utf-8") == changed.replace("8080", "8215")
+    assert "changed meanwhile" in problem(files.write_file, "config.ini", "x")
+
+
+def test_writing_the_same_again_is_no_change(files: FileTools, ledger: Ledger) -> None:
+    files.read_file("config.ini")
+    assert "already" in problem(files.write_file, "config.ini", CONFIG)
+    assert ledger.before == {}
+
+
+# ---- edit
+
+
+def test_an_edit_shows_what_changed(files: FileTools, home: Home, ledger: Ledger) -> None:
+    assert files.edit_file("config.ini", "port = 8080", "port = 8215") == (
+        "Changed workspace/config.ini, line 3:\n- port = 8080\n+ port = 8215"
+    )
+    assert (home.workspace / "config.ini").read_text("utf-8") == CONFIG.replace("8080", "8215")
+    assert ledger.before == {"workspace/config.ini": CONFIG}
+
+
+@pytest.mark.parametrize(
+    ("text", "find", "replace", "result"),
+    [
+        ("a\nb\nc\n", "b", "", "a\n\nc\n"),
+        ("a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", "x\r\ny\r\nz\r\nc\r\n"),
+        ("a\r\nb\nc\n", "b", "B", "a\r\nB\nc\n"),
+        ("  key:   value\n", "key: value", "key: other", "  key: other\n"),
+        ("def f():\n    return 1\n", "def f():\n  return 1\n", "def g():\n    return 2\n",
+         "def g():\n    return 2\n"),
+        ("one\n\n\ntwo\n", "one\ntwo", "three", "three\n"),
+        ("port = 80\nport = 8080\n", "port = 80", "port = 90", "port = 90\nport = 8080\n"),
+        ("no newline", "no", "a", "a newline"),
+        ("a.b*c\n", "a.b*c", r"\1", "\\1\n"),
+    ],
+)  # fmt: skip
+def test_an_edit_is_exact_first_and_then_minds_no_blanks(
+    text: str, find: str, replace: str, result: str
+) -> None:
+    assert replaced(text, find, replace)[0] == result
+
+
+@pytest.mark.parametrize(
+    ("find", "replace", "words"),
+    [
+        ("port =", "x", ["fits 2 places, lines 3, 6", "3: port = 8080", "more of the text"]),
+        ("port: 8080", "port: 1", ["not in the file. The nearest lines:", "3: port = 8080"]),
+        ("submarine", "x", ["not in the file", "Read the file"]),
+        ("port = 9090", "port = 8080", ["already stands in line 3"]),
+        ("port = 8080", "port = 8080", ["nothing would change"]),
+        ("port  = 8080", "port = 8080", ["nothing would change"]),
+        ("  ", "x", ["find is empty"]),
+    ],
+)
+def test_an_edit_that_cannot_be_made_says_why(
+    files: FileTools, home: Home, find: str, replace: str, words: list[str]
+) -> None:
+    text = problem(files.edit_file, "config.ini", find, replace)
+    assert all(word in text for word in words), text
+    assert (home.workspace / "config.ini").read_bytes() == CONFIG.encode()
+
+
+# ---- append
+
+
+def test_append_begins_on_a_line_of_its_own(files: FileTools, home: Home, ledger: Ledger) -> None:
+    path = home.workspace / "log.txt"
+    path.write_bytes(b"first")
+    assert files.append_file("log.txt", "second") == "Appended to workspace/log.txt:\n+ second"
+    assert path.read_bytes() == b"first\nsecond\n"
+    assert ledger.before == {"workspace/log.txt": "first"}
+    assert "workspace/log.txt" not in ledger.read
+
+
+def test_append_keeps_crlf_and_makes_a_missing_file(files: FileTools, home: Home) -> None:
+    path = home.workspace / "dos.txt"
+    path.write_bytes(b"a\r\nb\r\n")
+    files.append_file("dos.txt", "c\nd")
+    assert path.read_bytes() == b"a\r\nb\r\nc\r\nd\r\n"
+    assert files.append_file("new.md", "x").startswith("Created workspace/new.md")
+    assert "nothing to append" in problem(files.append_file, "dos.txt", "")
+
+
+def test_append_finds_the_file_by_its_name(files: FileTools, home: Home) -> None:
+    files.append_file("trip.md", "Marta waters the plants")
+    assert (home.workspace / "notes" / "trip.md").read_text("utf-8").endswith("plants\n")
+
+
+@pytest.mark.parametrize("path", ["openclaw/types.py", "openclaw/new.py", "sessions/a.json"])
+def test_neither_this_program_nor_a_conversation_is_written(path: str) -> None:
+    """A clone of this program may be the home. The call is only judged and not made."""
+    home = Home(Path(openclaw.__file__).parent.parent)
+    for tool in FileTools(home, Ledger()).tools():
+        if tool.name in ("write_file", "append_file") and tool.action:
+            with pytest.raises(ToolProblem, match=r"is not changed|nothing is written"):
+                tool.action({"path": path})
+
+
+# ---- what the user is shown before
+
+
+def previews(files: FileTools) -> dict[str, Preview]:
+    return {tool.name: tool.preview for tool in files.tools() if tool.preview}
+
+
+def test_a_preview_is_what_the_call_then_writes(files: FileTools, home: Home) -> None:
+    for name, given in {
+        "write_file": {"path": "workspace/new.md", "content": "one"},
+        "edit_file": {"path": "config", "find": "8080", "replace": "9090"},
+        "append_file": {"path": "MEMORY.md", "text": "- likes milk"},
+    }.items():
+        planned = previews(files)[name](given)
+        assert planned
+        file = home.root / planned.path
+        assert (file.read_text("utf-8") if file.exists() else None) == planned.before
+        getattr(files, name)(**given)
+        assert file.read_text("utf-8") == planned.after
+
+
+def test_a_preview_writes_nothing_and_shows_no_secret(home: Home, ledger: Ledger) -> None:
+    token = "ghp_" + "a8Fk2LmQ9zXw4TbV7nRc1YpD6sHj3GuE0oKi"
+    target = home.workspace / "key.md"
+    target.write_text(f"old {token}\n", "utf-8")
+    vault = Vault(home.private / "secrets.json")
+    shown = previews(FileTools(home, ledger, vault))["append_file"](
+        {"path": "workspace/key.md", "text": "more"}
+    )
+    assert shown and shown.after and shown.after.endswith("more\n")
+    assert token not in f"{shown.before}{shown.after}"
+    assert target.read_text("utf-8") == f"old {token}\n" and vault.names() == ()
+
+
+def test_nobody_is_asked_for_what_would_fail_and_a_very_long_text_has_no_preview(
+    home: Home, ledger: Ledger
+) -> None:
+    asked: list[Question] = []
+
+    def ask(question: Question) -> str:
+        asked.append(question)
+        return ""
+
+    box = Toolbox(FileTools(home, ledger).tools(), Policy("ask", ask), ledger)
+    for name, given in (
+        ("edit_file", {"path": "workspace/config.ini", "find": "nowhere", "replace": "x"}),
+        ("write_file", {"path": "workspace/config.ini", "content": "not read before"}),
+        ("write_file", {"path": "workspace/long.md", "content": "x" * 300_000}),
+        ("write_file", {"path": "workspace/short.md", "content": "x"}),
+    ):
+        box.run(ToolCall("1", name, given))
+    assert [question.change is None for question in asked] == [True, False]
