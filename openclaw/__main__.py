@@ -91,14 +91,14 @@ def leave(code: int) -> None:
         not thread.daemon and thread is not threading.main_thread()
         for thread in threading.enumerate()
     ):
-        sys.exit(_after_output(code))
+        sys.exit(_flush_output(code))
     import atexit
 
     atexit._run_exitfuncs()
-    os._exit(_after_output(code))
+    os._exit(_flush_output(code))
 
 
-def _after_output(code: int) -> int:
+def _flush_output(code: int) -> int:
     """The exit code when all has been written: not 0 when it could not be. A reader that has left
     wanted no more, which is no failure."""
     failure = None

@@ -31,8 +31,8 @@ LEAST_ROWS = 4
 WHY_ROWS = 3
 CONTEXT_LINES = 2
 COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
-MOST_NAMED = 200
-YES = {"y": "once", "yes": "once", "s": "session", "session": "session", "a": "always"}
+GRANT_WIDTH = 200
+YES_LETTERS = {"y": "once", "yes": "once", "s": "session", "session": "session", "a": "always"}
 Keep = Callable[[Grant, bool], None]
 
 
@@ -61,26 +61,28 @@ class Permission:
     def __call__(self, question: Question) -> str:
         self._pause()
         try:
-            return self._asked(question)
+            return self._ask(question)
         finally:
             self._resume()
 
-    def _asked(self, question: Question) -> str:
-        width, height = screen()
-        call = [row for line in shown(question) for row in self._painted(line, question, width)]
+    def _ask(self, question: Question) -> str:
+        width, height = screen_size()
+        call = [
+            row for line in call_lines(question) for row in self._colour_rows(line, question, width)
+        ]
         lasting_ones = tuple(filter(lasting, question.offers))
         choices = {"session": question.offers, "always": lasting_ones}
-        lines = [*_why(question), *_granted(choices)]
+        lines = [*_reason_lines(question), *_grant_lines(choices)]
         why = [row for line in lines for row in [*rows(line, width)][:WHY_ROWS]]
-        below = len(why) + len([*rows(_choices(choices, more=True), width)])
+        below = len(why) + len([*rows(_choices_line(choices, more=True), width)])
         room = max(LEAST_ROWS, height - 1 - below)
         more = len(call) > room
-        self._show([*(_ends(call, room) if more else call), *why])
+        self._show([*(_first_and_last(call, room) if more else call), *why])
         while True:
             # Nothing that has not been seen whole is allowed for more than once.
-            said = self._reply(_choices({} if more else choices, more=more))
+            said = self._reply(_choices_line({} if more else choices, more=more))
             reply = said.lower()
-            how = YES.get(reply, reply)
+            how = YES_LETTERS.get(reply, reply)
             if reply == "v" and more:
                 more = not self._page(call, room) and more
                 self._show(why)
@@ -92,12 +94,12 @@ class Permission:
                 if not more and choices[how] and (grant := self._which(choices[how], how)):
                     self._keep(grant, how == "always")
                     return how
-            elif _says_more(reply):
+            elif _is_instruction(reply):
                 raise Declined(said)
             else:
                 self._say("Type one of the letters, or say in words what to do instead.")
 
-    def _painted(self, line: str, question: Question, width: int) -> Iterator[str]:
+    def _colour_rows(self, line: str, question: Question, width: int) -> Iterator[str]:
         """A line on rows; those of a change in colours."""
         colour = COLOURS.get(line[:1], "") if question.change and self._colours else ""
         return (f"{colour}{row}\x1b[m" if colour else row for row in rows(line, width))
@@ -107,7 +109,7 @@ class Permission:
         if len(grants) == 1:
             return grants[0]
         for number, grant in enumerate(grants, 1):
-            self._say(f"  {number} = {one_line(folded(_named(grant)), MOST_NAMED)}")
+            self._say(f"  {number} = {one_line(folded(_describe_grant(grant)), GRANT_WIDTH)}")
         numbers = [str(number) for number in range(1, len(grants) + 1)]
         reply = self._reply(f"Which one {how}? {', '.join(numbers)} [none] ")
         return grants[int(reply) - 1] if reply in numbers else None
@@ -132,11 +134,11 @@ class Permission:
             return ""
 
 
-def shown(question: Question) -> list[str]:
+def call_lines(question: Question) -> list[str]:
     """What would run, in full: the tool, its arguments, and what they come down to; of a change to
     a file the lines that change."""
     action = question.action
-    if question.change and (changed := _difference(question.change)):
+    if question.change and (changed := _change_lines(question.change)):
         new = " (a new file)" if question.change.before is None else ""
         return [f"{one_line(action.tool)} {one_line(question.change.path)}{new}", *changed]
     lines = folded(whole_call(action.tool, question.arguments)).split("\n")
@@ -146,7 +148,7 @@ def shown(question: Question) -> list[str]:
     return lines + [f"  = {folded(one_line(each))}" for each in meant]
 
 
-def _difference(change: Change) -> list[str]:
+def _change_lines(change: Change) -> list[str]:
     """The change as a diff; none where nothing but the end of the last line differs."""
     before, after = (
         text.removesuffix("\n").split("\n") if text else []
@@ -156,7 +158,7 @@ def _difference(change: Change) -> list[str]:
     return [folded(visible(line)) for line in lines]
 
 
-def screen() -> tuple[int, int]:
+def screen_size() -> tuple[int, int]:
     """Columns and rows of the terminal that is asked on. What the environment says of them may be
     out of date. The last column is left free, as some terminals begin a row behind it."""
     for stream in (sys.stderr, sys.stdout):
@@ -168,7 +170,7 @@ def screen() -> tuple[int, int]:
     return size.columns - 1, size.lines
 
 
-def _ends(lines: Sequence[str], room: int) -> list[str]:
+def _first_and_last(lines: Sequence[str], room: int) -> list[str]:
     """The first and the last of the lines, and how many are left out between them."""
     last = room // 2
     first = room - 1 - last
@@ -176,7 +178,7 @@ def _ends(lines: Sequence[str], room: int) -> list[str]:
     return [*lines[:first], f"[{left_out:,} rows are not shown here]", *lines[-last:]]
 
 
-def _why(question: Question) -> list[str]:
+def _reason_lines(question: Question) -> list[str]:
     reason = one_line(question.reason)
     by_mode = reason.startswith("mode ")
     lines = [f"M{reason[1:]}." if by_mode else f"Asked because {reason}."]
@@ -185,14 +187,16 @@ def _why(question: Question) -> list[str]:
     return lines
 
 
-def _granted(choices: Mapping[str, tuple[Grant, ...]]) -> list[str]:
+def _grant_lines(choices: Mapping[str, tuple[Grant, ...]]) -> list[str]:
     """What the letters of a lasting yes allow; of several grants one is asked for afterwards."""
     letters = [f"[{how[0]}]" for how, grants in choices.items() if len(grants) == 1]
-    named = {one_line(_named(grants[0]), 60) for grants in choices.values() if len(grants) == 1}
+    named = {
+        one_line(_describe_grant(grants[0]), 60) for grants in choices.values() if len(grants) == 1
+    }
     return [f"{' and '.join(letters)} from now on: {name}" for name in named][:1]
 
 
-def _choices(choices: Mapping[str, tuple[Grant, ...]], *, more: bool) -> str:
+def _choices_line(choices: Mapping[str, tuple[Grant, ...]], *, more: bool) -> str:
     words = [
         "[y]es",
         *(f"[{how[0]}]{how[1:]}" for how in ("session", "always") if choices.get(how)),
@@ -201,14 +205,14 @@ def _choices(choices: Mapping[str, tuple[Grant, ...]], *, more: bool) -> str:
     return f"Allow? {'  '.join(words)}  [N]o  (or say what to do instead) "
 
 
-def _says_more(reply: str) -> bool:
+def _is_instruction(reply: str) -> bool:
     """Whether a reply is words that say what to do instead: not a key that was hit by mistake, and
     nothing that begins like a yes."""
     words = re.findall(r"[^\W\d_]+", reply)
     return bool(words) and len(reply) > 1 and reply.isprintable() and not is_yes(words[0])
 
 
-def _named(grant: Grant) -> str:
+def _describe_grant(grant: Grant) -> str:
     rest = " and plain words behind it" if grant.kind == "prefix" else ""
     return f"{grant.kind} {grant.value}{rest}"
 
@@ -247,7 +251,7 @@ def settle(home: Home, *, reading: bool) -> Home:
             f"{home.root} came from elsewhere and is not trusted yet",
             f"see what it would turn on, and trust it: {say_yes}",
         )
-    if not _agreed(home, yes=False, keep_private=False):
+    if not confirm_trust(home, yes=False, keep_private=False):
         raise Refused(
             "this home is not trusted yet",
             "doctor, context, log, memory search and todo list show what is in it",
@@ -269,9 +273,9 @@ def check_by_hand(what: str) -> None:
         raise Refused(f"a program that the agent or a hook has started cannot allow {what}")
 
 
-def _agreed(home: Home, *, yes: bool, keep_private: bool) -> bool:
+def confirm_trust(home: Home, *, yes: bool, keep_private: bool) -> bool:
     """Show what a yes turns on, ask for it, and keep it."""
-    for line in _shown(home):
+    for line in _trust_lines(home):
         typer.echo(line, err=True)
     if not confirmed("Is this home yours, and may it do that?", yes=yes):
         return False
@@ -286,13 +290,13 @@ def _agreed(home: Home, *, yes: bool, keep_private: bool) -> bool:
     return True
 
 
-def _shown(home: Home) -> Iterator[str]:
+def _trust_lines(home: Home) -> Iterator[str]:
     """What a yes turns on. On a terminal nothing of it scrolls away: what is too long for the
     screen is told in a row each, the end of which is left out."""
 
     lines = [f"  {folded(one_line(line))}" for line in what_it_turns_on(home)]
     yield f"The home {one_line(str(home.root))} would turn on:"
-    width, height = screen()
+    width, height = screen_size()
     room = height - ROWS_AROUND
     if sys.stderr.isatty() and sum(len([*rows(line, width)]) for line in lines) > room:
         yield from (one_line(line, width) for line in lines[: room - 1])

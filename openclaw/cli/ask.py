@@ -112,10 +112,10 @@ def ask(
     material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
     listener = choose_listener(
-        output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet, bell=_bell(app)
+        output.value, sys.stdout, sys.stderr, os.environ, quiet=quiet, bell=_bell_seconds(app)
     )
     app.progress = listener.meanwhile
-    app.ask_user = _asker(yes, listener, app)
+    app.ask_user = _make_ask(yes, listener, app)
     which = (continue_, session)
     raise typer.Exit(_answer(app, (prompt, material, skill), which, listener, typed=bool(typed)))
 
@@ -147,13 +147,13 @@ def chat(
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
     lines = choose_lines(app, sys.stdin, sys.stdout)
     listener = choose_listener(
-        "text", sys.stdout, sys.stderr, os.environ, bell=_bell(app), typed=lines.typed
+        "text", sys.stdout, sys.stderr, os.environ, bell=_bell_seconds(app), typed=lines.typed
     )
     app.progress = listener.meanwhile
     if not mode and not app.settings.mode:
         app.mode = "ask"
     answering = Answering(app.model_name, app.settings.ollama.host)
-    keep = _keeper(app, _say_out)
+    keep = _make_keep(app, _say_out)
     asking = Permission(
         lines.reply,
         _say_out,
@@ -230,14 +230,14 @@ def _answer(
         app.close()
 
 
-def _asker(yes: bool, listener: Listener, app: App) -> Ask | None:
+def _make_ask(yes: bool, listener: Listener, app: App) -> Ask | None:
     """Who is asked before a tool runs: nobody when there is no terminal to answer from."""
     from openclaw.cli.approval import Permission, beforehand
     from openclaw.cli.formatting import colours
 
     asking = None
     if can_ask():
-        keep = _keeper(app, _say_err)
+        keep = _make_keep(app, _say_err)
         coloured = colours(sys.stderr, os.environ)
         asking = Permission(
             _reply, _say_err, listener.pause, keep, listener.resume, colours=coloured
@@ -245,12 +245,12 @@ def _asker(yes: bool, listener: Listener, app: App) -> Ask | None:
     return beforehand(asking, _say_err) if yes else asking
 
 
-def _bell(app: App) -> float:
+def _bell_seconds(app: App) -> float:
     """After how many seconds the terminal's bell rings; 0 for never."""
     return BELL_SECONDS if app.settings.bell else 0.0
 
 
-def _keeper(app: App, say: Callable[[str], None]) -> Keep:
+def _make_keep(app: App, say: Callable[[str], None]) -> Keep:
     """Keeps grants; where openclaw.yaml cannot be written, for this session."""
 
     def keep(grant: Grant, lasting: bool) -> None:

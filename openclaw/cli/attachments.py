@@ -57,8 +57,8 @@ class Mention:
 def read_stdin(stream: BinaryIO) -> str:
     """All of a stream as text, at most 200 KB of it; what is left out is said where it is missing.
     Raises UsageError for binary data."""
-    head, tail, size = _ends(stream)
-    return _text(head, tail, size, "standard input")
+    head, tail, size = _read_ends(stream)
+    return _ends_as_text(head, tail, size, "standard input")
 
 
 def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ...]:
@@ -66,12 +66,12 @@ def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ..
     UsageError for a file that cannot be read or a wrong range."""
     parts = [Material("standard input", piped)] if piped.strip() else []
     for mention in dict.fromkeys(mentions(prompt, cwd, home)):
-        inside = path_in(home, mention.path)
-        parts.append(_image(mention, inside) or Material(*_read(mention), inside))
+        inside = path_in_home(home, mention.path)
+        parts.append(_read_image(mention, inside) or Material(*_read_mention(mention), inside))
     return tuple(parts)
 
 
-def path_in(home: Path, path: Path) -> str:
+def path_in_home(home: Path, path: Path) -> str:
     """The path of a file or folder of the home, links followed; "" for what is elsewhere, and for
     the home itself, which holds what others wrote too."""
     root, real = Path(os.path.realpath(home)), Path(os.path.realpath(path))
@@ -91,7 +91,7 @@ def mentions(prompt: str, cwd: Path, home: Path) -> list[Mention]:
     for match in _MENTION.finditer(prompt):
         quoted = match["quoted"]
         words = quoted + (match["after"] or "") if quoted else match["bare"]
-        mention = _lookup(words, (cwd, home))
+        mention = _find_mention(words, (cwd, home))
         if mention:
             found.append(mention)
         elif quoted or _is_path(words.rstrip(_CLOSING), (cwd, home)):
@@ -100,11 +100,11 @@ def mentions(prompt: str, cwd: Path, home: Path) -> list[Mention]:
     return found
 
 
-def not_found(prompt: str, cwd: Path, home: Path) -> list[str]:
+def missing_files(prompt: str, cwd: Path, home: Path) -> list[str]:
     """What the prompt names like a file (@log.xyz) but is none and may be something else, as
     @app.get is: sent as the plain words that they are."""
     words = [match["bare"].rstrip(_CLOSING) for match in _MENTION.finditer(prompt) if match["bare"]]
-    return [w for w in words if _FILE_LIKE.search(w) and not _lookup(w, (cwd, home))]
+    return [w for w in words if _FILE_LIKE.search(w) and not _find_mention(w, (cwd, home))]
 
 
 def _is_path(words: str, folders: tuple[Path, ...]) -> bool:
@@ -117,19 +117,19 @@ def _is_path(words: str, folders: tuple[Path, ...]) -> bool:
     name = _RANGE.sub("", words)
     if name.startswith(("./", "../", "/", "~/")) or (name and name != words):
         return True
-    if "/" in name and any(_existing(folder, name.partition("/")[0]) for folder in folders):
+    if "/" in name and any(_find_existing(folder, name.partition("/")[0]) for folder in folders):
         return True
     ending = Path(name).suffix.lower()
     known = frozenset(types_map).union(*SUFFIXES.values())
     return bool(ending) and (
-        ending in known or any(Path(each).suffix == ending for each in _beside(name, folders))
+        ending in known or any(Path(each).suffix == ending for each in _siblings(name, folders))
     )
 
 
-def _beside(name: str, folders: tuple[Path, ...]) -> Iterator[str]:
+def _siblings(name: str, folders: tuple[Path, ...]) -> Iterator[str]:
     """The names of the files in the folder that a path names, relative as the path is."""
     for folder in folders:
-        parent = _existing(folder, os.path.dirname(name))  # noqa: PTH120  (keeps ~)
+        parent = _find_existing(folder, os.path.dirname(name))  # noqa: PTH120  (keeps ~)
         with suppress(OSError):  # it is no folder, or none that may be read
             found = [*parent.iterdir()] if parent else []
             yield from (name[: name.rfind("/") + 1] + each.name for each in found)
@@ -140,7 +140,10 @@ def _advice(name: str, folders: tuple[Path, ...]) -> str:
     from difflib import get_close_matches
 
     below = (each for folder in folders for each in folder.glob("[!.]*/*"))
-    names = [*_beside(name, folders), *(f"{p.parent.name}/{p.name}" for p in islice(below, 5000))]
+    names = [
+        *_siblings(name, folders),
+        *(f"{p.parent.name}/{p.name}" for p in islice(below, 5000)),
+    ]
     by_last = {each.rpartition("/")[2]: each for each in reversed(names)}
     near = get_close_matches(_RANGE.sub("", name).rpartition("/")[2], by_last, n=1)
     if near:
@@ -150,12 +153,12 @@ def _advice(name: str, folders: tuple[Path, ...]) -> str:
     return f"looked in {where}; a blank behind the @ makes it plain words"
 
 
-def _lookup(words: str, folders: tuple[Path, ...]) -> Mention | None:
+def _find_mention(words: str, folders: tuple[Path, ...]) -> Mention | None:
     """Try the words as they are, then without closing punctuation, each with and without range."""
     while words:
         for name, first, last in _spellings(words):
             for folder in folders:
-                path = _existing(folder, name)
+                path = _find_existing(folder, name)
                 if path:
                     return Mention(path, name, first, last)
         if words[-1] not in _CLOSING:
@@ -173,7 +176,7 @@ def _spellings(words: str) -> list[tuple[str, int, int]]:
     return [*whole, (words[: match.start()], first or -1, int(match[2] or first))]
 
 
-def _existing(folder: Path, name: str) -> Path | None:
+def _find_existing(folder: Path, name: str) -> Path | None:
     try:
         path = folder / Path(name).expanduser()
         return path if path.exists() else None
@@ -181,7 +184,7 @@ def _existing(folder: Path, name: str) -> Path | None:
         return None
 
 
-def _read(mention: Mention) -> tuple[str, str]:
+def _read_mention(mention: Mention) -> tuple[str, str]:
     """Heading and text of one attachment."""
     path = mention.path
     if reason := denied(path):
@@ -193,16 +196,16 @@ def _read(mention: Mention) -> tuple[str, str]:
         if not path.is_file():
             raise UsageError(f"'{mention.name}' is neither a file nor a folder")
         with path.open("rb") as file:
-            stream = _readable(mention, file)
+            stream = _open_as_text(mention, file)
             if mention.first:
-                return _lines(mention, stream)
-            head, tail, size = _ends(stream)
+                return _read_lines(mention, stream)
+            head, tail, size = _read_ends(stream)
     except OSError as error:
         raise UsageError(f"cannot read '{mention.name}': {error.strerror or error}") from error
-    return f"file {mention.name}", _text(head, tail, size, f"'{mention.name}'")
+    return f"file {mention.name}", _ends_as_text(head, tail, size, f"'{mention.name}'")
 
 
-def _image(mention: Mention, inside: str) -> Material | None:
+def _read_image(mention: Mention, inside: str) -> Material | None:
     """The material of an image, None for a file that is none or cannot be read."""
     path = mention.path
     try:
@@ -226,7 +229,7 @@ def _image(mention: Mention, inside: str) -> Material | None:
     return Material(f"image {mention.name}", "", inside, image)
 
 
-def _readable(mention: Mention, file: BinaryIO) -> BinaryIO:
+def _open_as_text(mention: Mention, file: BinaryIO) -> BinaryIO:
     """The file, or in its place the text of a PDF."""
     beginning = file.read(BEGINNING)
     file.seek(0)
@@ -252,7 +255,7 @@ def _listing(folder: Path) -> str:
     return "\n".join(names) or "[the folder is empty]"
 
 
-def _lines(mention: Mention, stream: BinaryIO) -> tuple[str, str]:
+def _read_lines(mention: Mention, stream: BinaryIO) -> tuple[str, str]:
     """Lines `first` to `last` of a file, which is read only as far as needed."""
     first, last = mention.first, mention.last
     if first < 1 or last < first:
@@ -269,13 +272,13 @@ def _lines(mention: Mention, stream: BinaryIO) -> tuple[str, str]:
             break
     if not taken:
         raise UsageError(f"'{mention.name}' has {number} lines, so no line {first}")
-    text = _text(b"".join(taken)[:MAX_BYTES], b"", size, f"'{mention.name}'")
+    text = _ends_as_text(b"".join(taken)[:MAX_BYTES], b"", size, f"'{mention.name}'")
     return f"file {mention.name}, lines {first}-{min(last, number)}", text
 
 
-def _ends(stream: BinaryIO) -> tuple[bytes, bytes, int]:
+def _read_ends(stream: BinaryIO) -> tuple[bytes, bytes, int]:
     """The first and the last 100 KB of a stream, and its size; all in the first when it fits."""
-    head = _take(stream, MAX_BYTES)
+    head = _read_up_to(stream, MAX_BYTES)
     size, tail = len(head), b""
     while block := stream.read(65_536):
         size += len(block)
@@ -287,14 +290,14 @@ def _ends(stream: BinaryIO) -> tuple[bytes, bytes, int]:
     return head[: MAX_BYTES // 2], tail, size
 
 
-def _take(stream: BinaryIO, size: int) -> bytes:
+def _read_up_to(stream: BinaryIO, size: int) -> bytes:
     taken = b""
     while len(taken) < size and (block := stream.read(size - len(taken))):
         taken += block
     return taken
 
 
-def _text(head: bytes, tail: bytes, size: int, name: str) -> str:
+def _ends_as_text(head: bytes, tail: bytes, size: int, name: str) -> str:
     """Both ends as text, with a line between them that counts what is missing."""
     encoding = "utf-8-sig"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -305,22 +308,24 @@ def _text(head: bytes, tail: bytes, size: int, name: str) -> str:
             hint = f"name the {kind} file in the prompt, as @path"
         raise UsageError(f"{name} is binary data, not text", hint)
     if len(head) + len(tail) >= size:
-        return _plain(head + tail, encoding)
+        return _decode(head + tail, encoding)
     head = head[: head.rfind(b"\n") + 1] or head
     tail = tail[tail.find(b"\n") + 1 :] or tail
     if encoding == "utf-16":
         head, tail = head[: len(head) // 2 * 2], b""
     missing = f"[{size - len(head) - len(tail):,} of {size:,} bytes are cut here]"
-    return f"{_plain(head, encoding)}\n{missing}\n{_plain(tail, 'utf-8')}".rstrip()
+    return f"{_decode(head, encoding)}\n{missing}\n{_decode(tail, 'utf-8')}".rstrip()
 
 
-def _plain(data: bytes, encoding: str) -> str:
+def _decode(data: bytes, encoding: str) -> str:
     return data.decode(encoding, errors="replace").replace("\r\n", "\n")
 
 
 PATIENCE_SECONDS = 3.0
 FORKED_ONLY = 0x40  # PF_FORKNOEXEC of Linux: a shell's copy of itself, as it makes for a loop
-LEFT = "standard input is left to the loop that reads it (--stdin takes it, --no-stdin hides this)"
+LEFT_ALONE = (
+    "standard input is left to the loop that reads it (--stdin takes it, --no-stdin hides this)"
+)
 WAITING = "reading standard input to its end (--no-stdin leaves it alone)"
 
 
@@ -329,9 +334,9 @@ def piped_in(wanted: bool | None, *, quiet: bool = False) -> str:
     Told on stderr: that something is left alone, and that the end does not come."""
     if wanted is False or not sys.stdin or (wanted is None and sys.stdin.isatty()):
         return ""
-    if wanted is None and _is_of_others():
-        if not quiet and _holds_more():
-            warn([LEFT])
+    if wanted is None and _is_read_by_others():
+        if not quiet and _has_more():
+            warn([LEFT_ALONE])
         return ""
     timer = Timer(PATIENCE_SECONDS, warn, [[WAITING]])
     timer.daemon = True
@@ -342,17 +347,17 @@ def piped_in(wanted: bool | None, *, quiet: bool = False) -> str:
         timer.cancel()
 
 
-def _is_of_others() -> bool:
+def _is_read_by_others() -> bool:
     """Whether somebody else has read the beginning of standard input."""
     with suppress(OSError):  # not a stream of the system, or nothing is known of its other readers
         kind = os.fstat(sys.stdin.fileno()).st_mode
         if stat.S_ISREG(kind):
             return os.lseek(sys.stdin.fileno(), 0, os.SEEK_CUR) > 0
-        return stat.S_ISFIFO(kind) and sys.platform == "linux" and _is_of_a_loop()
+        return stat.S_ISFIFO(kind) and sys.platform == "linux" and _is_read_by_loop()
     return False
 
 
-def _is_of_a_loop() -> bool:
+def _is_read_by_loop() -> bool:
     """Whether a shell above this process has made a copy of itself, which has read something and
     has the same pipe. That is a loop; a script, `timeout` or `sudo` was started as a program."""
     pid, ours = os.getppid(), os.fstat(sys.stdin.fileno())
@@ -366,7 +371,7 @@ def _is_of_a_loop() -> bool:
     return False
 
 
-def _holds_more() -> bool:
+def _has_more() -> bool:
     """Whether standard input is not at its end."""
     number = sys.stdin.fileno()
     size, kind = os.fstat(number).st_size, os.fstat(number).st_mode
@@ -384,5 +389,5 @@ def material_of(prompt: str, piped: str, home: Home, *, quiet: bool) -> Sequence
     folders = (Path.cwd(), home.root)
     material = attach(prompt, piped, *folders)
     if not quiet:
-        warn(f"there is no file '{name}'" for name in not_found(prompt, *folders))
+        warn(f"there is no file '{name}'" for name in missing_files(prompt, *folders))
     return material

@@ -12,9 +12,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Protocol
 
 from openclaw.cli import chat_commands, chat_history, prompt_line, questions
-from openclaw.cli.attachments import attach, not_found
+from openclaw.cli.attachments import attach, missing_files
 from openclaw.cli.chat_commands import Answering, for_talk, keep_model
-from openclaw.cli.chat_history import Asked
+from openclaw.cli.chat_history import LastPrompt
 from openclaw.cli.common import as_turn, by_name, code_of, play
 from openclaw.cli.completion import COMMANDS, MODES
 from openclaw.cli.formatting import harmless, one_line
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from openclaw.skills.skill import Skill
 
 DRY_RUN = "--dry-run"
-ASKING = 200
+ENDING = 200
 """Characters at the end of an answer; one that asks in them is answered by a yes itself."""
 ALIASES = {"exit": "quit", "clear": "new"}
 OTHER_INPUT = {
@@ -100,7 +100,7 @@ class Chat:
         self._open = True
         self._code = 0
         self._draft = self._chosen = ""
-        self._asked: Asked | None = None
+        self._asked: LastPrompt | None = None
         self._outputs: tuple[Material, ...] = ()
         self._offer: Offer | None = None
 
@@ -109,7 +109,7 @@ class Chat:
         is 0 on a terminal, else that of the last turn that went wrong."""
         if self.lines.interactive:
             home = self.app.home.root
-            self._say(prompt_line.first_line(self._answering.wait(), home, _columns()))
+            self._say(prompt_line.welcome_line(self._answering.wait(), home, _columns()))
         # In a talk that goes on, a yes may answer its last words: nothing is offered then.
         fresh = self.lines.interactive and not self.session.messages and not (first or skill)
         greeting = self.app.greeting(offering=fresh)
@@ -119,9 +119,9 @@ class Chat:
         for text in self.app.notices:
             self._listener(Notice(text))
         if self.session.messages and self.lines.interactive:
-            self._say_where()
+            self._say_last_words()
         if first or skill:
-            self._show_prompt(Asked(first or by_name(skill), skill))
+            self._show_prompt(LastPrompt(first or by_name(skill), skill))
             self.hear(first or by_name(skill), skill)
         while self._open:
             self.app.rest(self.session if self.lines.interactive else None)
@@ -141,7 +141,7 @@ class Chat:
         used = prompt_line.window_used(self.session, self._window)
         model = self._answering.name
         mode = self.app.mode if self.app.saving else f"{self.app.mode}, not saved"
-        return prompt_line.bar(self.session, model, mode, used, _columns())
+        return prompt_line.toolbar_line(self.session, model, mode, used, _columns())
 
     def hear(self, text: str, skill: str = "") -> None:
         """Answer one input. What goes wrong is said, and the talk goes on."""
@@ -157,7 +157,7 @@ class Chat:
             if not skill and chat_commands.is_command(text):
                 prompt, skill = self._command(text)
             if prompt:
-                self._turn(Asked(prompt, skill, typed=self.lines.interactive))
+                self._turn(LastPrompt(prompt, skill, typed=self.lines.interactive))
         except OpenclawError as error:
             self.lines.hold()
             self._code = error.exit_code
@@ -169,7 +169,7 @@ class Chat:
             self._code = 130
             self._say("interrupted; what was done so far is kept")
 
-    def _turn(self, asked: Asked) -> None:
+    def _turn(self, asked: LastPrompt) -> None:
         prompt, root = asked.prompt, self.app.home.root
         material = asked.material
         if material is None:
@@ -179,14 +179,14 @@ class Chat:
             except UsageError:
                 self._draft = asked.as_typed  # to be put right, not to be typed again
                 raise
-            for name in not_found(prompt, Path.cwd(), root):
+            for name in missing_files(prompt, Path.cwd(), root):
                 self._say(one_line(f"there is no file '{name}'"))
         forgotten = chat_commands.forgotten(self.session, prompt)
         turns = self.session.turns
         try:
             run = self.app.ask(prompt, self.session, material, asked.skill, typed=asked.typed)
             with self.lines.ahead():
-                end = play(run, self._listener, self._seen)
+                end = play(run, self._listener, self._adapt_notice)
         finally:
             is_said = self.session.turns > turns
             self._asked = replace(asked, material=material, is_said=is_said)
@@ -197,18 +197,18 @@ class Chat:
         if code := code_of(end):
             self.lines.hold()
             self._code = code
-        if isinstance(end, Done) and self.lines.interactive and "?" not in end.answer[-ASKING:]:
+        if isinstance(end, Done) and self.lines.interactive and "?" not in end.answer[-ENDING:]:
             self._offer = self.app.offer(self.session, end.receipt)
             if self._offer:
                 self._say(one_line(self._offer.line))
 
-    def _seen(self, event: Event) -> Event:
+    def _adapt_notice(self, event: Event) -> Event:
         """An event as it is shown here: with /commands in the place of the shell's."""
         if isinstance(event, Start):
             self._answering.name, self._window = event.model, event.window
         return replace(event, text=for_talk(event.text)) if isinstance(event, Notice) else event
 
-    def _show_prompt(self, asked: Asked) -> None:
+    def _show_prompt(self, asked: LastPrompt) -> None:
         """Show what is asked without having been typed at the prompt."""
         if self.lines.interactive:
             self._say(one_line(f"> {asked.as_typed}"))
@@ -216,10 +216,10 @@ class Chat:
     def _accept(self, offer: Offer) -> None:
         """Do what a yes means: ask the prompt, which the user did not type, or set the date."""
         if offer.prompt:
-            self._turn(Asked(offer.prompt))
+            self._turn(LastPrompt(offer.prompt))
         else:
             with self.lines.ahead():
-                play(self.app.accept(offer, self.session), self._listener, self._seen)
+                play(self.app.accept(offer, self.session), self._listener, self._adapt_notice)
 
     def _command(self, text: str) -> tuple[str, str]:
         """Do what a /command says. A skill's name gives a prompt that is to be asked, and itself;
@@ -245,25 +245,25 @@ class Chat:
             self._say(f"  {typed:<{TYPED_WIDTH}}  {meaning}")
 
     def _new(self, rest: str) -> None:
-        self._go_on_in(chat_commands.begin(self.app.sessions, rest, self.app.model_name))
+        self._switch_to(chat_commands.begin_session(self.app.sessions, rest, self.app.model_name))
         self._say(f"a new conversation: {rest}" if rest else "a new conversation")
 
     def _resume(self, rest: str) -> None:
-        choices = [] if rest else chat_commands.choices(self.app.sessions, self.session)
+        choices = [] if rest else chat_commands.session_choices(self.app.sessions, self.session)
         if not rest and not self.lines.interactive:
             self._sessions("")
             return
         if not rest and not choices:
             raise UsageError("there is no other conversation yet", "/new begins one")
         if chosen := rest or pick(choices, self.lines.reply, self._say):
-            self._go_on_in(self.app.sessions.load(chosen))
-            self._say_where()
+            self._switch_to(self.app.sessions.load(chosen))
+            self._say_last_words()
 
-    def _go_on_in(self, session: Session) -> None:
+    def _switch_to(self, session: Session) -> None:
         self.session, self._asked, self._outputs = session, None, ()
 
-    def _say_where(self) -> None:
-        for line in chat_commands.where_lines(self.session):
+    def _say_last_words(self) -> None:
+        for line in chat_commands.last_words_lines(self.session):
             self._say(line)
 
     def _sessions(self, rest: str) -> None:
@@ -282,9 +282,9 @@ class Chat:
         before = self.session
         with self._as_turn(f"sessions fork {before.id}") as store:
             copy = chat_commands.fork(store, before, rest)
-        self._go_on_in(copy)
+        self._switch_to(copy)
         self._say(
-            one_line(f"a copy: {prompt_line.name_of(self.session)}; back: /resume {before.id}")
+            one_line(f"a copy: {prompt_line.session_name(self.session)}; back: /resume {before.id}")
         )
 
     @contextmanager
@@ -342,7 +342,7 @@ class Chat:
             try:
                 self._listener.begin("summing up")
                 for event in self.app.compact(self.session, focus, dry_run=DRY_RUN in words):
-                    self._listener(self._seen(event))
+                    self._listener(self._adapt_notice(event))
                     if isinstance(event, Compaction):
                         summaries.append(event.summary)
             finally:
@@ -353,18 +353,18 @@ class Chat:
             self._say(f"to take it back: /sessions restore {self.session.id}")
 
     def _retry(self, rest: str) -> None:
-        asked = self._taken_back()
+        asked = self._take_back_last()
         self._show_prompt(asked)
         self._turn(asked)
 
     def _edit(self, rest: str) -> None:
         if not self.lines.interactive:
             raise UsageError("/edit needs a terminal", "/undo, then ask in other words")
-        self._draft = self._taken_back().as_typed
+        self._draft = self._take_back_last().as_typed
 
-    def _taken_back(self) -> Asked:
+    def _take_back_last(self) -> LastPrompt:
         """The last prompt, its turn taken back."""
-        asked = self._asked or chat_history.last_asked(self.session)
+        asked = self._asked or chat_history.find_last_prompt(self.session)
         if asked.is_said:
             self.session = chat_history.take_back(self.app, self.session, self._say)
             self._keep_model()
@@ -372,11 +372,11 @@ class Chat:
         return asked
 
     def _undo(self, rest: str) -> None:
-        self._go_on_in(chat_history.undo(self.app, self.session, rest, self._say))
+        self._switch_to(chat_history.undo(self.app, self.session, rest, self._say))
         self._keep_model()
 
     def _redo(self, rest: str) -> None:
-        self._go_on_in(chat_history.redo(self.app, self.session, rest, self._say))
+        self._switch_to(chat_history.redo(self.app, self.session, rest, self._say))
         self._keep_model()
 
     def _keep_model(self) -> None:

@@ -21,10 +21,10 @@ import typer
 
 from openclaw.cli import dispatch
 from openclaw.cli.common import Options
-from openclaw.cli.formatting import harmless, main_argument, one_line, unfenced
+from openclaw.cli.formatting import harmless, main_argument, one_line, strip_fences
 from openclaw.cli.history_lines import minute
 from openclaw.cli.main import explain
-from openclaw.cli.prompt_line import MARK, name_of
+from openclaw.cli.prompt_line import SHELL_MARK, session_name
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.untrusted import strip
 from openclaw.sessions.store import UNATTENDED
@@ -93,7 +93,9 @@ def for_talk(text: str) -> str:
 
 Say = Callable[[str], None]
 MOST_LINES = 2_000
-_KEPT = re.compile(rf"^\[All[\w ]*: read_file ({re.escape(SPILL)}/[0-9a-f]+\.txt),", re.MULTILINE)
+_SPILL_LINE = re.compile(
+    rf"^\[All[\w ]*: read_file ({re.escape(SPILL)}/[0-9a-f]+\.txt),", re.MULTILINE
+)
 
 
 def is_command(text: str) -> bool:
@@ -160,15 +162,15 @@ def output(app: InsideApp, session: Session, rest: str, say: Say) -> None:
         raise UsageError(f"there is no call '{one_line(rest)}'", f"there are {len(uses)}")
     use = uses[-ago]
     say(f"{one_line(use.tool)} {main_argument(use.input)}".rstrip())
-    text = unfenced(use.output)
-    if kept := _KEPT.search(text):
+    text = strip_fences(use.output)
+    if spilled := _SPILL_LINE.search(text):
         with suppress(OpenclawError, OSError):  # of many files the old ones are gone
-            whole = read_text(app.home.root / kept[1])
+            whole = read_text(app.home.root / spilled[1])
             text = cast("App", app).vault.veiled(strip(whole))
     lines = text.splitlines()
     _say_all((f"  {harmless(line)}" for line in lines[:MOST_LINES]), say)
     if len(lines) > MOST_LINES:
-        say(f"[{len(lines) - MOST_LINES:,} more lines{f': {kept[1]}' if kept else ''}]")
+        say(f"[{len(lines) - MOST_LINES:,} more lines{f': {spilled[1]}' if spilled else ''}]")
 
 
 def forgotten(session: Session, prompt: str) -> list[str]:
@@ -215,10 +217,10 @@ def _cache(app: InsideApp, session: Session) -> Iterable[str]:
 
 def _diff(app: InsideApp, session: Session) -> Iterable[str]:
     from openclaw.cli.commands.context import change_lines
-    from openclaw.cli.formatting import fit
+    from openclaw.cli.formatting import for_stdout
     from openclaw.inspection.context import head_changes
 
-    return fit(change_lines(head_changes(cast("App", app), session)))
+    return for_stdout(change_lines(head_changes(cast("App", app), session)))
 
 
 def _say_all(lines: Iterable[str], say: Say) -> None:
@@ -227,7 +229,7 @@ def _say_all(lines: Iterable[str], say: Say) -> None:
 
 
 AUTO = "auto"
-PATIENCE_SECONDS = 0.2
+LOOKUP_SECONDS = 0.2
 
 
 class Answering:
@@ -235,17 +237,17 @@ class Answering:
 
     def __init__(self, name: str, host: str) -> None:
         self.name = name
-        self._looking = threading.Thread(target=self._look, args=(host,), daemon=True)
+        self._lookup = threading.Thread(target=self._look_up, args=(host,), daemon=True)
         if name == AUTO:
-            self._looking.start()
+            self._lookup.start()
 
     def wait(self) -> str:
         """The name, for which a moment is waited."""
-        if self._looking.is_alive():
-            self._looking.join(PATIENCE_SECONDS)
+        if self._lookup.is_alive():
+            self._lookup.join(LOOKUP_SECONDS)
         return self.name
 
-    def _look(self, host: str) -> None:
+    def _look_up(self, host: str) -> None:
         from openclaw.cli.model_names import at_hand
 
         found = ""
@@ -272,7 +274,7 @@ MOST_OUTPUT = 1_000_000
 def run_line(text: str, say: Callable[[str], None]) -> Material:
     """Run the command in the current folder, with the user's shell and rights, and show its output
     as it comes. UsageError for no command; KeyboardInterrupt ends the command too."""
-    command = text.removeprefix(MARK).strip()
+    command = text.removeprefix(SHELL_MARK).strip()
     if not command:
         raise UsageError("which command?", "!ls")
     shell = ["cmd", "/c"] if os.name == "nt" else [os.environ.get("SHELL") or "/bin/sh", "-c"]
@@ -299,11 +301,11 @@ def run_line(text: str, say: Callable[[str], None]) -> Material:
 SHOWN_SESSIONS = 10
 CODE = "code"
 LAST_WORDS = 200
-INDENT = 5
+NUMBER_COLUMNS = 5
 """Columns of the number before a line."""
 
 
-def begin(store: SessionStore, name: str, model: str) -> Session:
+def begin_session(store: SessionStore, name: str, model: str) -> Session:
     """A new conversation, called `name` if there is one."""
     try:
         return store.new(name or None, model)
@@ -311,22 +313,22 @@ def begin(store: SessionStore, name: str, model: str) -> Session:
         raise UsageError(str(error), f"/resume {name}, or another name") from None
 
 
-def choices(store: SessionStore, here: Session) -> list[Choice]:
+def session_choices(store: SessionStore, here: Session) -> list[Choice]:
     """The other conversations that the user has had, the last used first."""
     had = (item for item in store.list() if not item.id.startswith(UNATTENDED))
     found = (item for item in had if item.id != here.id)
-    return [(item.id, _line(item.updated_at, item.id, item.title)) for item in found]
+    return [(item.id, _list_row(item.updated_at, item.id, item.title)) for item in found]
 
 
 def session_lines(store: SessionStore, here: Session) -> list[str]:
     """The latest conversations, this one with a mark."""
     return [
-        f"{'*' if item.id == here.id else ' '} {_line(item.updated_at, item.id, item.title)}"
+        f"{'*' if item.id == here.id else ' '} {_list_row(item.updated_at, item.id, item.title)}"
         for item in store.list()[:SHOWN_SESSIONS]
     ] or ["no conversation is saved yet"]
 
 
-def where_lines(session: Session) -> list[str]:
+def last_words_lines(session: Session) -> list[str]:
     """The session that is gone on with, and its last words."""
     said = [
         f"  {entry.role}: {one_line(' '.join(entry.content.split()), LAST_WORDS)}"
@@ -344,7 +346,7 @@ def rename(store: SessionStore, session: Session, name: str) -> str:
         store.refresh(session)
     else:
         session.title = name
-    return f"this conversation is called {name_of(session)}"
+    return f"this conversation is called {session_name(session)}"
 
 
 def fork(store: SessionStore, session: Session, name: str) -> Session:
@@ -394,9 +396,9 @@ def copy(session: Session, rest: str) -> str:
     return f"copied {what} ({len(text):,} characters), if the terminal allows it"
 
 
-def _line(at: str, session_id: str, title: str) -> str:
+def _list_row(at: str, session_id: str, title: str) -> str:
     line = one_line(f"{minute(at)}  {session_id}  ")
-    room = shutil.get_terminal_size().columns - len(line) - INDENT
+    room = shutil.get_terminal_size().columns - len(line) - NUMBER_COLUMNS
     return line + one_line(title, min(60, max(10, room)))
 
 

@@ -46,7 +46,7 @@ class PastApp(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LastPrompt:
     """A prompt, the skill that it was for, and what went along; None: what the prompt names.
     `typed`: it is surely in the user's own words. `is_said`: the conversation has it."""
 
@@ -63,11 +63,11 @@ class Asked:
         return f"/{self.skill} {self.prompt}" if self.skill else self.prompt
 
 
-def last_asked(session: Session) -> Asked:
+def find_last_prompt(session: Session) -> LastPrompt:
     """The last prompt of a conversation. UsageError when there is none."""
     for entry in reversed(session.messages):
         if entry.role == "user":
-            return Asked(entry.content, str(entry.record.get("skill") or ""))
+            return LastPrompt(entry.content, str(entry.record.get("skill") or ""))
     raise UsageError("nothing was asked yet", "type a question first")
 
 
@@ -77,10 +77,10 @@ def take_back(app: PastApp, session: Session, say: Say) -> Session:
     turn = next((turn for turn in _turns_of(app, session) if turn.leaves("all")), None)
     if turn and turn.number == session.turns:
         taken = app.undo(1, "all", session.id)
-        if not _is_done(taken, session, "undo", say):
+        if not _say_result(taken, session, "undo", say):
             raise OpenclawError("so the last turn stays as it is", "ask in other words")
         if app.saving:
-            return _gone_on_with(app, session, lambda line: None)
+            return _refresh_session(app, session, lambda line: None)
     elif app.saving and FORKED not in session.extra:
         raise UsageError("the last turn cannot be taken back", "see what was done: /log")
     _drop_last_turn(session)
@@ -99,53 +99,53 @@ def undo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
     """Take back turns of this talk; returns the session that it goes on with."""
     from openclaw.cli.commands.undo import scope_of
 
-    count, options = _words("undo", rest, UNDO_OPTIONS)
+    count, options = _parse_words("undo", rest, UNDO_OPTIONS)
     scope = scope_of(files="--files" in options, talk="--talk" in options)
     taken = app.undo(count, scope, session.id, "--keep" in options)
-    return _told(app, session, taken, "undo", say)
+    return _finish(app, session, taken, "undo", say)
 
 
 def redo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
     """Put back what was taken back of this talk; returns the session that it goes on with."""
-    count, options = _words("redo", rest, ("--keep",))
+    count, options = _parse_words("redo", rest, ("--keep",))
     taken = app.redo(count, session.id, "--keep" in options)
-    return _told(app, session, taken, "redo", say)
+    return _finish(app, session, taken, "redo", say)
 
 
 def log(app: PastApp, rest: str, say: Say) -> None:
     """The newest turns of the home, of all talks."""
     from openclaw.cli.commands.log import log_lines
 
-    count, _ = _words("log", rest, (), default=SHOWN_TURNS)
+    count, _ = _parse_words("log", rest, (), default=SHOWN_TURNS)
     _say_all(log_lines(app.history, islice(app.history.turns(), count)) or ["no turns yet"], say)
 
 
 def diff(app: PastApp, rest: str, say: Say) -> None:
     """What a turn changed; without words the newest one that was not taken back."""
-    from openclaw.cli.formatting import fit
+    from openclaw.cli.formatting import for_stdout
     from openclaw.cli.history_lines import diff_lines, of_turn
 
-    turn = _named(app, rest)
+    turn = _find_turn(app, rest)
     found = of_turn(app.history, turn)
-    _say_all(fit(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
+    _say_all(for_stdout(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
 
 
 def show(app: PastApp, rest: str, say: Say) -> None:
     """All of a turn; without words of the newest one that was not taken back."""
-    from openclaw.cli.formatting import fit
+    from openclaw.cli.formatting import for_stdout
     from openclaw.cli.history_lines import show_lines
 
-    _say_all(fit(show_lines(app, _named(app, rest))), say)
+    _say_all(for_stdout(show_lines(app, _find_turn(app, rest))), say)
 
 
 def blame(app: PastApp, rest: str, say: Say) -> None:
     """Who wrote the lines of a file."""
-    from openclaw.cli.formatting import fit
+    from openclaw.cli.formatting import for_stdout
     from openclaw.cli.history_lines import blame_lines, blamed
 
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")
-    _say_all(fit(blame_lines(app, *blamed(app, rest), show="/show")), say)
+    _say_all(for_stdout(blame_lines(app, *blamed(app, rest), show="/show")), say)
 
 
 def _turns_of(app: PastApp, session: Session) -> Iterable[Turn]:
@@ -153,7 +153,7 @@ def _turns_of(app: PastApp, session: Session) -> Iterable[Turn]:
     return (turn for turn in turns if turn.kind == "turn" and turn.session == session.id)
 
 
-def _named(app: PastApp, ref: str) -> Turn:
+def _find_turn(app: PastApp, ref: str) -> Turn:
     """The turn that is named; without words the newest one that was not taken back. An undo itself
     is nothing that somebody wants to look at."""
     turns = () if ref else app.history.turns()
@@ -161,7 +161,7 @@ def _named(app: PastApp, ref: str) -> Turn:
     return top or app.history.find(ref)
 
 
-def _words(
+def _parse_words(
     name: str, rest: str, options: tuple[str, ...], default: int = 1
 ) -> tuple[int, list[str]]:
     """The number and the options behind a /command."""
@@ -178,11 +178,13 @@ def _words(
     return int(numbers[0]), found
 
 
-def _told(app: PastApp, session: Session, taken: TakenBack, verb: str, say: Say) -> Session:
-    return _gone_on_with(app, session, say) if _is_done(taken, session, verb, say) else session
+def _finish(app: PastApp, session: Session, taken: TakenBack, verb: str, say: Say) -> Session:
+    return (
+        _refresh_session(app, session, say) if _say_result(taken, session, verb, say) else session
+    )
 
 
-def _is_done(taken: TakenBack, session: Session, verb: str, say: Say) -> bool:
+def _say_result(taken: TakenBack, session: Session, verb: str, say: Say) -> bool:
     """Say what was taken back or put back, or why nothing was; whether it was done."""
     from openclaw.cli.commands.undo import conflict_lines, refused, taken_lines
 
@@ -195,7 +197,7 @@ def _is_done(taken: TakenBack, session: Session, verb: str, say: Say) -> bool:
     return not refused(taken)
 
 
-def _gone_on_with(app: PastApp, session: Session, say: Say) -> Session:
+def _refresh_session(app: PastApp, session: Session, say: Say) -> Session:
     """The session as it is now. One whose first turn was taken back is no more: a new one gets its
     name, and the next redo brings the old one back."""
     if (app.sessions.folder / f"{session.id}.json").exists():

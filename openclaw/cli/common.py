@@ -57,7 +57,7 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
         from openclaw.cli.approval import settle
 
         home = settle(home, reading=reading)
-    follow(home.root, lambda: _links_of(home))
+    follow(home.root, lambda: _allowed_links(home))
     return home
 
 
@@ -68,7 +68,7 @@ def found_home(ctx: typer.Context, *, notes: bool = False) -> Home:
     return find_home(options(ctx).home, Path.cwd(), os.environ, notes=notes)
 
 
-def _links_of(home: Home) -> Sequence[str]:
+def _allowed_links(home: Home) -> Sequence[str]:
     """The folders that links of the home may lead to; none while its settings cannot be read."""
     from openclaw.config import load_settings
     from openclaw.errors import OpenclawError
@@ -114,25 +114,23 @@ def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
     widths = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
     limit = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     return "\n".join(
-        one_line(
-            "  ".join(_padded(*pair) for pair in zip(line, widths, strict=True)).rstrip(), limit
-        )
+        one_line("  ".join(_pad(*pair) for pair in zip(line, widths, strict=True)).rstrip(), limit)
         for line in lines
     )
 
 
-def _padded(text: str, width: int) -> str:
+def _pad(text: str, width: int) -> str:
     from openclaw.cli.formatting import columns
 
     return text + " " * (width - columns(text))
 
 
-_MADE_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
+_GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
 
 
 def is_made_id(session_id: str) -> bool:
     """Whether a session's id was made from the time, and is no name that the user gave."""
-    return bool(_MADE_ID.match(session_id))
+    return bool(_GENERATED_ID.match(session_id))
 
 
 def open_session(store: SessionStore, latest: bool, name: str | None, model: str) -> Session:
@@ -152,7 +150,7 @@ def open_session(store: SessionStore, latest: bool, name: str | None, model: str
 
 
 def play(
-    happenings: Iterator[Event],
+    events: Iterator[Event],
     listener: Listener,
     seen: Callable[[Event], Event] = lambda event: event,
 ) -> Done | Error | None:
@@ -165,12 +163,12 @@ def play(
     end: Done | Error | None = None
     try:
         listener.begin("getting ready")
-        for event in _interruptible(happenings, lambda event: listener(seen(event))):
+        for event in _interruptible(events, lambda event: listener(seen(event))):
             if isinstance(event, Done | Error):
                 end = event
     finally:
         listener.close()
-        if close := getattr(happenings, "close", None):
+        if close := getattr(events, "close", None):
             close()
     return end
 
@@ -182,20 +180,20 @@ def code_of(end: Done | Error | None) -> int:
     return end.exit_code if end else OpenclawError.exit_code
 
 
-def _interruptible(happenings: Iterator[Event], hear: Callable[[Event], None]) -> Iterator[Event]:
+def _interruptible(events: Iterator[Event], hear: Callable[[Event], None]) -> Iterator[Event]:
     try:
-        for event in happenings:
+        for event in events:
             hear(event)
             yield event
     except KeyboardInterrupt as interrupt:
-        throw = getattr(happenings, "throw", None)
+        throw = getattr(events, "throw", None)
         if not throw:
             raise
         with contextlib.suppress(StopIteration):
             event = throw(interrupt)
             hear(event)
             yield event
-        for event in happenings:
+        for event in events:
             hear(event)
             yield event
 

@@ -27,7 +27,7 @@ MAX_FILES = 5_000
 SHOWN_TURNS = 30
 LEAST_PART = 2
 FRESH_SECONDS = 5.0
-NO_NOTES = frozenset({"node_modules", "__pycache__", "venv"})
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 Choice = tuple[str, str]
 """What can be typed, and what it means."""
@@ -42,7 +42,7 @@ class Completion(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CompletionSources:
     """What there is: commands and skills, the arguments of a command, folders that paths begin in,
     and the files of the home, whose paths are found by a part of them."""
 
@@ -52,7 +52,7 @@ class Known:
     files: Callable[[], Sequence[str]] = lambda: ()
 
 
-def known_of(app: App) -> Known:
+def sources_of(app: App) -> CompletionSources:
     """What an open home knows. What costs time to find out is kept for some seconds."""
 
     @lru_cache(maxsize=32)
@@ -70,10 +70,10 @@ def known_of(app: App) -> Known:
         return arguments(command, int(time.monotonic() / FRESH_SECONDS)) if found else ()
 
     folders = (Path.cwd(), app.home.root)
-    return Known(commands, fresh, folders, lambda: [path for path, _ in fresh("blame")])
+    return CompletionSources(commands, fresh, folders, lambda: [path for path, _ in fresh("blame")])
 
 
-def completions(text: str, known: Known) -> Iterator[Completion]:
+def completions(text: str, sources: CompletionSources) -> Iterator[Completion]:
     """How the text before the cursor may go on: /commands and skills at the beginning, what a
     command takes after it, and paths after an @."""
     line = text.rpartition("\n")[2]
@@ -81,23 +81,23 @@ def completions(text: str, known: Known) -> Iterator[Completion]:
     word = line.rpartition(" ")[2]
     if word.startswith("@"):
         start = word[1:].lstrip('"')
-        paths = [*islice(_paths(start, known.folders), MAX_PATHS)]
+        paths = [*islice(_paths(start, sources.folders), MAX_PATHS)]
         if len(start) >= LEAST_PART:
-            paths += _fitting(start, known.files())
+            paths += _fuzzy_matches(start, sources.files())
         quoted = dict.fromkeys(f'@"{path}"' if " " in path else f"@{path}" for path in paths)
         yield from (Completion(path, -len(word)) for path in islice(quoted, MAX_PATHS))
     elif line == text and command.startswith("/"):
-        mark, part, found = "/", command[1:], known.commands()
+        mark, part, found = "/", command[1:], sources.commands()
         if space:
             verb, behind, more = rest.partition(" ")
             is_verb = behind and f"{command[1:]} {verb}" in ARGUMENTS
             mark, part = "", more if is_verb else rest
-            found = known.arguments(f"{command[1:]} {verb}" if is_verb else command[1:])
-        for choice, meaning in _choose(part, found, by_meaning=bool(space)):
+            found = sources.arguments(f"{command[1:]} {verb}" if is_verb else command[1:])
+        for choice, meaning in _match_choices(part, found, by_meaning=bool(space)):
             yield Completion(f"{mark}{choice}", -len(mark + part), one_line(meaning, 60))
 
 
-def _choose(part: str, choices: Iterable[Choice], *, by_meaning: bool) -> Iterable[Choice]:
+def _match_choices(part: str, choices: Iterable[Choice], *, by_meaning: bool) -> Iterable[Choice]:
     """Those that begin so; when there are none, those that have it somewhere in them, or in their
     meaning."""
     part, choices = part.casefold(), [*choices]
@@ -121,7 +121,7 @@ def _paths(start: str, folders: Sequence[Path]) -> Iterator[str]:
                 yield f"{spelt}/" if entry.is_dir() else spelt
 
 
-def _fitting(part: str, paths: Iterable[str]) -> list[str]:
+def _fuzzy_matches(part: str, paths: Iterable[str]) -> list[str]:
     """The files whose names have these letters in their order, those with the word itself first. A
     part with a slash is looked for in the whole path."""
     part = part.casefold()
@@ -172,7 +172,7 @@ def _files(app: App) -> Iterator[Choice]:
     """The files of the home but hidden ones and old conversations."""
     found = 0
     for top, folders, names in os.walk(app.home.root):
-        folders[:] = sorted(f for f in folders if not (f.startswith(".") or f in NO_NOTES))
+        folders[:] = sorted(f for f in folders if not (f.startswith(".") or f in SKIPPED_FOLDERS))
         if Path(top) == app.home.root:
             folders[:] = [folder for folder in folders if folder != app.home.sessions.name]
         for name in sorted(names):

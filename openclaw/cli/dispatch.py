@@ -88,13 +88,13 @@ ALONE = {
 }
 HELP = ["-h", "--help"]
 IMPLICIT = "openclaw.implicit"
-ALIKE = 0.75
+LEAST_SIMILARITY = 0.75
 """How alike a word and a name are when the name was meant: `tood` and `todo` are, just so."""
-_GLOBAL = "--home"
-_OWN = ("--help", "-h", "--version", "--install-completion", "--show-completion")
+_HOME_OPTION = "--home"
+_OWN_OPTIONS = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 
 
-class Door(TyperGroup):
+class CommandGroup(TyperGroup):
     """The group of all commands, with the prompt as the command that needs no name."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
@@ -143,31 +143,31 @@ def load(name: str) -> Command:
     if not isinstance(found, typer.Typer):
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name, context_settings={"help_option_names": HELP})(found)
-        return lighten(typer.main.get_command(single))
+        return skip_coercion(typer.main.get_command(single))
     found.rich_markup_mode = None
     group = typer.main.get_group(found)
     group.name = name
     group.subcommand_metavar = "[COMMAND] [ARGS]..."
     group.epilog = f"Without a command: openclaw {name} {ALONE[name]}."
-    return lighten(group)
+    return skip_coercion(group)
 
 
-def lighten(command: Command) -> Command:
+def skip_coercion(command: Command) -> Command:
     """Make the command's parameters take plain words as they are. Typer builds a pydantic adapter
     for each parameter, given or not, which costs a command without any more than its work."""
     context = typer.Context(command, help_option_names=HELP)  # which makes the option --help
     for param in command.get_params(context):
         if hasattr(param, "_runtime_param"):
-            param._runtime_param = _Words(param)
+            param._runtime_param = _PlainCoercion(param)
         if param.param_type_name == "argument":
-            _name_plainly(param)
+            _simplify_metavar(param)
         if not param._custom_shell_complete and param.metavar:
             param._custom_shell_complete = _complete
     for inner in getattr(command, "commands", {}).values():
         inner.short_help = (inner.help or "").partition("\n\n")[0].partition(". ")[0].rstrip(
             "."
         ) + "."
-        lighten(inner)
+        skip_coercion(inner)
     return command
 
 
@@ -177,7 +177,7 @@ def _complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]
     return complete(ctx, param, incomplete)
 
 
-def _name_plainly(param: Any) -> None:
+def _simplify_metavar(param: Any) -> None:
     """Have an argument named as DIR, [DIR], TEXT... or [TEXT...] in help, without its type."""
     name = str(param.metavar or param.name.upper()).removesuffix("...")
     many = name if param.nargs == 1 else f"{name}..."
@@ -187,7 +187,7 @@ def _name_plainly(param: Any) -> None:
     param.display_type_rich = lambda ctx: None
 
 
-class _Words:
+class _PlainCoercion:
     """Coercion that leaves all but texts, and values of the right type already, to Typer."""
 
     def __init__(self, param: Any) -> None:
@@ -214,9 +214,9 @@ def hoist(words: Sequence[str]) -> tuple[list[str], list[str]]:
     for word in left:
         if word == "--":
             return front, [*rest, word, *left]
-        if word == _GLOBAL:
+        if word == _HOME_OPTION:
             front += [word, *([value] if (value := next(left, None)) is not None else [])]
-        elif word == "--debug" or word.startswith(f"{_GLOBAL}="):
+        elif word == "--debug" or word.startswith(f"{_HOME_OPTION}="):
             front.append(word)
         else:
             rest.append(word)
@@ -230,11 +230,11 @@ def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
     first, *rest = words
     if first == "help":
         if rest and rest[0] not in COMMANDS:
-            raise UsageError(*_unknown(rest[0], _near(rest[0], []), words))
+            raise UsageError(*_unknown_command(rest[0], _find_near(rest[0], []), words))
         return [*rest, "--help"], False
     if first in ALONE and (not rest or (rest[0].startswith("-") and rest[0] not in HELP)):
         return [first, ALONE[first], *rest], False
-    if first in COMMANDS or first.startswith(_OWN):
+    if first in COMMANDS or first.startswith(_OWN_OPTIONS):
         return list(words), False
     return ["ask", *words], "--" not in words
 
@@ -247,50 +247,50 @@ def check_prompt(words: Sequence[str]) -> None:
     if word in COMMANDS:
         raise UsageError(
             f"options of '{word}' come after the command",
-            f"openclaw {word} --help\n{to_ask(words)}",
+            f"openclaw {word} --help\n{ask_hint(words)}",
         )
-    if near := _near(word, words[1:]):
-        raise UsageError(*_unknown(word, near, words))
+    if near := _find_near(word, words[1:]):
+        raise UsageError(*_unknown_command(word, near, words))
 
 
-def to_ask(words: Sequence[str]) -> str:
+def ask_hint(words: Sequence[str]) -> str:
     """The hint of how words that look like a command are asked."""
     return f"to ask the model: openclaw ask {shlex.quote(' '.join(words))}"
 
 
-def ask_instead(words: Sequence[str]) -> str:
+def ask_instead_hint(words: Sequence[str]) -> str:
     """That hint for a command line that the command it begins with cannot be given; "" when it can
     only be meant for that command."""
     _, words = hoist(words)
     if len(words) < 2 or words[0] not in COMMANDS or any(word.startswith("-") for word in words):
         return ""
-    return "" if _closest(words[1], _inner(words[0])) else to_ask(words)
+    return "" if _find_closest(words[1], _subcommands(words[0])) else ask_hint(words)
 
 
-def _near(word: str, rest: Sequence[str]) -> str:
+def _find_near(word: str, rest: Sequence[str]) -> str:
     """The command that a misspelt word and those behind it can be meant for, "" for none: a group
     wants one of its commands next, any other nothing that is a plain word, as "how are you" is."""
-    for name in difflib.get_close_matches(word.lower(), COMMANDS, n=3, cutoff=ALIKE):
+    for name in difflib.get_close_matches(word.lower(), COMMANDS, n=3, cutoff=LEAST_SIMILARITY):
         if not any(each.isalpha() or " " in each for each in rest):
             return name
-        if name in ALONE and _closest(rest[0], _inner(name)):
+        if name in ALONE and _find_closest(rest[0], _subcommands(name)):
             return name
     return ""
 
 
-def _closest(word: str, names: Iterable[str]) -> str:
-    found = difflib.get_close_matches(word, names, n=1, cutoff=ALIKE)
+def _find_closest(word: str, names: Iterable[str]) -> str:
+    found = difflib.get_close_matches(word, names, n=1, cutoff=LEAST_SIMILARITY)
     return found[0] if found else ""
 
 
-def _inner(name: str) -> Iterable[str]:
+def _subcommands(name: str) -> Iterable[str]:
     """The commands of a group."""
     return getattr(load(name), "commands", {}) if name in ALONE else ()
 
 
-def _unknown(word: str, near: str, words: Sequence[str]) -> tuple[str, str]:
+def _unknown_command(word: str, near: str, words: Sequence[str]) -> tuple[str, str]:
     """Message and hint for a word that is no command."""
     if not near:
-        return f"no command '{word}'", to_ask(words)
+        return f"no command '{word}'", ask_hint(words)
     meant = shlex.join(near if each == word else each for each in words)
-    return f"no command '{word}'; did you mean '{near}'?", f"openclaw {meant}\n{to_ask(words)}"
+    return f"no command '{word}'; did you mean '{near}'?", f"openclaw {meant}\n{ask_hint(words)}"

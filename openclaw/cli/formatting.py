@@ -63,8 +63,8 @@ def whole_call(tool: str, arguments: Mapping[str, Any]) -> str:
 def folded(text: str) -> str:
     """The text with a count in the place of many blanks or empty lines, behind which the rest of it
     would be out of sight."""
-    text = _BLANKS.sub(_count("blanks", " "), _EMPTY.sub("", text))
-    return _EMPTY_LINES.sub(_count("line ends", "\n"), text)
+    text = _BLANKS.sub(_counter("blanks", " "), _EMPTY.sub("", text))
+    return _EMPTY_LINES.sub(_counter("line ends", "\n"), text)
 
 
 def rows(text: str, width: int) -> Iterator[str]:
@@ -89,7 +89,7 @@ def columns(text: str) -> int:
     return sum((2 if east_asian_width(c) in "WF" else 1) for c in text if not combining(c))
 
 
-def _count(what: str, around: str) -> Callable[[re.Match[str]], str]:
+def _counter(what: str, around: str) -> Callable[[re.Match[str]], str]:
     return lambda found: f"{around}\u27e8{len(found[0]):,} {what}\u27e9{around}"
 
 
@@ -142,17 +142,19 @@ def canvas(out: TextIO | None = None, environ: Mapping[str, str] = os.environ) -
     colours, and a width that COLUMNS names."""
     out = out or sys.stdout
     fallback = (PIPED_WIDTH, 24)
-    width = shutil.get_terminal_size(fallback).columns if out.isatty() else _named_width(environ)
-    marks = BLOCKS if _draws_blocks(out, environ) else ASCII
+    width = (
+        shutil.get_terminal_size(fallback).columns if out.isatty() else _width_of_environ(environ)
+    )
+    marks = BLOCKS if _has_block_characters(out, environ) else ASCII
     return Canvas(max(LEAST_WIDTH, width), marks, colours(out, environ))
 
 
-def _named_width(environ: Mapping[str, str]) -> int:
+def _width_of_environ(environ: Mapping[str, str]) -> int:
     named = environ.get("COLUMNS", "")
     return int(named) if named.isascii() and named.isdigit() else PIPED_WIDTH
 
 
-def _draws_blocks(out: TextIO, environ: Mapping[str, str]) -> bool:
+def _has_block_characters(out: TextIO, environ: Mapping[str, str]) -> bool:
     """Whether block characters come out: the encoding has them, and the user's locale, which on
     POSIX says what the terminal shows, is not the plain one."""
     try:
@@ -209,7 +211,7 @@ _REASONS = {
 # What others have written is between these lines (openclaw.security.untrusted).
 _FENCE = re.compile(r"^<</?data [0-9a-f]{8}(?: from .*)?>>$\n?", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
-_ENDED = re.compile(
+_PROCESS_END = re.compile(
     r"(Exit code \d+|Ended by signal \d+|Stopped after \d+ s: .*)\.(?: It printed nothing\.)?"
 )
 
@@ -255,18 +257,18 @@ def tool_line(start: ToolStart | None, end: ToolEnd) -> str:
 def _result(end: ToolEnd) -> str:
     """A result in a few words. What stands behind the first sentence of a problem is for the
     model."""
-    output = unfenced(end.output)
+    output = strip_fences(end.output)
     if not end.ok:
         return one_line(_SENTENCE.split(first_line(output, 0), maxsplit=1)[0].rstrip(".:"), 100)
     lines = output.splitlines()
-    if not lines or not (ended := _ENDED.fullmatch(lines[0])):
+    if not lines or not (ended := _PROCESS_END.fullmatch(lines[0])):
         return first_line(output, 60) if len(lines) <= 1 else f"{len(lines)} lines"
     printed = lines[1:] or ["nothing printed"]
     size = first_line(printed[0], 60) if len(printed) == 1 else f"{len(printed)} lines"
     return size if ended[1] == "Exit code 0" else f"{one_line(ended[1].lower(), 100)}, {size}"
 
 
-def unfenced(output: str) -> str:
+def strip_fences(output: str) -> str:
     """A result without the lines that tell the model where a part of it is from."""
     return _FENCE.sub("", output)
 
@@ -281,7 +283,7 @@ def missing_part(printed: str, answer: str) -> str:
 
 
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m", "d": "\x1b[1m"}
-_HEADS = ("+++ ", "--- ", "new file", "deleted file", "Binary files")
+_DIFF_HEADS = ("+++ ", "--- ", "new file", "deleted file", "Binary files")
 
 
 def readable(line: str) -> str:
@@ -299,12 +301,12 @@ def coloured(lines: Iterable[str]) -> Iterator[str]:
     inside = False
     for line in lines:
         inside = inside or line.startswith("diff --git ")
-        head = line.startswith(_HEADS)
+        head = line.startswith(_DIFF_HEADS)
         colour = _COLOURS["d"] if head else _COLOURS.get(line[:1], "")
         yield f"{colour}{line}\x1b[m" if inside and colour else line
 
 
-def fit(lines: Iterable[str]) -> Iterator[str]:
+def for_stdout(lines: Iterable[str]) -> Iterator[str]:
     """Lines made harmless for a terminal, and coloured where that is wanted; as they are for
     anything else, so that a diff can be applied."""
     if sys.stdout.isatty():
@@ -317,7 +319,7 @@ def put(lines: Iterable[str]) -> None:
 
     raw = None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
     sys.stdout.flush()
-    for line in fit(lines):
+    for line in for_stdout(lines):
         if raw:  # a diff may hold bytes that are no UTF-8
             raw.write(line.encode("utf-8", "surrogateescape") + b"\n")
         else:

@@ -27,7 +27,7 @@ TALK = "sessions/"
 KINDS = {"outside": "edited outside"}
 
 
-class Past(Protocol):
+class AppWithHistory(Protocol):
     """What is asked of an open home here; see openclaw.agent.agent.App."""
 
     @property
@@ -105,7 +105,7 @@ def head_lines(turn: Turn, waiting: str = "") -> Iterator[str]:
     yield from (f"{name + ':':<12}{one_line(value)}" for name, value in facts.items() if value)
 
 
-def show_lines(app: Past, turn: Turn) -> Iterator[str]:
+def show_lines(app: AppWithHistory, turn: Turn) -> Iterator[str]:
     """All of one entry: what it is, what was said, the files, and the diff."""
     history = app.history
     yield from head_lines(turn, history.waiting)
@@ -148,24 +148,24 @@ def _file_json(each: Difference, *, diff: bool) -> dict[str, Any]:
 NOT_RECORDED = "not recorded"
 YOU = "you"
 _LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
-_PROMPT = 40
+_SUBJECT_WIDTH = 40
 
 
-class PastHome(Past, Protocol):
+class HomeWithHistory(AppWithHistory, Protocol):
     """What is asked of an open home here; see openclaw.agent.agent.App."""
 
     @property
     def home(self) -> Home: ...
 
 
-def blamed(app: PastHome, where: str) -> tuple[str, list[Line]]:
+def blamed(app: HomeWithHistory, where: str) -> tuple[str, list[Line]]:
     """The file that the words name, relative to the home, and its lines with their writers.
     UsageError when there is no such file, or it has no such lines."""
     from openclaw.history.turns import blame
 
-    file, first, last = _named(app.home, where)
+    file, first, last = _parse_place(app.home, where)
     path = app.home.relative(file)
-    data = _content(file, path)
+    data = _read_text_bytes(file, path)
     lines = blame(app.history.versions(path), data)
     if first > len(lines) or last < first:
         raise UsageError(f"{path} has {len(lines)} lines, not {where.rpartition(':')[2]}")
@@ -173,12 +173,12 @@ def blamed(app: PastHome, where: str) -> tuple[str, list[Line]]:
 
 
 def blame_lines(
-    app: Past, path: str, lines: Sequence[Line], show: str = "openclaw show"
+    app: AppWithHistory, path: str, lines: Sequence[Line], show: str = "openclaw show"
 ) -> Iterator[str]:
     """Each line with its writer in front; of a single one its turn, and `show`, which shows it in
     full."""
     if len(lines) == 1 and lines[0].turn is not None:
-        yield from _one_line(app, path, lines[0], lines[0].turn, show)
+        yield from _line_report(app, path, lines[0], lines[0].turn, show)
         return
     rows = [_writer(line.turn) for line in lines]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -188,7 +188,7 @@ def blame_lines(
         yield f"{cells}  {line.number:>{digits}}| {harmless(line.text)}"
 
 
-def opened(app: Past, lines: Sequence[Line]) -> Iterator[str]:
+def opened(app: AppWithHistory, lines: Sequence[Line]) -> Iterator[str]:
     """All of each turn that wrote one of the lines. OpenclawError when none of them did."""
     turns: dict[str, Turn] = {}
     for line in lines:
@@ -201,7 +201,7 @@ def opened(app: Past, lines: Sequence[Line]) -> Iterator[str]:
         yield from show_lines(app, turn)
 
 
-def blame_json(app: Past, path: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
+def blame_json(app: AppWithHistory, path: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
     """The lines as JSON, each with its writer, and its prompt where a turn has written it."""
     prompts: dict[str, str] = {}
     found = []
@@ -219,14 +219,14 @@ def blame_json(app: Past, path: str, lines: Sequence[Line]) -> list[dict[str, An
     return found
 
 
-def _named(home: Home, where: str) -> tuple[Path, int, int]:
+def _parse_place(home: Home, where: str) -> tuple[Path, int, int]:
     """File, first and last line of what was written; 0 and 0 for the whole file. A name that ends
     like lines is taken as a name when there is such a file."""
-    file = _file(home, where)
+    file = _find_file(home, where)
     if file is not None:
         return file, 0, 0
     found = _LINES.fullmatch(where)
-    file = _file(home, found.group(1)) if found else None
+    file = _find_file(home, found.group(1)) if found else None
     if found is None or file is None:
         raise UsageError(
             f"there is no file '{found.group(1) if found else where}' in the home",
@@ -238,7 +238,7 @@ def _named(home: Home, where: str) -> tuple[Path, int, int]:
     return file, first, int(found.group(3) or first)
 
 
-def _file(home: Home, name: str) -> Path | None:
+def _find_file(home: Home, name: str) -> Path | None:
     """The file of this name: from the current folder when that lies in the home, else from the
     home's top. Its links are followed as far as the home."""
     cwd = Path.cwd()
@@ -253,7 +253,7 @@ def _file(home: Home, name: str) -> Path | None:
     return None
 
 
-def _content(file: Path, path: str) -> bytes:
+def _read_text_bytes(file: Path, path: str) -> bytes:
     try:
         data = read_bytes(file)
     except OSError as error:
@@ -268,11 +268,18 @@ def _writer(turn: Turn | None) -> tuple[str, str, str, str]:
     if turn is None:
         return NOT_RECORDED, "", "", ""
     if turn.kind == "outside":
-        return YOU, minute(turn.at), "", first_line(turn.subject, _PROMPT)
-    return turn.id, minute(turn.at), one_line(place_of(turn)), first_line(turn.subject, _PROMPT)
+        return YOU, minute(turn.at), "", first_line(turn.subject, _SUBJECT_WIDTH)
+    return (
+        turn.id,
+        minute(turn.at),
+        one_line(place_of(turn)),
+        first_line(turn.subject, _SUBJECT_WIDTH),
+    )
 
 
-def _one_line(app: Past, path: str, line: Line, turn: Turn, show: str) -> Iterator[str]:
+def _line_report(
+    app: AppWithHistory, path: str, line: Line, turn: Turn, show: str
+) -> Iterator[str]:
     yield f"{one_line(path)}:{line.number}  {harmless(line.text)}"
     if turn.kind == "outside":
         yield f"  by you, {minute(turn.at)}: {one_line(turn.subject)}"
@@ -299,7 +306,7 @@ class Contents(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Exchange:
     """The prompt and the answer of a turn, "" for what is not known; the calls between them."""
 
     prompt: str = ""
@@ -307,30 +314,30 @@ class Said:
     calls: tuple[str, ...] = ()
 
 
-def said(turn: Turn, contents: Contents, store: SessionStore) -> Said:
+def said(turn: Turn, contents: Contents, store: SessionStore) -> Exchange:
     """What was said in a turn; its number counts the user's messages of the conversation. Nothing
     is said in an undo."""
     if not (turn.session and turn.number):
-        return Said()
+        return Exchange()
     session = talk_of(turn, contents)
     if session is not None:
         before = session.turns - sum(entry.role == "user" for entry in session.messages)
-        return _exchange(session.messages, turn.number - before)
+        return _find_exchange(session.messages, turn.number - before)
     try:
         session = store.load(store.find(turn.session))
-        return _exchange([entry for _, entry in store.messages(session)], turn.number)
+        return _find_exchange([entry for _, entry in store.messages(session)], turn.number)
     except OpenclawError:
-        return Said()
+        return Exchange()
 
 
 def talk_of(turn: Turn, contents: Contents) -> Session | None:
     """The session as the turn left it; None when that was not kept or is none."""
     path = f"sessions/{turn.session}.json"
     names = [step.after for step in turn.steps if step.path == path]
-    return parsed(contents.read(names[-1]), turn.session) if names else None
+    return parse_session(contents.read(names[-1]), turn.session) if names else None
 
 
-def parsed(data: bytes | None, session_id: str) -> Session | None:
+def parse_session(data: bytes | None, session_id: str) -> Session | None:
     """A session's file, None for what is none."""
     from openclaw.sessions.session import from_json
 
@@ -349,35 +356,35 @@ def message_words(before: bytes | None, after: bytes | None) -> str:
             break
         shared += 1
     added, gone = len(new) - shared, len(old) - shared
-    words = [_counted(added)] if added or not gone else []
-    return ", ".join([*words, *([f"{_counted(gone)} less"] if gone else [])])
+    words = [_count_messages(added)] if added or not gone else []
+    return ", ".join([*words, *([f"{_count_messages(gone)} less"] if gone else [])])
 
 
 def _messages(data: bytes | None) -> list[str]:
     """What tells the messages of a conversation apart, "" for archived ones: they are as good as
     any other, since a compaction takes away nothing."""
-    session = parsed(data, "")
+    session = parse_session(data, "")
     if session is None:
         return []
     live = [f"{entry.role} {entry.at} {entry.content}" for entry in session.messages]
     return [""] * session.archived + live
 
 
-def _counted(number: int) -> str:
+def _count_messages(number: int) -> str:
     return f"{number} message{'' if number == 1 else 's'}"
 
 
-def _exchange(messages: Sequence[Entry], number: int) -> Said:
+def _find_exchange(messages: Sequence[Entry], number: int) -> Exchange:
     """The exchange that begins with the user's message of this number, from 1; the last one when
     there is none of it."""
     starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
     if not starts:
-        return Said()
+        return Exchange()
     which = number - 1 if 0 < number <= len(starts) else len(starts) - 1
     end = starts[which + 1] if which + 1 < len(starts) else len(messages)
     exchange = messages[starts[which] : end]
     answers = [e.content for e in exchange if e.role == "assistant" and not e.tool_calls]
-    return Said(exchange[0].content, answers[-1] if answers else "", tuple(_calls(exchange)))
+    return Exchange(exchange[0].content, answers[-1] if answers else "", tuple(_calls(exchange)))
 
 
 def _calls(exchange: Iterable[Entry]) -> Iterable[str]:

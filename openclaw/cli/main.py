@@ -13,11 +13,18 @@ import typer
 
 from openclaw import __version__
 from openclaw.cli.common import Options
-from openclaw.cli.dispatch import ALIKE, HELP, IMPLICIT, Door, ask_instead, lighten
+from openclaw.cli.dispatch import (
+    HELP,
+    IMPLICIT,
+    LEAST_SIMILARITY,
+    CommandGroup,
+    ask_instead_hint,
+    skip_coercion,
+)
 from openclaw.errors import OpenclawError
 
 app = typer.Typer(
-    cls=Door,
+    cls=CommandGroup,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP},
@@ -62,8 +69,8 @@ def run(words: Sequence[str] | None = None) -> int:
     """Do what the words of the command line say; returns the exit code (design section 7)."""
     words = [_as_text(word) for word in (sys.argv[1:] if words is None else words)]
     try:
-        _speak_utf8()
-        command = lighten(typer.main.get_command(app))
+        _use_utf8()
+        command = skip_coercion(typer.main.get_command(app))
         code: object = command.main(words, prog_name="openclaw", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) and not isinstance(code, bool) else 0
@@ -93,7 +100,7 @@ def _report(error: Exception, words: Sequence[str]) -> int:
     elif hint is None:
         hint = "run again with --debug for the whole trace"
     unfit = type(error).__name__ in ("UsageError", "BadParameter")  # typer's
-    if unfit and not isinstance(error, OpenclawError) and (ask := ask_instead(words)):
+    if unfit and not isinstance(error, OpenclawError) and (ask := ask_instead_hint(words)):
         hint = f"{hint}\n{ask}"
     if wants_json(words):
         from openclaw.cli.render import write_json
@@ -112,11 +119,13 @@ def explain(error: Exception) -> tuple[str, str | None, int]:
 
     if isinstance(error, OpenclawError):
         return one_line(str(error)), harmless(error.hint), error.exit_code
-    told: Any = error
+    typers: Any = error
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # typer's own family
-        told.possibilities = ()  # of options: some that are not like the wrong one at all
-        said = one_line(told.format_message()).replace(": Value error, ", ": ")  # pydantic's words
-        return said, _see(error), int(told.exit_code)
+        typers.possibilities = ()  # of options: some that are not like the wrong one at all
+        said = one_line(typers.format_message()).replace(
+            ": Value error, ", ": "
+        )  # pydantic's words
+        return said, _help_hint(error), int(typers.exit_code)
     if isinstance(error, OSError) and error.filename:
         said = one_line(f"{error.filename}: {error.strerror}")
         return said, "look at what is there and who may use it; --debug shows the trace", 1
@@ -126,7 +135,7 @@ def explain(error: Exception) -> tuple[str, str | None, int]:
     return one_line(f"{type(error).__name__}: {error}"), None, 1
 
 
-def _see(error: Any) -> str:
+def _help_hint(error: Any) -> str:
     """Where the help for a wrong command line is, and what a misspelt option is like."""
     context = getattr(error, "ctx", None)
     if context is None:
@@ -134,7 +143,9 @@ def _see(error: Any) -> str:
     where = "openclaw" if context.meta.get(IMPLICIT) else context.command_path
     params = (*context.command.params, *context.find_root().command.params)
     options = [name for param in params for name in param.opts]
-    near = get_close_matches(getattr(error, "option_name", ""), options, n=1, cutoff=ALIKE)
+    near = get_close_matches(
+        getattr(error, "option_name", ""), options, n=1, cutoff=LEAST_SIMILARITY
+    )
     return "".join(f"did you mean {name}? " for name in near) + f"see: {where} --help"
 
 
@@ -145,7 +156,7 @@ def wants_json(words: Sequence[str]) -> bool:
     return any(value in ("json", "stream-json") for value in formats)
 
 
-def _speak_utf8() -> None:
+def _use_utf8() -> None:
     """Make both streams UTF-8 whatever the console's code page or locale; never fail to print."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -100,14 +100,14 @@ def _is_ollama(name: str) -> bool:
 def all_models(host: str) -> tuple[list[dict[str, Any]], str]:
     """The models of the catalogue, of the models folder and of Ollama, and why Ollama has not said
     which it has, "" when it has."""
-    rows = [*_catalogue(), *_other_files()]
+    rows = [*_catalogue_rows(), *_other_rows()]
     try:
-        return [*rows, *_of_ollama(host)], ""
+        return [*rows, *_ollama_rows(host)], ""
     except ServerAway as error:
         return rows, f"Ollama is not asked: {error}"
 
 
-def _catalogue() -> list[dict[str, Any]]:
+def _catalogue_rows() -> list[dict[str, Any]]:
     from openclaw.models import catalog
 
     rows = []
@@ -126,7 +126,7 @@ def _catalogue() -> list[dict[str, Any]]:
     return rows
 
 
-def _other_files() -> list[dict[str, Any]]:
+def _other_rows() -> list[dict[str, Any]]:
     from openclaw.models import catalog
 
     known = {file.name for entry in catalog.entries() for file in entry.files}
@@ -144,7 +144,7 @@ def _other_files() -> list[dict[str, Any]]:
     ]
 
 
-def _of_ollama(host: str) -> list[dict[str, Any]]:
+def _ollama_rows(host: str) -> list[dict[str, Any]]:
     """The models that Ollama has. ServerAway when it does not answer."""
     from openclaw.models.ollama_server import listed, may_chat
     from openclaw.retrieval.embedding_models import embeds

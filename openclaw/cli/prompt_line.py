@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from openclaw import __version__
 from openclaw.cli.attachments import read_stdin
 from openclaw.cli.common import is_made_id
-from openclaw.cli.completion import Known, completions, known_of
+from openclaw.cli.completion import CompletionSources, completions, sources_of
 from openclaw.cli.formatting import columns, harmless, one_line
 from openclaw.cli.questions import is_yes
 from openclaw.errors import UsageError
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from openclaw.sessions.session import Session
 
 
-MEANT = {"exit": "/quit", "quit": "/quit", ":q": "/quit", "?": "/help"}
+COMMAND_SYNONYMS = {"exit": "/quit", "quit": "/quit", ":q": "/quit", "?": "/help"}
 """What a person types who comes from another program."""
-LEAVE = "Ctrl-C again to leave (or Ctrl-D)"
+LEAVE_HINT = "Ctrl-C again to leave (or Ctrl-D)"
 
 
 class Lines(Protocol):
@@ -109,7 +109,9 @@ class TypedLines:
 
     interactive = True
 
-    def __init__(self, history: Path | None, known: Known, keys: str = "emacs") -> None:
+    def __init__(
+        self, history: Path | None, sources: CompletionSources, keys: str = "emacs"
+    ) -> None:
         from prompt_toolkit import PromptSession
 
         from openclaw.cli.typeahead import TypedAhead
@@ -118,7 +120,7 @@ class TypedLines:
         self._typed = TypedAhead(self._pastes.fold)
         self._session: PromptSession[str] = PromptSession(
             history=_history(history),
-            completer=_completer(known),
+            completer=_completer(sources),
             complete_while_typing=True,
             complete_in_thread=True,
             enable_suspend=True,
@@ -142,7 +144,7 @@ class TypedLines:
                 shown = time.monotonic()
                 text, sent = self._typed.take()
                 if sent and not is_shell_line(text):  # which is looked at once more
-                    return self._meant(self._shown(text))
+                    return self._to_input(self._echo(text))
                 try:
                     # A dumb terminal is not shown the text that an input begins with.
                     begun = text if is_dumb_terminal() else ""
@@ -153,17 +155,17 @@ class TypedLines:
                     if leaving:
                         raise EOFError from None
                     leaving = True
-                    sys.stdout.write(f"{LEAVE}\n")
+                    sys.stdout.write(f"{LEAVE_HINT}\n")
                     sys.stdout.flush()
                     continue
                 # A yes typed before it could be known what is offered is none.
                 if not is_yes(text) or time.monotonic() - shown >= TOO_SOON_SECONDS:
-                    return self._meant(text)
+                    return self._to_input(text)
 
-    def _meant(self, text: str) -> str:
-        return MEANT.get(text.strip(), self._pastes.prompt(text))
+    def _to_input(self, text: str) -> str:
+        return COMMAND_SYNONYMS.get(text.strip(), self._pastes.prompt(text))
 
-    def _shown(self, text: str) -> str:
+    def _echo(self, text: str) -> str:
         """A text that was typed ahead, as if it were typed and sent now."""
         lines = harmless(text).replace("\n", "\n  ")
         sys.stdout.write(f"> {lines}\n")
@@ -202,7 +204,7 @@ def choose_lines(app: App, stdin: TextIO, stdout: TextIO) -> PipedLines | TypedL
     if not (stdin.isatty() and stdout.isatty()):
         return PipedLines(stdin)
     history = app.home.private / "history" / "chat" if app.saving else None
-    return TypedLines(history, known_of(app), app.settings.keys)
+    return TypedLines(history, sources_of(app), app.settings.keys)
 
 
 def _history(path: Path | None) -> History:
@@ -227,7 +229,7 @@ def _history(path: Path | None) -> History:
     return CleanHistory(str(path))
 
 
-def _completer(known: Known) -> Any:
+def _completer(sources: CompletionSources) -> Any:
     from prompt_toolkit.completion import CompleteEvent, Completer, Completion
     from prompt_toolkit.document import Document
 
@@ -235,7 +237,7 @@ def _completer(known: Known) -> Any:
         def get_completions(
             self, document: Document, complete_event: CompleteEvent
         ) -> Iterator[Completion]:
-            for text, start, meaning in completions(document.text_before_cursor, known):
+            for text, start, meaning in completions(document.text_before_cursor, sources):
                 yield Completion(text, start_position=start, display_meta=meaning)
 
     return WordCompleter()
@@ -314,7 +316,7 @@ MOST_LINES, MOST_CHARACTERS = 10, 1_000
 """What is pasted is shown as it is up to here."""
 LONGEST_PROMPT = 4_000
 """Characters up to which a pasted text with no words beside it is the prompt itself."""
-_MARK = re.compile(r"\[pasted [\d,]+ (?:lines|characters) #\d+\]")
+_PASTE_MARK = re.compile(r"\[pasted [\d,]+ (?:lines|characters) #\d+\]")
 
 
 class Pastes:
@@ -341,7 +343,7 @@ class Pastes:
 
     def material(self, text: str) -> tuple[Material, ...]:
         """The pasted texts that the words stand for, cut as standard input is."""
-        marks = dict.fromkeys(_MARK.findall(text))
+        marks = dict.fromkeys(_PASTE_MARK.findall(text))
         for mark in marks:
             if mark not in self._texts:
                 raise UsageError(f"the text of {mark} is no longer here", "paste it again")
@@ -353,25 +355,27 @@ class Pastes:
 
 def mark_before(text: str) -> str:
     """The words for a pasted text that a text ends with, "" when it ends otherwise."""
-    return next((m[0] for m in _MARK.finditer(text) if m.end() == len(text)), "")
+    return next((m[0] for m in _PASTE_MARK.finditer(text) if m.end() == len(text)), "")
 
 
-SHORTEST = 8
+LEAST_CHARACTERS = 8
 """Characters that are left of the longest part of a line that is too narrow for all."""
-HELP = "/help lists commands, Ctrl-D leaves"
+HELP_HINT = "/help lists commands, Ctrl-D leaves"
 
 
-def first_line(model: str, home: Path, width: int) -> str:
+def welcome_line(model: str, home: Path, width: int) -> str:
     """What a talk begins with on a terminal."""
-    return fit((f"openclaw {__version__}", model, _short(home), HELP), width, (2, 1))
+    return join_to_width(
+        (f"openclaw {__version__}", model, _shorten_path(home), HELP_HINT), width, (2, 1)
+    )
 
 
-def bar(session: Session, model: str, mode: str, used: str, width: int) -> str:
+def toolbar_line(session: Session, model: str, mode: str, used: str, width: int) -> str:
     """The line at the bottom. The title is the first to be shortened, then the model."""
-    return fit((name_of(session), model, f"mode {mode}", used), width, (0, 1))
+    return join_to_width((session_name(session), model, f"mode {mode}", used), width, (0, 1))
 
 
-def name_of(session: Session) -> str:
+def session_name(session: Session) -> str:
     """What a conversation is called: as the user has named it, else by its first words."""
     if is_made_id(session.id):
         return one_line(session.title or "new conversation")
@@ -391,21 +395,21 @@ def window_used(session: Session, window: int) -> str:
     return f"{min(100, round(100 * tokens / window))} % of {window:,}"
 
 
-def fit(parts: Sequence[str], width: int, shrinking: Sequence[int]) -> str:
+def join_to_width(parts: Sequence[str], width: int, shrinking: Sequence[int]) -> str:
     """The parts on one line of so many columns; those at `shrinking` get shorter, in that order."""
     left = list(parts)
     for at in shrinking:
-        over = columns(_joined(left)) - width
+        over = columns(_join(left)) - width
         if over > 0:
-            left[at] = one_line(left[at], max(SHORTEST, len(left[at]) - over))
-    return one_line(_joined(left), width)
+            left[at] = one_line(left[at], max(LEAST_CHARACTERS, len(left[at]) - over))
+    return one_line(_join(left), width)
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join(parts: Sequence[str]) -> str:
     return "  ".join(filter(None, parts))
 
 
-def _short(path: Path) -> str:
+def _shorten_path(path: Path) -> str:
     """A path below the user's own folder as the shell has it."""
     try:
         return f"~/{path.relative_to(Path.home()).as_posix()}".removesuffix("/.")
@@ -417,9 +421,9 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-MARK = "!"
+SHELL_MARK = "!"
 
 
 def is_shell_line(text: str) -> bool:
     """Whether an input is a command for the shell: one line, so that no pasted text is one."""
-    return text.startswith(MARK) and "\n" not in text
+    return text.startswith(SHELL_MARK) and "\n" not in text

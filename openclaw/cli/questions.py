@@ -110,7 +110,7 @@ else:
         return typed.decode(errors="replace")
 
 
-SHOWN = 10
+MOST_CHOICES = 10
 QUESTION = "Number or part of the name, Enter for none: "
 
 Choice = tuple[str, str]
@@ -143,20 +143,20 @@ def pick(
 
 def _show(choices: Sequence[Choice], say: Callable[[str], None]) -> Sequence[Choice]:
     """Those that a number may choose."""
-    shown = choices[:SHOWN]
+    shown = choices[:MOST_CHOICES]
     for number, (_, line) in enumerate(shown, 1):
         say(f"{number:>3}  {line}")
-    if len(choices) > SHOWN:
-        say(f"     and {len(choices) - SHOWN} more")
+    if len(choices) > MOST_CHOICES:
+        say(f"     and {len(choices) - MOST_CHOICES} more")
     return shown
 
 
-YES = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si sì".split())
+YES_WORDS = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si sì".split())
 
 
 def is_yes(text: str) -> bool:
     """Whether an input says yes to an offer."""
-    return "".join(text.casefold().split()).rstrip(".!") in YES
+    return "".join(text.casefold().split()).rstrip(".!") in YES_WORDS
 
 
 def can_ask() -> bool:

@@ -77,7 +77,7 @@ class PlainText(Listener):
         self._earlier = False  # whether a segment before that was printed
         self._line_open = False
         self._started: dict[str, ToolStart] = {}
-        self._told: list[str] = []  # lines that wait for the end of the answer's line
+        self._waiting: list[str] = []  # lines that wait for the end of the answer's line
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -136,14 +136,14 @@ class PlainText(Listener):
     def _say(self, line: str) -> None:
         if self._out.isatty():
             self._end_line()
-        self._told.append(line)
+        self._waiting.append(line)
         if not self._line_open:  # else it would be glued to the answer, wherever both are shown
-            self._tell()
+            self._write_waiting()
 
-    def _tell(self) -> None:
-        for line in self._told:
+    def _write_waiting(self) -> None:
+        for line in self._waiting:
             self._err.write(f"\x1b[2m{line}\x1b[0m\n" if self._dim else f"{line}\n")
-        self._told.clear()
+        self._waiting.clear()
         self._err.flush()
 
     def _end_line(self) -> None:
@@ -151,7 +151,7 @@ class PlainText(Listener):
             self._out.write("\n")
             self._out.flush()
             self._line_open = False
-        self._tell()
+        self._write_waiting()
 
 
 class DoneJson(Listener):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typer._click import Context
 
 
-MOST = 50
+MOST_VALUES = 50
 Pairs = Iterable[tuple[str, str]]
 
 
@@ -37,9 +37,10 @@ def complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
     try:
         home = find_home(ctx.find_root().params.get("home"), Path.cwd(), os.environ)
         found = values(replace(home, trusted=is_trusted(home)))
-        meant = ((value, about) for value, about in found if value.startswith(incomplete))
+        matching = ((value, about) for value, about in found if value.startswith(incomplete))
         return [
-            CompletionItem(value, help=one_line(about, 60)) for value, about in islice(meant, MOST)
+            CompletionItem(value, help=one_line(about, 60))
+            for value, about in islice(matching, MOST_VALUES)
         ]
     except Exception:  # noqa: BLE001  (a shell's prompt is no place for errors)
         return []
@@ -58,7 +59,7 @@ def _turns(home: Home) -> Pairs:
     from openclaw.config import load_settings
 
     with closing(App.open(home, load_settings(home))) as app:
-        return [(turn.id, turn.subject) for turn in islice(app.history.turns(), MOST)]
+        return [(turn.id, turn.subject) for turn in islice(app.history.turns(), MOST_VALUES)]
 
 
 def _todos(done: bool | None) -> Callable[[Home], Pairs]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from openclaw.cli.approval import screen
+from openclaw.cli.approval import screen_size
 from openclaw.cli.formatting import (
     columns,
     compaction_line,
@@ -57,7 +57,7 @@ STATUS_SECONDS = 0.3
 PAUSE_SECONDS = 1.0
 """An answer that stands still so long gets one too."""
 MOST_TAIL = 3
-MODEL = "waiting for the model"
+WAITING_FOR_MODEL = "waiting for the model"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SPINNER = "\u280b\u2819\u2839\u2838\u283c\u2834\u2826\u2827\u2807\u280f"
 _BELL = "\a"
@@ -106,26 +106,26 @@ class Screen(Listener):
     def _hear(self, event: Event) -> None:
         match event:
             case Start():
-                self._do(MODEL)
+                self._set_doing(WAITING_FOR_MODEL)
             case Progress():
-                self._tell(event)
+                self._set_progress(event)
             case Token(text):
-                self._do("writing")
+                self._set_doing("writing")
                 self._segment += text
                 self._heard = time.monotonic()
-                self._stream()
+                self._print_settled()
             case Thought() if not self._segment:
-                self._do("thinking")
+                self._set_doing("thinking")
             case NewResponse():
                 self._flush()
-                self._do(MODEL)
+                self._set_doing(WAITING_FOR_MODEL)
             case ToolStart():
                 self._flush()
                 self._started[event.id] = event
-                self._do(f"{one_line(event.tool)} {main_argument(event.input)}")
+                self._set_doing(f"{one_line(event.tool)} {main_argument(event.input)}")
             case ToolEnd():
                 self._note(tool_line(self._started.pop(event.id, None), event))
-                self._do(MODEL)
+                self._set_doing(WAITING_FOR_MODEL)
             case Notice(text):
                 self._note(one_line(text))
             case Compaction(before, after):
@@ -137,13 +137,13 @@ class Screen(Listener):
 
     def begin(self, what: str) -> None:
         with self._live.lock:
-            self._do(what)
+            self._set_doing(what)
             self._live.start()
 
     def meanwhile(self, progress: Progress) -> None:
         with self._live.lock:
             if self._doing:
-                self._tell(progress)
+                self._set_progress(progress)
 
     def pause(self) -> None:
         self._ring()
@@ -165,7 +165,7 @@ class Screen(Listener):
 
     # -------- what goes on
 
-    def _do(self, words: str) -> None:
+    def _set_doing(self, words: str) -> None:
         """What is done from now on, if it is something else than before."""
         if not self._doing:
             self._attended = time.monotonic()
@@ -173,9 +173,9 @@ class Screen(Listener):
             self._since = time.monotonic()
         self._doing, self._progress = words, Progress()
 
-    def _tell(self, progress: Progress) -> None:
+    def _set_progress(self, progress: Progress) -> None:
         if not self._doing:
-            self._do(progress.what)
+            self._set_doing(progress.what)
         if progress.what != self._progress.what:
             self._since = time.monotonic()
         self._progress = progress
@@ -191,8 +191,8 @@ class Screen(Listener):
         below = self._status(width) if self._doing else []
         typed = one_line(self._typed()) if self._typed else ""
         if typed:
-            below.append(_dim("> " + _end(typed, width - 2)))
-        lines = self._drawn(growing, width + 1)[-max(height - 2 - len(below), 1) :]
+            below.append(_dim("> " + _keep_end(typed, width - 2)))
+        lines = self._growing_lines(growing, width + 1)[-max(height - 2 - len(below), 1) :]
         return [*lines, *([""] if lines and below else []), *below]
 
     def _status(self, width: int) -> list[str]:
@@ -205,12 +205,14 @@ class Screen(Listener):
         progress = self._progress
         details = [] if progress.share is None else [f"{progress.share:.0%}".replace("%", " %")]
         if self._animated and seconds >= 1:
-            details.append(_spent(int(seconds)))
+            details.append(_format_seconds(int(seconds)))
         words = one_line(progress.what or self._doing)
         end = f" {', '.join(details)}" if details else " \u2026" if not self._animated else ""
         sign = f"{self._sign(now)} " if self._animated else ""
-        words = _begin(words, width - columns(sign) - columns(end))
-        tail = [_begin(f"  {one_line(line)}", width) for line in progress.tail[-MOST_TAIL:]]
+        words = _keep_beginning(words, width - columns(sign) - columns(end))
+        tail = [
+            _keep_beginning(f"  {one_line(line)}", width) for line in progress.tail[-MOST_TAIL:]
+        ]
         return [_dim(line) for line in (f"{sign}{words}{end}", *tail)]
 
     def _sign(self, now: float) -> str:
@@ -221,16 +223,16 @@ class Screen(Listener):
             signs = "|/-\\"
         return signs[int(now * 10) % len(signs)]
 
-    def _drawn(self, text: str, width: int) -> list[str]:
+    def _growing_lines(self, text: str, width: int) -> list[str]:
         """The lines of the block that grows; drawn anew only when there is more of it."""
         if self._growing[:2] != (text, width):
-            self._growing = (text, width, _rendered(text, self._open(), width))
+            self._growing = (text, width, _render_lines(text, self._open(), width))
         return self._growing[2]
 
     # -------- what stays
 
-    def _stream(self) -> None:
-        end = settled(self._segment)
+    def _print_settled(self) -> None:
+        end = settled_length(self._segment)
         if end > self._settled:
             self._print(self._segment[self._settled : end])
             self._settled = end
@@ -266,7 +268,7 @@ class Screen(Listener):
         console = self._open()
         if self._printed:
             console.print()
-        console.print(_Drawing(text))
+        console.print(_TrimmedMarkdown(text))
         self._printed = True
 
     def _note(self, line: str) -> None:
@@ -292,7 +294,7 @@ def _dim(line: str) -> str:
     return f"\x1b[2m{line}\x1b[0m"
 
 
-def _begin(line: str, width: int) -> str:
+def _keep_beginning(line: str, width: int) -> str:
     """As much of a line as there is room for."""
     if columns(line) <= width:
         return line
@@ -301,7 +303,7 @@ def _begin(line: str, width: int) -> str:
     return f"{line}\u2026"
 
 
-def _end(line: str, width: int) -> str:
+def _keep_end(line: str, width: int) -> str:
     """As much of the end of a line as there is room for."""
     if columns(line) <= width:
         return line
@@ -310,21 +312,21 @@ def _end(line: str, width: int) -> str:
     return f"\u2026{line}"
 
 
-def _spent(seconds: int) -> str:
+def _format_seconds(seconds: int) -> str:
     minutes, rest = divmod(seconds, 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _rendered(text: str, console: Console, width: int) -> list[str]:
+def _render_lines(text: str, console: Console, width: int) -> list[str]:
     """Markdown as lines with the escapes of colours."""
     if not text.strip():
         return []
     with console.capture() as capture:
-        console.print(_Drawing(text), width=width)
+        console.print(_TrimmedMarkdown(text), width=width)
     return capture.get().rstrip("\n").split("\n")
 
 
-class _Drawing:
+class _TrimmedMarkdown:
     """Markdown without blank lines around it."""
 
     def __init__(self, text: str) -> None:
@@ -339,11 +341,11 @@ class _Drawing:
         full = [n for n, line in enumerate(lines) if "".join(part.text for part in line).strip()]
         shown = lines[full[0] : full[-1] + 1] if full else []
         for line in shown:
-            yield from _trimmed(line)
+            yield from _trim_blanks(line)
             yield Segment.line()
 
 
-def _trimmed(line: list[Segment]) -> list[Segment]:
+def _trim_blanks(line: list[Segment]) -> list[Segment]:
     """The line without the blanks that rich fills it up with, unless they have a colour. They would
     be copied along, and the ^C that a terminal echoes behind them would begin a line of its own."""
     from rich.segment import Segment
@@ -356,7 +358,7 @@ def _trimmed(line: list[Segment]) -> list[Segment]:
     return line
 
 
-def settled(text: str) -> int:
+def settled_length(text: str) -> int:
     """How many characters of a growing Markdown text are whole blocks that stay as they are: up to
     the last blank line outside a code fence that is followed by a line that is not indented."""
     end, position, blank, fence = 0, 0, False, ""
@@ -402,7 +404,7 @@ class LiveLines:
     def start(self) -> None:
         """Draw from now on; nothing happens when that is done already."""
         with self.lock:
-            if self._ended is not None or not _obeys():
+            if self._ended is not None or not _obeys_escapes():
                 return
             self._ended = threading.Event()
             if self._silent:
@@ -426,7 +428,7 @@ class LiveLines:
         """Take the lines away, to print something in their place; the next draw is below that."""
         with self.lock:
             if self._drawn:
-                self._out.write(self._erased(screen()[0] + 1) + _SHOW)
+                self._out.write(self._erase_codes(screen_size()[0] + 1) + _SHOW)
                 self._out.flush()
                 self._drawn = ()
 
@@ -435,11 +437,11 @@ class LiveLines:
         with self.lock:
             if self._ended is None:
                 return
-            width, height = screen()
+            width, height = screen_size()
             lines = self._lines(width, height)
             if lines != self._drawn:
                 shown = _HIDE + "\r\n".join(lines) if lines else _SHOW
-                self._out.write(self._erased(width + 1) + shown)
+                self._out.write(self._erase_codes(width + 1) + shown)
                 self._out.flush()
                 self._drawn = lines
 
@@ -450,7 +452,7 @@ class LiveLines:
                     if not ended.is_set():
                         self.draw()
 
-    def _erased(self, width: int) -> str:
+    def _erase_codes(self, width: int) -> str:
         """What erases the drawn lines. A terminal that became narrower has wrapped them."""
         if not self._drawn:
             return ""
@@ -502,7 +504,7 @@ class Echo:
 if sys.platform == "win32":
     import ctypes
 
-    def _obeys() -> bool:
+    def _obeys_escapes() -> bool:
         """Whether the console can be made to obey escape sequences, which it does not by itself."""
         system, mode = ctypes.windll.kernel32, ctypes.c_ulong()
         console = system.GetStdHandle(-11)
@@ -515,7 +517,7 @@ if sys.platform == "win32":
 else:
     import termios
 
-    def _obeys() -> bool:
+    def _obeys_escapes() -> bool:
         return True
 
     def _set_echo(on: bool) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.attachments import MAX_BYTES, attach, mentions, not_found, read_stdin
+from openclaw.cli.attachments import MAX_BYTES, attach, mentions, missing_files, read_stdin
 from openclaw.errors import UsageError
 from tests.fakes.pdf import pdf
 
@@ -133,7 +133,7 @@ def test_what_may_be_something_else_is_only_told(
     prompt: str, names: list[str], folders: tuple[Path, Path]
 ) -> None:
     attach(prompt, "", *folders)
-    assert not_found(prompt, *folders) == names
+    assert missing_files(prompt, *folders) == names
 
 
 def test_a_folder_gives_its_listing(folders: tuple[Path, Path]) -> None:

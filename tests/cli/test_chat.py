@@ -22,7 +22,7 @@ from openclaw.agent.greeting import Greeting
 from openclaw.agent.todo_offers import Offer
 from openclaw.agent.undo import TakenBack
 from openclaw.cli.chat import Chat
-from openclaw.cli.completion import COMMANDS, Known
+from openclaw.cli.completion import COMMANDS, CompletionSources
 from openclaw.cli.prompt_line import PipedLines, TypedLines
 from openclaw.cli.render import PlainText
 from openclaw.config import Settings
@@ -326,7 +326,7 @@ def keyboard() -> Iterator[PipeInput]:
         yield keys
 
 
-KNOWN = Known(lambda: [("mode", "what tools may do"), ("model", "which model")])
+KNOWN = CompletionSources(lambda: [("mode", "what tools may do"), ("model", "which model")])
 
 
 def typed(keys: PipeInput, text: str, history: Path | None = None, vi: str = "emacs") -> str:

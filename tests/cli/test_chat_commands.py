@@ -85,27 +85,35 @@ def write(text: str) -> Line:
 
 
 def test_the_first_line_names_program_model_home_help_and_the_way_out(tmp_path: Path) -> None:
-    line = prompt_line.first_line("ollama/qwen3:4b", Path.home() / "claw", 80)
+    line = prompt_line.welcome_line("ollama/qwen3:4b", Path.home() / "claw", 80)
     assert line.startswith("openclaw ") and len(line) <= 80
     assert all(word in line for word in ("ollama/qwen3:4b", "~/claw", "/help", "Ctrl-D"))
-    long = prompt_line.first_line("embedded/qwen2.5-coder-1.5b-instruct", tmp_path / ("a" * 60), 80)
+    long = prompt_line.welcome_line(
+        "embedded/qwen2.5-coder-1.5b-instruct", tmp_path / ("a" * 60), 80
+    )
     assert len(long) == 80 and long.endswith("Ctrl-D leaves")
 
 
 def test_the_bar_gives_up_the_title_first() -> None:
     session = Session("2026-11-22-113040-ab12", "how do I water a cactus in the winter months?")
-    line = prompt_line.bar(session, "ollama/qwen3:4b", "read-only", "12 % of 8,192", 80)
+    line = prompt_line.toolbar_line(session, "ollama/qwen3:4b", "read-only", "12 % of 8,192", 80)
     assert len(line) == 80 and line.startswith("how do I water")
     assert line.endswith("  ollama/qwen3:4b  mode read-only  12 % of 8,192")
-    assert len(prompt_line.bar(session, "embedded/" + "m" * 60, "ask", "12 % of 8,192", 80)) == 80
+    assert (
+        len(prompt_line.toolbar_line(session, "embedded/" + "m" * 60, "ask", "12 % of 8,192", 80))
+        == 80
+    )
 
 
 def test_a_conversation_is_called_by_the_name_that_it_was_given() -> None:
     said = [Entry("user", "hello")]
-    assert prompt_line.name_of(Session("trip", "hello", messages=said)) == "trip"
-    assert prompt_line.name_of(Session("trip", "Rome", messages=said)) == "Rome"
-    assert prompt_line.name_of(Session("2026-11-22-113040-ab12", "hello", messages=said)) == "hello"
-    assert prompt_line.name_of(Session("2026-11-22-113040-ab12")) == "new conversation"
+    assert prompt_line.session_name(Session("trip", "hello", messages=said)) == "trip"
+    assert prompt_line.session_name(Session("trip", "Rome", messages=said)) == "Rome"
+    assert (
+        prompt_line.session_name(Session("2026-11-22-113040-ab12", "hello", messages=said))
+        == "hello"
+    )
+    assert prompt_line.session_name(Session("2026-11-22-113040-ab12")) == "new conversation"
 
 
 def test_the_use_of_the_window_is_that_of_one_request() -> None:

@@ -6,18 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.completion import ARGUMENTS, COMMANDS, MODES, Choice, Known, completions, known_of
+from openclaw.cli.completion import (
+    ARGUMENTS,
+    COMMANDS,
+    MODES,
+    Choice,
+    CompletionSources,
+    completions,
+    sources_of,
+)
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.talk import answer, talk
 
 WAITING = [("2026-11-22-101500-ab12", "Trip to Oslo"), ("garden", "Roses and herbs")]
 
 
-def known(*folders: Path) -> Known:
+def known(*folders: Path) -> CompletionSources:
     commands = [*((name, words) for name, (_, words) in COMMANDS.items()), ("tidy", "Tidy it.")]
     arguments: dict[str, list[Choice]] = {"mode": [(mode, "") for mode in MODES], "resume": WAITING}
     files = ("workspace/trip.md", "workspace/road-trip.md", "memory/TODO.md", "a b/trip x.md")
-    return Known(lambda: commands, lambda name: arguments.get(name, []), folders, lambda: files)
+    return CompletionSources(
+        lambda: commands, lambda name: arguments.get(name, []), folders, lambda: files
+    )
 
 
 def found(text: str, *folders: Path) -> list[str]:
@@ -52,11 +62,11 @@ def test_what_a_command_takes_is_found_by_its_meaning_too(part: str) -> None:
 def test_a_to_do_is_found_by_its_words(tmp_path: Path) -> None:
     it = talk(tmp_path / "home")
     (it.root / "memory" / "TODO.md").write_text("## Home\n\n- [ ] buy milk ^1a2b3c4d\n", "utf-8")
-    assert [*completions("/todo done mil", known_of(it.app))] == [("1a2b3c4d", -3, "buy milk")]
+    assert [*completions("/todo done mil", sources_of(it.app))] == [("1a2b3c4d", -3, "buy milk")]
 
 
 def test_a_file_of_the_home_is_found_by_a_part_of_its_name() -> None:
-    long = Known(tuple, files=lambda: [f"{'a' * 60}.md"])
+    long = CompletionSources(tuple, files=lambda: [f"{'a' * 60}.md"])
     assert [*completions("@aaaaaaaz", long)] == []  # without trying each a as the first one
     assert {*found("see @trip")[:2]} == {"@workspace/trip.md", '@"a b/trip x.md"'}
     assert found("see @trip")[2:] == ["@workspace/road-trip.md"]
@@ -70,7 +80,7 @@ def test_an_open_home_tells_what_its_commands_take(tmp_path: Path, fake_ollama: 
     it.say("Plan the garden.")
     (it.root / "workspace" / ".git").mkdir()
     (it.root / "workspace" / ".git" / "config.md").touch()
-    home = known_of(it.app)
+    home = sources_of(it.app)
     offered = {name: [choice for choice, _ in home.arguments(name)] for name in ARGUMENTS}
     turn = it.app.history.find()
     assert offered["show"] == offered["diff"] == offered["why"] == [turn.id]

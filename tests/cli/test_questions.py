@@ -201,10 +201,10 @@ def test_a_yes_that_a_prompt_finds_typed_is_no_reply_to_an_offer() -> None:
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
 
-    from openclaw.cli.completion import Known
+    from openclaw.cli.completion import CompletionSources
     from openclaw.cli.prompt_line import TypedLines
 
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        lines = TypedLines(None, Known(lambda: ()))
+        lines = TypedLines(None, CompletionSources(lambda: ()))
         keys.send_text("yes\ry\rgo on\r")
         assert lines.read(lambda: "") == "go on"

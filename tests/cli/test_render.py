@@ -11,7 +11,7 @@ import pytest
 
 from openclaw.cli.common import choose_listener
 from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
-from openclaw.cli.terminal import Screen, settled
+from openclaw.cli.terminal import Screen, settled_length
 from openclaw.events import (
     Done,
     Error,
@@ -312,7 +312,7 @@ def test_escape_sequences_in_markdown_are_made_visible(monkeypatch: pytest.Monke
     ],
 )
 def test_only_whole_blocks_are_settled(text: str, whole: str) -> None:
-    assert text[: settled(text)] == whole
+    assert text[: settled_length(text)] == whole
 
 
 def test_the_listener_fits_the_streams() -> None:

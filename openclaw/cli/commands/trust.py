@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.approval import _agreed, check_by_hand
+from openclaw.cli.approval import check_by_hand, confirm_trust
 from openclaw.cli.common import found_home
 from openclaw.errors import Refused
 from openclaw.security.trust import revoke
@@ -34,5 +34,5 @@ def trust(
         typer.echo("the home is not trusted any more" if revoke(home) else "it was not trusted")
         return
     check_by_hand("a home")
-    if not _agreed(home, yes=yes, keep_private=keep_private):
+    if not confirm_trust(home, yes=yes, keep_private=keep_private):
         raise typer.Exit(Refused.exit_code)
