@@ -24,9 +24,9 @@ def main() -> None:
 
 
 def leave_out_current_folder() -> None:
-    """Look for no module where we were started, unless this program is there: then last.
-    `python -m` and an empty entry of PYTHONPATH put that folder first, and in a home lie files that
-    others wrote."""
+    """Remove the current folder from the import path; put it last when this program lies there.
+    `python -m` and an empty entry of PYTHONPATH put it first, and a home holds files that others
+    wrote."""
     # ruff: noqa: PTH100, PTH109, PTH120  pathlib itself may be such a file
     try:
         here = os.path.realpath(os.getcwd())
@@ -39,8 +39,8 @@ def leave_out_current_folder() -> None:
 
 
 class _Output(io.FileIO):
-    """A standard stream that never fails: what cannot be written is dropped, `failure` keeps why.
-    A turn goes on when `head` has seen enough of it or the disk is full, and is saved."""
+    """A standard stream that never fails. It drops what it cannot write and keeps the reason in
+    `failure`. So a turn goes on and is saved when `head` has left or the disk is full."""
 
     failure: OSError | None = None
 
@@ -61,8 +61,8 @@ class _Output(io.FileIO):
 
 
 def guard_streams() -> None:
-    """Let no closed or full standard stream end a command. A closed one is the null device, as a
-    file that is opened later would else take its number and get what is printed."""
+    """Let no closed or full standard stream end a command. The null device takes the place of a
+    closed one: else a file opened later would get its number, and with it what is printed."""
     # ruff: noqa: PTH123, SIM115
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
@@ -82,9 +82,9 @@ def guard_streams() -> None:
 def leave(code: int) -> None:
     """End the process with this exit code, at once when nothing is left to wait for.
 
-    The command is done and has closed what it opened. Python would now take every module apart,
-    while the user waits for the shell's prompt as long as for a fifth of the start. What is
-    registered for the exit still runs; a thread that must not be cut off is waited for.
+    The command is done and has closed what it opened. Python would now take every module apart, for
+    as long as a fifth of the start, while the user waits for the shell's prompt. Functions that are
+    registered for the exit still run. Threads that are not daemons are waited for.
     """
     threading = sys.modules.get("threading")
     if threading and any(
@@ -99,8 +99,8 @@ def leave(code: int) -> None:
 
 
 def _flush_output(code: int) -> int:
-    """The exit code when all has been written: not 0 when it could not be. A reader that has left
-    wanted no more, which is no failure."""
+    """Write the rest of the output; returns the exit code, which is not 0 when output was lost. A
+    reader that has left wanted no more output, which is no failure."""
     failure = None
     try:
         sys.stdout.flush()

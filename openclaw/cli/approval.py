@@ -1,4 +1,4 @@
-"""The question whether a tool may run."""
+"""The questions whether a tool may run, and whether a home may be trusted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from openclaw.cli.formatting import folded, one_line, rows, warn, whole_call
+from openclaw.cli.formatting import DIFF_COLOURS, folded, one_line, rows, warn, whole_call
 from openclaw.cli.questions import can_ask, confirmed, is_yes
 from openclaw.errors import Refused
 from openclaw.security.grants import Grant, lasting
@@ -30,19 +30,20 @@ if TYPE_CHECKING:
 LEAST_ROWS = 4
 WHY_ROWS = 3
 CONTEXT_LINES = 2
-COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 GRANT_WIDTH = 200
 YES_LETTERS = {"y": "once", "yes": "once", "s": "session", "session": "session", "a": "always"}
 Keep = Callable[[Grant, bool], None]
 
 
 class Permission:
-    """Asks a person before a tool runs.
+    """Asks a person before a tool runs. The end of the input means no; a reply that says what to do
+    instead is raised as Declined.
 
-    `read` shows a question and returns the reply; `say` prints a line; `pause` clears the screen of
-    what is drawn only for the moment, which goes on with `resume`; `keep` notes what is granted,
-    for good when the second value is true. No reply (end of input) means no; words that say what
-    to do instead are raised as Declined.
+    read: shows a question and returns the reply
+    say: prints a line
+    pause, resume: stop and continue the lines that the screen draws only for the moment
+    keep: stores a grant, for good when the second value is true
+    colours: show the lines of a change in colours
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Permission:
         more = len(call) > room
         self._show([*(_first_and_last(call, room) if more else call), *why])
         while True:
-            # Nothing that has not been seen whole is allowed for more than once.
+            # A call that was not seen whole is allowed only once.
             said = self._reply(_choices_line({} if more else choices, more=more))
             reply = said.lower()
             how = YES_LETTERS.get(reply, reply)
@@ -100,12 +101,12 @@ class Permission:
                 self._say("Type one of the letters, or say in words what to do instead.")
 
     def _colour_rows(self, line: str, question: Question, width: int) -> Iterator[str]:
-        """A line on rows; those of a change in colours."""
-        colour = COLOURS.get(line[:1], "") if question.change and self._colours else ""
+        """Break a line into rows; the rows of a change get colours."""
+        colour = DIFF_COLOURS.get(line[:1], "") if question.change and self._colours else ""
         return (f"{colour}{row}\x1b[m" if colour else row for row in rows(line, width))
 
     def _which(self, grants: Sequence[Grant], how: str) -> Grant | None:
-        """The grant that is meant when there are several; None to ask anew."""
+        """Ask which of several grants is meant; None to ask the whole question again."""
         if len(grants) == 1:
             return grants[0]
         for number, grant in enumerate(grants, 1):
@@ -119,7 +120,7 @@ class Permission:
             self._say(line)
 
     def _page(self, lines: Sequence[str], height: int) -> bool:
-        """Show the lines screen by screen; whether all of them were seen."""
+        """Show the lines screen by screen. Return True when all of them were seen."""
         for end in range(height, len(lines) + height, height):
             self._show(lines[end - height : end])
             asked = f"{end:,} of {len(lines):,} rows. Enter = go on, q = back "
@@ -135,8 +136,8 @@ class Permission:
 
 
 def call_lines(question: Question) -> list[str]:
-    """What would run, in full: the tool, its arguments, and what they come down to; of a change to
-    a file the lines that change."""
+    """The call in full: the tool, its arguments, and the target and text that they stand for. A
+    change to a file is shown as the lines that change."""
     action = question.action
     if question.change and (changed := _change_lines(question.change)):
         new = " (a new file)" if question.change.before is None else ""
@@ -149,7 +150,7 @@ def call_lines(question: Question) -> list[str]:
 
 
 def _change_lines(change: Change) -> list[str]:
-    """The change as a diff; none where nothing but the end of the last line differs."""
+    """The change as a diff; empty when only the end of the last line differs."""
     before, after = (
         text.removesuffix("\n").split("\n") if text else []
         for text in (change.before, change.after)
@@ -159,8 +160,8 @@ def _change_lines(change: Change) -> list[str]:
 
 
 def screen_size() -> tuple[int, int]:
-    """Columns and rows of the terminal that is asked on. What the environment says of them may be
-    out of date. The last column is left free, as some terminals begin a row behind it."""
+    """Columns and rows of the terminal. It is asked itself, as the environment may be out of date.
+    The last column is left free, because some terminals begin a new row after it."""
     for stream in (sys.stderr, sys.stdout):
         with suppress(OSError, ValueError, AttributeError):
             size = os.get_terminal_size(stream.fileno())
@@ -171,7 +172,7 @@ def screen_size() -> tuple[int, int]:
 
 
 def _first_and_last(lines: Sequence[str], room: int) -> list[str]:
-    """The first and the last of the lines, and how many are left out between them."""
+    """The first and the last lines, and between them a line that counts those left out."""
     last = room // 2
     first = room - 1 - last
     left_out = len(lines) - first - last
@@ -188,7 +189,8 @@ def _reason_lines(question: Question) -> list[str]:
 
 
 def _grant_lines(choices: Mapping[str, tuple[Grant, ...]]) -> list[str]:
-    """What the letters of a lasting yes allow; of several grants one is asked for afterwards."""
+    """What the letters s and a allow from now on. When there are several grants, a second question
+    asks which one, so they are not listed here."""
     letters = [f"[{how[0]}]" for how, grants in choices.items() if len(grants) == 1]
     named = {
         one_line(_describe_grant(grants[0]), 60) for grants in choices.values() if len(grants) == 1
@@ -206,8 +208,8 @@ def _choices_line(choices: Mapping[str, tuple[Grant, ...]], *, more: bool) -> st
 
 
 def _is_instruction(reply: str) -> bool:
-    """Whether a reply is words that say what to do instead: not a key that was hit by mistake, and
-    nothing that begins like a yes."""
+    """Return True when a reply says what to do instead. A single key, which may be hit by mistake,
+    does not, and neither do words that begin with a yes."""
     words = re.findall(r"[^\W\d_]+", reply)
     return bool(words) and len(reply) > 1 and reply.isprintable() and not is_yes(words[0])
 
@@ -218,8 +220,8 @@ def _describe_grant(grant: Grant) -> str:
 
 
 def beforehand(otherwise: Ask | None, say: Callable[[str], None]) -> Ask:
-    """The replies of `--yes`. It was said before the text of others was read, and is no yes to what
-    they may be behind: then `otherwise` is asked, or nobody."""
+    """The replies of `--yes`. The user gave it before the text of others was read, so it does not
+    count for calls that such text may have caused: for these `otherwise` is asked, or nobody."""
 
     def reply(question: Question) -> str:
         if not question.sources:
@@ -237,8 +239,8 @@ ROWS_AROUND = 6
 
 
 def settle(home: Home, *, reading: bool) -> Home:
-    """The home when it may be used as it is; else the user is asked. Refused for a no, and where
-    nobody can be asked."""
+    """The home if it is trusted; else ask the user. Raises Refused for a no, and when nobody can be
+    asked. A command that is only `reading` gets the untrusted home and a warning."""
     home = judged(home)
     if home.trusted:
         return home
@@ -260,7 +262,7 @@ def settle(home: Home, *, reading: bool) -> Home:
 
 
 def of_an_agent() -> bool:
-    """Whether this process was started by a tool or a hook of ours."""
+    """Return True when a tool or a hook of ours started this process."""
     from openclaw.hooks.runner import WITHIN
     from openclaw.tools.shell.process import MARK
 
@@ -268,13 +270,13 @@ def of_an_agent() -> bool:
 
 
 def check_by_hand(what: str) -> None:
-    """Refused when this process was started by a tool or a hook of ours."""
+    """Raise Refused when a tool or a hook of ours started this process."""
     if of_an_agent():
         raise Refused(f"a program that the agent or a hook has started cannot allow {what}")
 
 
 def confirm_trust(home: Home, *, yes: bool, keep_private: bool) -> bool:
-    """Show what a yes turns on, ask for it, and keep it."""
+    """Show what a yes turns on, ask for it, and store it. Return True for a yes."""
     for line in _trust_lines(home):
         typer.echo(line, err=True)
     if not confirmed("Is this home yours, and may it do that?", yes=yes):
@@ -291,8 +293,8 @@ def confirm_trust(home: Home, *, yes: bool, keep_private: bool) -> bool:
 
 
 def _trust_lines(home: Home) -> Iterator[str]:
-    """What a yes turns on. On a terminal nothing of it scrolls away: what is too long for the
-    screen is told in a row each, the end of which is left out."""
+    """What a yes turns on. On a terminal nothing may scroll out of sight: a text too long for the
+    screen gets one row for each line, with the line's end left out."""
 
     lines = [f"  {folded(one_line(line))}" for line in what_it_turns_on(home)]
     yield f"The home {one_line(str(home.root))} would turn on:"

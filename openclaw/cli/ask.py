@@ -1,4 +1,4 @@
-"""`openclaw "prompt"` and `openclaw chat`: the options, and what they put together."""
+"""The commands `openclaw "prompt"` and `openclaw chat`: their options, and how they start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 BELL_SECONDS = 10.0
-"""After such a wait the user may look elsewhere."""
+"""After such a wait the user may be looking elsewhere."""
 
 
 class Output(StrEnum):
@@ -215,7 +215,7 @@ def _answer(
     *,
     typed: bool,
 ) -> int:
-    """Ask a prompt with its material and the name of a skill, and show what comes of it."""
+    """Ask the prompt, with its material and skill, and show the turn; returns the exit code."""
     from openclaw.cli.common import code_of, open_session, play
     from openclaw.events import Notice
 
@@ -231,7 +231,7 @@ def _answer(
 
 
 def _make_ask(yes: bool, listener: Listener, app: App) -> Ask | None:
-    """Who is asked before a tool runs: nobody when there is no terminal to answer from."""
+    """The function that asks before a tool runs; None when no terminal can answer."""
     from openclaw.cli.approval import Permission, beforehand
     from openclaw.cli.formatting import colours
 
@@ -246,12 +246,12 @@ def _make_ask(yes: bool, listener: Listener, app: App) -> Ask | None:
 
 
 def _bell_seconds(app: App) -> float:
-    """After how many seconds the terminal's bell rings; 0 for never."""
+    """Seconds of waiting after which the terminal's bell rings; 0 for never."""
     return BELL_SECONDS if app.settings.bell else 0.0
 
 
 def _make_keep(app: App, say: Callable[[str], None]) -> Keep:
-    """Keeps grants; where openclaw.yaml cannot be written, for this session."""
+    """A function that stores grants; only for this session when openclaw.yaml cannot be written."""
 
     def keep(grant: Grant, lasting: bool) -> None:
         try:

@@ -1,7 +1,7 @@
-"""What the user hands over beside the prompt: standard input and `@path` attachments.
+"""Material that goes along with the prompt: standard input and `@path` attachments.
 
-The result is material, which the hall fences as data. A file outside the home may be attached,
-because the user named it; it is somebody else's text all the same.
+The agent fences material as data. A file outside the home may be attached, because the user named
+it; its text still counts as written by others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 200_000
 MAX_NAMES = 200
 MAX_DOCUMENT = 50_000_000
-"""Bytes of a PDF; of its text as much goes along as of any file."""
+"""Bytes of a PDF. Its text is cut like that of any file."""
 
 _MENTION = re.compile(
     r'(?<![\w@.+-])@(?:"(?P<quoted>[^"\n]+)"(?P<after>:\d+(?:-\d+)?)?|(?P<bare>\S+))'
@@ -46,7 +46,7 @@ _CLOSING = ".,;:!?)]}>'\""
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A file or folder that the prompt names; `first` and `last` are line numbers, 0 for all."""
+    """A file or folder that the prompt names; `first` and `last` are lines, 0 for the whole."""
 
     path: Path
     name: str
@@ -55,8 +55,8 @@ class Mention:
 
 
 def read_stdin(stream: BinaryIO) -> str:
-    """All of a stream as text, at most 200 KB of it; what is left out is said where it is missing.
-    Raises UsageError for binary data."""
+    """A stream as text, at most 200 KB of it; a line tells where something was left out and how
+    much. Raises UsageError for binary data."""
     head, tail, size = _read_ends(stream)
     return _ends_as_text(head, tail, size, "standard input")
 
@@ -72,8 +72,8 @@ def attach(prompt: str, piped: str, cwd: Path, home: Path) -> tuple[Material, ..
 
 
 def path_in_home(home: Path, path: Path) -> str:
-    """The path of a file or folder of the home, links followed; "" for what is elsewhere, and for
-    the home itself, which holds what others wrote too."""
+    """The path of a file or folder relative to the home, links followed. "" for a path outside, and
+    for the home itself, which also holds text that others wrote."""
     root, real = Path(os.path.realpath(home)), Path(os.path.realpath(path))
     if real == root or not real.is_relative_to(root):
         return ""
@@ -83,9 +83,9 @@ def path_in_home(home: Path, path: Path) -> str:
 def mentions(prompt: str, cwd: Path, home: Path) -> list[Mention]:
     """The files and folders that `@path`, `@path:10-20` and `@"a path"` name, in their order.
 
-    A path is looked up from the current folder, then from the home. Words after an @ that are no
-    file, such as names and e-mail addresses, are none; a path that is quoted or that can be nothing
-    but a path must exist (UsageError).
+    A path is looked up in the current folder, then in the home. Other words after an @, such as
+    names and e-mail addresses, are skipped. Raises UsageError when a path does not exist although
+    it is quoted or can be nothing but a path.
     """
     found = []
     for match in _MENTION.finditer(prompt):
@@ -101,15 +101,15 @@ def mentions(prompt: str, cwd: Path, home: Path) -> list[Mention]:
 
 
 def missing_files(prompt: str, cwd: Path, home: Path) -> list[str]:
-    """What the prompt names like a file (@log.xyz) but is none and may be something else, as
-    @app.get is: sent as the plain words that they are."""
+    """Words with an @ that look like a file (@log.xyz) but name none. They are sent as plain words,
+    as they may mean something else, like @app.get."""
     words = [match["bare"].rstrip(_CLOSING) for match in _MENTION.finditer(prompt) if match["bare"]]
     return [w for w in words if _FILE_LIKE.search(w) and not _find_mention(w, (cwd, home))]
 
 
 def _is_path(words: str, folders: tuple[Path, ...]) -> bool:
-    """Whether words can be nothing but a path: by how they begin, by a range of lines, by a folder
-    that is there, or by an ending that files have, in general or beside it."""
+    """Return True when words can only be a path: they begin like one, have a range of lines, begin
+    with a folder that exists, or end like known files or like files in the same folder."""
     from mimetypes import types_map
 
     from openclaw.retrieval.documents import SUFFIXES
@@ -127,7 +127,7 @@ def _is_path(words: str, folders: tuple[Path, ...]) -> bool:
 
 
 def _siblings(name: str, folders: tuple[Path, ...]) -> Iterator[str]:
-    """The names of the files in the folder that a path names, relative as the path is."""
+    """The files in the folder of a path, written relative in the same way as the path."""
     for folder in folders:
         parent = _find_existing(folder, os.path.dirname(name))  # noqa: PTH120  (keeps ~)
         with suppress(OSError):  # it is no folder, or none that may be read
@@ -136,7 +136,7 @@ def _siblings(name: str, folders: tuple[Path, ...]) -> Iterator[str]:
 
 
 def _advice(name: str, folders: tuple[Path, ...]) -> str:
-    """What to do about a file that is not there."""
+    """The hint for a file that does not exist."""
     from difflib import get_close_matches
 
     below = (each for folder in folders for each in folder.glob("[!.]*/*"))
@@ -206,7 +206,7 @@ def _read_mention(mention: Mention) -> tuple[str, str]:
 
 
 def _read_image(mention: Mention, inside: str) -> Material | None:
-    """The material of an image, None for a file that is none or cannot be read."""
+    """The material of an image; None for a file that is no image or cannot be read."""
     path = mention.path
     try:
         if not path.is_file() or denied(path):
@@ -230,7 +230,7 @@ def _read_image(mention: Mention, inside: str) -> Material | None:
 
 
 def _open_as_text(mention: Mention, file: BinaryIO) -> BinaryIO:
-    """The file, or in its place the text of a PDF."""
+    """The file; for a PDF a stream of its text instead."""
     beginning = file.read(BEGINNING)
     file.seek(0)
     if kind_of(beginning) != "pdf":
@@ -256,7 +256,7 @@ def _listing(folder: Path) -> str:
 
 
 def _read_lines(mention: Mention, stream: BinaryIO) -> tuple[str, str]:
-    """Lines `first` to `last` of a file, which is read only as far as needed."""
+    """Heading and text of the lines `first` to `last`; the file is read only as far as needed."""
     first, last = mention.first, mention.last
     if first < 1 or last < first:
         shown = f"{max(first, 0)}-{last}"
@@ -277,7 +277,8 @@ def _read_lines(mention: Mention, stream: BinaryIO) -> tuple[str, str]:
 
 
 def _read_ends(stream: BinaryIO) -> tuple[bytes, bytes, int]:
-    """The first and the last 100 KB of a stream, and its size; all in the first when it fits."""
+    """The first and the last 100 KB of a stream, and its size in bytes. A stream of up to 200 KB is
+    wholly in the first value."""
     head = _read_up_to(stream, MAX_BYTES)
     size, tail = len(head), b""
     while block := stream.read(65_536):
@@ -298,7 +299,7 @@ def _read_up_to(stream: BinaryIO, size: int) -> bytes:
 
 
 def _ends_as_text(head: bytes, tail: bytes, size: int, name: str) -> str:
-    """Both ends as text, with a line between them that counts what is missing."""
+    """Both ends as text, with a line between them that counts the missing bytes."""
     encoding = "utf-8-sig"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
@@ -322,7 +323,7 @@ def _decode(data: bytes, encoding: str) -> str:
 
 
 PATIENCE_SECONDS = 3.0
-FORKED_ONLY = 0x40  # PF_FORKNOEXEC of Linux: a shell's copy of itself, as it makes for a loop
+FORKED_ONLY = 0x40  # PF_FORKNOEXEC of Linux: a copy that a shell makes of itself, for a loop
 LEFT_ALONE = (
     "standard input is left to the loop that reads it (--stdin takes it, --no-stdin hides this)"
 )
@@ -330,8 +331,8 @@ WAITING = "reading standard input to its end (--no-stdin leaves it alone)"
 
 
 def piped_in(wanted: bool | None, *, quiet: bool = False) -> str:
-    """What is piped in, "" for nothing. `wanted` is what the user has said of it, None for nothing.
-    Told on stderr: that something is left alone, and that the end does not come."""
+    """The text that is piped in, "" for none. `wanted` is the user's option, None when not given.
+    Says on stderr when the input is left alone, and when its end does not come."""
     if wanted is False or not sys.stdin or (wanted is None and sys.stdin.isatty()):
         return ""
     if wanted is None and _is_read_by_others():
@@ -348,8 +349,8 @@ def piped_in(wanted: bool | None, *, quiet: bool = False) -> str:
 
 
 def _is_read_by_others() -> bool:
-    """Whether somebody else has read the beginning of standard input."""
-    with suppress(OSError):  # not a stream of the system, or nothing is known of its other readers
+    """Return True when another process has read the beginning of standard input."""
+    with suppress(OSError):  # not a stream of the system, or its other readers are unknown
         kind = os.fstat(sys.stdin.fileno()).st_mode
         if stat.S_ISREG(kind):
             return os.lseek(sys.stdin.fileno(), 0, os.SEEK_CUR) > 0
@@ -358,8 +359,8 @@ def _is_read_by_others() -> bool:
 
 
 def _is_read_by_loop() -> bool:
-    """Whether a shell above this process has made a copy of itself, which has read something and
-    has the same pipe. That is a loop; a script, `timeout` or `sudo` was started as a program."""
+    """Return True when a parent process is a shell's copy of itself, has the same pipe and has read
+    something. That is a loop; a script, `timeout` or `sudo` was started as a program."""
     pid, ours = os.getppid(), os.fstat(sys.stdin.fileno())
     while os.path.samestat(Path(f"/proc/{pid}/fd/0").stat(), ours):
         stated = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
@@ -372,7 +373,7 @@ def _is_read_by_loop() -> bool:
 
 
 def _has_more() -> bool:
-    """Whether standard input is not at its end."""
+    """Return True when standard input is not at its end."""
     number = sys.stdin.fileno()
     size, kind = os.fstat(number).st_size, os.fstat(number).st_mode
     if stat.S_ISREG(kind):
@@ -383,7 +384,7 @@ def _has_more() -> bool:
 
 
 def material_of(prompt: str, piped: str, home: Home, *, quiet: bool) -> Sequence[Material]:
-    """What goes along with the prompt. A file that is named and not there is told on stderr."""
+    """The material that goes with the prompt. Says on stderr which named files do not exist."""
     from openclaw.cli.formatting import warn
 
     folders = (Path.cwd(), home.root)

@@ -1,4 +1,4 @@
-"""The talk in the terminal: read a line, answer it or do what a /command says, until the end."""
+"""The conversation in the terminal: read an input, answer it or run its /command, until the end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 DRY_RUN = "--dry-run"
 ENDING = 200
-"""Characters at the end of an answer; one that asks in them is answered by a yes itself."""
+"""Characters at the end of an answer. After a question in them a yes answers that question."""
 ALIASES = {"exit": "quit", "clear": "new"}
 OTHER_INPUT = {
     "/SKILL [WORDS]": "use a skill",
@@ -48,11 +48,11 @@ OTHER_INPUT = {
     "Ctrl-C": "end an answer",
 }
 TYPED_WIDTH = 20
-"""Columns of what is typed in /help."""
+"""Columns of the inputs that /help lists."""
 
 
 class ChatApp(chat_history.PastApp, Protocol):
-    """What a talk needs of an open home; see openclaw.agent.agent.App."""
+    """The part of openclaw.agent.agent.App that a conversation uses."""
 
     mode: Mode
     model_name: str
@@ -82,7 +82,7 @@ class ChatApp(chat_history.PastApp, Protocol):
 
 
 class Chat:
-    """One talk. `listener` shows the turns, `say` prints a line of anything else."""
+    """One conversation. `listener` shows the turns, `say` prints a line of anything else."""
 
     def __init__(
         self,
@@ -105,12 +105,12 @@ class Chat:
         self._offer: Offer | None = None
 
     def run(self, first: str = "", skill: str = "") -> int:
-        """Talk until the input ends, beginning with a first prompt if there is one. The exit code
-        is 0 on a terminal, else that of the last turn that went wrong."""
+        """Talk until the input ends, beginning with the first prompt if one is given. Returns 0 on
+        a terminal, else the exit code of the last turn that went wrong."""
         if self.lines.interactive:
             home = self.app.home.root
             self._say(prompt_line.welcome_line(self._answering.wait(), home, _columns()))
-        # In a talk that goes on, a yes may answer its last words: nothing is offered then.
+        # In a continued conversation a yes may answer its last words: nothing is offered then.
         fresh = self.lines.interactive and not self.session.messages and not (first or skill)
         greeting = self.app.greeting(offering=fresh)
         for line in greeting.lines:
@@ -144,7 +144,7 @@ class Chat:
         return prompt_line.toolbar_line(self.session, model, mode, used, _columns())
 
     def hear(self, text: str, skill: str = "") -> None:
-        """Answer one input. What goes wrong is said, and the talk goes on."""
+        """Answer one input. An error is printed, and the conversation goes on."""
         offer, self._offer = self._offer, None
         try:
             if offer and questions.is_yes(text):
@@ -177,7 +177,7 @@ class Chat:
                 attached = attach(prompt, "", Path.cwd(), root)
                 material = self._outputs + self.lines.material(prompt) + attached
             except UsageError:
-                self._draft = asked.as_typed  # to be put right, not to be typed again
+                self._draft = asked.as_typed  # so that the user corrects it and need not retype it
                 raise
             for name in missing_files(prompt, Path.cwd(), root):
                 self._say(one_line(f"there is no file '{name}'"))
@@ -203,18 +203,18 @@ class Chat:
                 self._say(one_line(self._offer.line))
 
     def _adapt_notice(self, event: Event) -> Event:
-        """An event as it is shown here: with /commands in the place of the shell's."""
+        """The event as a conversation shows it: notices name /commands instead of the shell's."""
         if isinstance(event, Start):
             self._answering.name, self._window = event.model, event.window
         return replace(event, text=for_talk(event.text)) if isinstance(event, Notice) else event
 
     def _show_prompt(self, asked: LastPrompt) -> None:
-        """Show what is asked without having been typed at the prompt."""
+        """Show a prompt that was not typed at the input line."""
         if self.lines.interactive:
             self._say(one_line(f"> {asked.as_typed}"))
 
     def _accept(self, offer: Offer) -> None:
-        """Do what a yes means: ask the prompt, which the user did not type, or set the date."""
+        """Do what was offered: ask the prompt, which the user did not type, or set the date."""
         if offer.prompt:
             self._turn(LastPrompt(offer.prompt))
         else:
@@ -222,8 +222,8 @@ class Chat:
                 play(self.app.accept(offer, self.session), self._listener, self._adapt_notice)
 
     def _command(self, text: str) -> tuple[str, str]:
-        """Do what a /command says. A skill's name gives a prompt that is to be asked, and itself;
-        nothing is to be asked otherwise."""
+        """Run a /command. A skill's name returns the prompt to ask and the skill; any other command
+        returns two empty texts."""
         word, *others = text[1:].split(maxsplit=1)
         name, rest = ALIASES.get(word, word), others[0].strip() if others else ""
         if name in COMMANDS:
@@ -289,7 +289,7 @@ class Chat:
 
     @contextmanager
     def _as_turn(self, words: str) -> Iterator[SessionStore]:
-        """The conversations; what is changed in them in here is a turn of the history."""
+        """The session store; changes made in here become one turn of the history."""
         store = self.app.sessions
         with as_turn(self.app.home, words) as turn:
             store.keep = turn.keep
@@ -302,7 +302,7 @@ class Chat:
         self._say(chat_commands.copy(self.session, rest))
 
     def _model(self, rest: str) -> None:
-        """The model stays what it is when the name is that of none."""
+        """Choose a model. A name that no model has changes nothing."""
         host = self.app.settings.ollama.host
         if not rest:
             self._say(f"model: {self._answering.wait()}")
@@ -363,7 +363,7 @@ class Chat:
         self._draft = self._take_back_last().as_typed
 
     def _take_back_last(self) -> LastPrompt:
-        """The last prompt, its turn taken back."""
+        """Take back the last turn; returns its prompt."""
         asked = self._asked or chat_history.find_last_prompt(self.session)
         if asked.is_said:
             self.session = chat_history.take_back(self.app, self.session, self._say)
@@ -380,7 +380,7 @@ class Chat:
         self._keep_model()
 
     def _keep_model(self) -> None:
-        """The model that was chosen by /model is no part of a turn."""
+        """Keep the model chosen by /model, as it is no part of a turn that was taken back."""
         if self._chosen:
             keep_model(self.app.sessions, self.session, self._chosen)
 

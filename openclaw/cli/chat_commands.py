@@ -1,5 +1,7 @@
-"""What /todo, /memory, /skills, /policy and /sessions do in a talk: what the commands do that have
-these names in the shell."""
+"""The /commands of a conversation, except those for turns of the history (chat_history.py).
+
+/todo, /memory, /skills, /policy and /sessions run the commands that have these names in the shell.
+"""
 
 from __future__ import annotations
 
@@ -48,17 +50,17 @@ GROUPS = {
     "policy": ("show", ""),
     "sessions": ("list", "search"),
 }
-"""What each does without words, and with words that begin with none of its commands."""
+"""The command of each group that runs without words, and the one that runs with words that do not
+begin with a command of the group."""
 IN_SHELL = ("undo", "redo", "log", "diff", "show", "blame", "why", "context", "usage", *GROUPS)
 _COMMAND = re.compile(rf"\bopenclaw ({'|'.join(IN_SHELL)})\b")
 
 
 def run(name: str, rest: str, home: Path) -> int:
-    """Run the command of a group in this home; what it says goes to the terminal. Returns its exit
-    code."""
+    """Run a command of a group in this home; it prints to the terminal. Returns its exit code."""
     try:
         words = shlex.split(rest)
-    except ValueError:  # an apostrophe is no quote: /todo add don't forget
+    except ValueError:  # an apostrophe is not a quote: /todo add don't forget
         words = rest.split()
     command = dispatch.load(name)
     plain, with_words = GROUPS[name]
@@ -87,7 +89,7 @@ def run(name: str, rest: str, home: Path) -> int:
 
 
 def for_talk(text: str) -> str:
-    """A text for the user with /commands in the place of those of the shell."""
+    """The text for the user with /commands instead of the shell's commands."""
     return _COMMAND.sub(r"/\1", text)
 
 
@@ -99,13 +101,13 @@ _SPILL_LINE = re.compile(
 
 
 def is_command(text: str) -> bool:
-    """Whether an input is a /command; a path such as /etc/hosts is not."""
+    """Return True for a /command; a path such as /etc/hosts is none."""
     word = text.split(maxsplit=1)[0]
     return word.startswith("/") and "/" not in word[1:]
 
 
 class InsideApp(Protocol):
-    """What is asked of an open home here; see openclaw.agent.agent.App."""
+    """The part of openclaw.agent.agent.App that these commands use."""
 
     @property
     def home(self) -> Home: ...
@@ -114,10 +116,10 @@ class InsideApp(Protocol):
 
 
 def context(app: InsideApp, session: Session, rest: str, say: Say) -> None:
-    """What the next request costs, as it would be with the words of `rest`; with --cache what of
-    each request so far the model had read before, with --diff what has changed in the head."""
+    """Show what the next request costs, with the words of `rest` as its prompt. With --cache show
+    how much of each request the model had read before, with --diff how the head has changed."""
     if rest in ("--cache", "--diff"):
-        _say_all(_cache(app, session) if rest == "--cache" else _diff(app, session), say)
+        say_all(_cache(app, session) if rest == "--cache" else _diff(app, session), say)
         return
     if rest.startswith("-"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/context [PROMPT], or --cache or --diff")
@@ -127,11 +129,11 @@ def context(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     from openclaw.inspection.context import context_report
 
     material = attach(rest, "", Path.cwd(), app.home.root)
-    _say_all(report_lines(context_report(cast("App", app), session, rest, material), canvas()), say)
+    say_all(report_lines(context_report(cast("App", app), session, rest, material), canvas()), say)
 
 
 def usage(app: InsideApp, session: Session, rest: str, say: Say) -> None:
-    """What the turns of this talk have cost; with --all those of all conversations."""
+    """Show what the turns of this conversation have cost; with --all those of every one."""
     from openclaw.cli.commands.usage import session_lines, usage_lines
     from openclaw.cli.formatting import canvas
     from openclaw.inspection.usage import all_turns, turns_of
@@ -139,22 +141,22 @@ def usage(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     if rest not in ("", "--all"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/usage [--all]")
     if rest:
-        _say_all(usage_lines(all_turns(app.sessions), canvas()), say)
+        say_all(usage_lines(all_turns(app.sessions), canvas()), say)
     else:
         turns = turns_of(app.sessions, session)
-        _say_all(session_lines(session.id, turns, canvas()), say)
+        say_all(session_lines(session.id, turns, canvas()), say)
 
 
 def why(app: Asked, session: Session, rest: str, say: Say) -> None:
-    """What the last answer is made of, or the turn that is named; --full shortens nothing."""
+    """Show what the last answer, or the named turn, is made of; --full shortens nothing."""
     from openclaw.cli.commands.why import in_talk
 
     in_talk(app, session, rest, say)
 
 
 def output(app: InsideApp, session: Session, rest: str, say: Say) -> None:
-    """What a tool gave back, the last one or the one that many calls ago. What was too long for the
-    model is read from the file that keeps it."""
+    """Show the output of the last tool call, or of the Nth call from the end. An output that was
+    too long for the model is read from the file that keeps it."""
     uses = [use for entry in session.messages for use in entry.tool_calls]
     if not uses:
         raise UsageError("no tool was run in this conversation yet")
@@ -164,18 +166,18 @@ def output(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     say(f"{one_line(use.tool)} {main_argument(use.input)}".rstrip())
     text = strip_fences(use.output)
     if spilled := _SPILL_LINE.search(text):
-        with suppress(OpenclawError, OSError):  # of many files the old ones are gone
+        with suppress(OpenclawError, OSError):  # old files are deleted when there are many
             whole = read_text(app.home.root / spilled[1])
             text = cast("App", app).vault.veiled(strip(whole))
     lines = text.splitlines()
-    _say_all((f"  {harmless(line)}" for line in lines[:MOST_LINES]), say)
+    say_all((f"  {harmless(line)}" for line in lines[:MOST_LINES]), say)
     if len(lines) > MOST_LINES:
         say(f"[{len(lines) - MOST_LINES:,} more lines{f': {spilled[1]}' if spilled else ''}]")
 
 
 def forgotten(session: Session, prompt: str) -> list[str]:
-    """The offer to test that memory answers the question before, when the user complains that it
-    was forgotten. Nothing is written."""
+    """When the user complains that something was forgotten: the offer to test that memory answers
+    the question before. Nothing is written."""
     from openclaw.nlp.notable import is_complaint
 
     question = question_of(session) if is_complaint(prompt) else ""
@@ -185,7 +187,7 @@ def forgotten(session: Session, prompt: str) -> list[str]:
 
 
 def expect(app: InsideApp, session: Session, rest: str, say: Say) -> None:
-    """Make a memory test of the question before: its answer stands where `rest` says."""
+    """Make a memory test of the last question; `rest` tells where its answer stands."""
     from openclaw.cli.commands.memory.test import add_case
 
     question = question_of(session)
@@ -201,7 +203,7 @@ def expect(app: InsideApp, session: Session, rest: str, say: Say) -> None:
 
 
 def question_of(session: Session) -> str:
-    """What the user asked last, complaints about the answer left aside; "" when nothing."""
+    """The user's last question, complaints about an answer left out; "" when there is none."""
     from openclaw.nlp.notable import is_complaint
 
     asked = (entry.content for entry in reversed(session.messages) if entry.role == "user")
@@ -223,7 +225,7 @@ def _diff(app: InsideApp, session: Session) -> Iterable[str]:
     return for_stdout(change_lines(head_changes(cast("App", app), session)))
 
 
-def _say_all(lines: Iterable[str], say: Say) -> None:
+def say_all(lines: Iterable[str], say: Say) -> None:
     for line in lines:
         say(line)
 
@@ -233,7 +235,7 @@ LOOKUP_SECONDS = 0.2
 
 
 class Answering:
-    """The name of the model that answers. What `auto` takes is looked up beside the talk."""
+    """The name of the model that answers. A thread looks up which model `auto` takes."""
 
     def __init__(self, name: str, host: str) -> None:
         self.name = name
@@ -242,7 +244,7 @@ class Answering:
             self._lookup.start()
 
     def wait(self) -> str:
-        """The name, for which a moment is waited."""
+        """The name, after waiting a moment for the lookup."""
         if self._lookup.is_alive():
             self._lookup.join(LOOKUP_SECONDS)
         return self.name
@@ -251,14 +253,14 @@ class Answering:
         from openclaw.cli.model_names import at_hand
 
         found = ""
-        with suppress(OpenclawError, OSError, ValueError):  # which the first turn will meet too
+        with suppress(OpenclawError, OSError, ValueError):  # the first turn will show the error
             found = at_hand(host)
-        if self.name == AUTO:  # no turn has told it meanwhile
+        if self.name == AUTO:  # no turn has set the name meanwhile
             self.name = found or AUTO
 
 
 def keep_model(store: SessionStore, session: Session, name: str) -> None:
-    """Let a conversation say which model goes on with it, whatever its last turn said."""
+    """Store in the conversation which model continues it, whatever its last turn used."""
     if session.stamp and session.model != name:
         with store.writing(session.id, timeout=2.0):
             store.refresh(session)
@@ -273,7 +275,7 @@ MOST_OUTPUT = 1_000_000
 
 def run_line(text: str, say: Callable[[str], None]) -> Material:
     """Run the command in the current folder, with the user's shell and rights, and show its output
-    as it comes. UsageError for no command; KeyboardInterrupt ends the command too."""
+    as it comes. Raises UsageError for an empty command. KeyboardInterrupt ends the command too."""
     command = text.removeprefix(SHELL_MARK).strip()
     if not command:
         raise UsageError("which command?", "!ls")
@@ -302,11 +304,11 @@ SHOWN_SESSIONS = 10
 CODE = "code"
 LAST_WORDS = 200
 NUMBER_COLUMNS = 5
-"""Columns of the number before a line."""
+"""Columns of the number in front of a line."""
 
 
 def begin_session(store: SessionStore, name: str, model: str) -> Session:
-    """A new conversation, called `name` if there is one."""
+    """A new conversation, called `name` if one is given."""
     try:
         return store.new(name or None, model)
     except UsageError as error:
@@ -314,14 +316,14 @@ def begin_session(store: SessionStore, name: str, model: str) -> Session:
 
 
 def session_choices(store: SessionStore, here: Session) -> list[Choice]:
-    """The other conversations that the user has had, the last used first."""
+    """The user's other conversations, the last used first."""
     had = (item for item in store.list() if not item.id.startswith(UNATTENDED))
     found = (item for item in had if item.id != here.id)
     return [(item.id, _list_row(item.updated_at, item.id, item.title)) for item in found]
 
 
 def session_lines(store: SessionStore, here: Session) -> list[str]:
-    """The latest conversations, this one with a mark."""
+    """The latest conversations, the current one marked with *."""
     return [
         f"{'*' if item.id == here.id else ' '} {_list_row(item.updated_at, item.id, item.title)}"
         for item in store.list()[:SHOWN_SESSIONS]
@@ -329,7 +331,7 @@ def session_lines(store: SessionStore, here: Session) -> list[str]:
 
 
 def last_words_lines(session: Session) -> list[str]:
-    """The session that is gone on with, and its last words."""
+    """The conversation's id and title, and its last two messages."""
     said = [
         f"  {entry.role}: {one_line(' '.join(entry.content.split()), LAST_WORDS)}"
         for entry in session.messages[-2:]
@@ -338,7 +340,7 @@ def last_words_lines(session: Session) -> list[str]:
 
 
 def rename(store: SessionStore, session: Session, name: str) -> str:
-    """Give this conversation another name; returns the line to say."""
+    """Give this conversation another name; returns the line to print."""
     if not name:
         raise UsageError("which name?", "/rename NAME")
     if session.stamp:
@@ -350,7 +352,7 @@ def rename(store: SessionStore, session: Session, name: str) -> str:
 
 
 def fork(store: SessionStore, session: Session, name: str) -> Session:
-    """A new conversation that begins as this one; this one stays as it is."""
+    """Copy this conversation into a new one; this one stays as it is."""
     if not session.stamp:
         is_said = "this conversation is not saved" if session.messages else "nothing was said yet"
         raise UsageError(f"there is nothing to copy: {is_said}", "/new begins another conversation")
@@ -358,7 +360,7 @@ def fork(store: SessionStore, session: Session, name: str) -> Session:
 
 
 def export(store: SessionStore, session: Session, name: str) -> str:
-    """Write this conversation as Markdown to a new file; returns the line to say."""
+    """Write this conversation as Markdown to a new file; returns the line to print."""
     from openclaw.sessions.export import export_markdown
 
     if not session.messages:
@@ -376,7 +378,7 @@ def export(store: SessionStore, session: Session, name: str) -> str:
 
 
 def copy(session: Session, rest: str) -> str:
-    """Put the last answer, or the code in it, into the clipboard; returns the line to say."""
+    """Put the last answer, or the code in it, into the clipboard; returns the line to print."""
 
     if rest not in ("", CODE):
         raise UsageError(f"what is '{one_line(rest)}'?", "/copy, or /copy code")
@@ -406,8 +408,8 @@ _BLOCK = re.compile(r"^ *(`{3,}|~{3,})[^\n]*\n(.*?)^ *\1[`~]* *$", re.MULTILINE 
 
 
 def copy_to_clipboard(text: str, out: TextIO) -> None:
-    """Ask the terminal to take a text over as it was shown (OSC 52): an escape in it could end the
-    paste that it becomes. Whether the terminal does so is not known."""
+    """Ask the terminal to put a text into the clipboard (OSC 52), in the harmless form that was
+    shown, as an escape in it could end a later paste. The terminal does not tell if it does so."""
     shown = harmless(text).encode("utf-8", "replace")
     out.write(f"\x1b]52;c;{b64encode(shown).decode()}\x07")
     out.flush()

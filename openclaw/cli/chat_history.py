@@ -1,44 +1,36 @@
-"""What /undo, /redo, /retry, /edit, /log, /diff, /show and /blame do in a talk."""
+"""The /commands for turns: /undo, /redo, /retry, /edit, /log, /diff, /show and /blame."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
+from openclaw.cli.chat_commands import Say, say_all
 from openclaw.cli.common import by_name
 from openclaw.cli.formatting import one_line
+from openclaw.cli.history_lines import HomeWithHistory
 from openclaw.errors import OpenclawError, UsageError
 
 if TYPE_CHECKING:
     from openclaw.agent.undo import TakenBack
-    from openclaw.history.history import History
     from openclaw.history.turns import Scope, Turn
     from openclaw.sessions.session import Session
-    from openclaw.sessions.store import SessionStore
-    from openclaw.storage.home import Home
     from openclaw.types import Material
 
 
-Say = Callable[[str], None]
 SHOWN_TURNS = 10
 FORKED = "forked_from"
-"""Key of a session's file that is a copy of another conversation."""
+"""Key in the file of a session that is a copy of another one."""
 UNDO_OPTIONS = ("--files", "--talk", "--keep")
 
 
-class PastApp(Protocol):
-    """What is asked of an open home here; see openclaw.agent.agent.App."""
+class PastApp(HomeWithHistory, Protocol):
+    """The part of openclaw.agent.agent.App that these commands use."""
 
     saving: bool
 
-    @property
-    def home(self) -> Home: ...
-    @property
-    def sessions(self) -> SessionStore: ...
-    @property
-    def history(self) -> History: ...
     def undo(
         self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
     ) -> TakenBack: ...
@@ -47,8 +39,13 @@ class PastApp(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LastPrompt:
-    """A prompt, the skill that it was for, and what went along; None: what the prompt names.
-    `typed`: it is surely in the user's own words. `is_said`: the conversation has it."""
+    """The last prompt of a conversation, as /retry and /edit ask it again.
+
+    skill: the skill that it was for, "" for none
+    material: what went along; None for the files that the prompt names
+    typed: the words are surely the user's own
+    is_said: the conversation holds the prompt
+    """
 
     prompt: str
     skill: str = ""
@@ -64,7 +61,7 @@ class LastPrompt:
 
 
 def find_last_prompt(session: Session) -> LastPrompt:
-    """The last prompt of a conversation. UsageError when there is none."""
+    """The last prompt of a conversation. Raises UsageError when there is none."""
     for entry in reversed(session.messages):
         if entry.role == "user":
             return LastPrompt(entry.content, str(entry.record.get("skill") or ""))
@@ -72,8 +69,8 @@ def find_last_prompt(session: Session) -> LastPrompt:
 
 
 def take_back(app: PastApp, session: Session, say: Say) -> Session:
-    """Take back the last turn of this talk, with its files, so that it can be asked in another way;
-    returns the session that it goes on with."""
+    """Take back the last turn of this conversation, with its files, so that it can be asked in
+    another way; returns the session to continue."""
     turn = next((turn for turn in _turns_of(app, session) if turn.leaves("all")), None)
     if turn and turn.number == session.turns:
         taken = app.undo(1, "all", session.id)
@@ -90,13 +87,13 @@ def take_back(app: PastApp, session: Session, say: Say) -> Session:
 
 
 def _drop_last_turn(session: Session) -> None:
-    """Of what is not saved, or of a copy: the turn itself belongs to the original."""
+    """For a session that is not saved, or a copy, whose turns belong to the original."""
     while session.messages and session.messages.pop().role != "user":
         pass
 
 
 def undo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
-    """Take back turns of this talk; returns the session that it goes on with."""
+    """Take back turns of this conversation; returns the session to continue."""
     from openclaw.cli.commands.undo import scope_of
 
     count, options = _parse_words("undo", rest, UNDO_OPTIONS)
@@ -106,46 +103,46 @@ def undo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
 
 
 def redo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
-    """Put back what was taken back of this talk; returns the session that it goes on with."""
+    """Put back turns of this conversation that were taken back; returns the session to continue."""
     count, options = _parse_words("redo", rest, ("--keep",))
     taken = app.redo(count, session.id, "--keep" in options)
     return _finish(app, session, taken, "redo", say)
 
 
 def log(app: PastApp, rest: str, say: Say) -> None:
-    """The newest turns of the home, of all talks."""
+    """List the newest turns of the home, of all conversations."""
     from openclaw.cli.commands.log import log_lines
 
     count, _ = _parse_words("log", rest, (), default=SHOWN_TURNS)
-    _say_all(log_lines(app.history, islice(app.history.turns(), count)) or ["no turns yet"], say)
+    say_all(log_lines(app.history, islice(app.history.turns(), count)) or ["no turns yet"], say)
 
 
 def diff(app: PastApp, rest: str, say: Say) -> None:
-    """What a turn changed; without words the newest one that was not taken back."""
+    """Show what a turn changed; without words the newest one that was not taken back."""
     from openclaw.cli.formatting import for_stdout
     from openclaw.cli.history_lines import diff_lines, of_turn
 
     turn = _find_turn(app, rest)
     found = of_turn(app.history, turn)
-    _say_all(for_stdout(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
+    say_all(for_stdout(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
 
 
 def show(app: PastApp, rest: str, say: Say) -> None:
-    """All of a turn; without words of the newest one that was not taken back."""
+    """Show all of a turn; without words the newest one that was not taken back."""
     from openclaw.cli.formatting import for_stdout
     from openclaw.cli.history_lines import show_lines
 
-    _say_all(for_stdout(show_lines(app, _find_turn(app, rest))), say)
+    say_all(for_stdout(show_lines(app, _find_turn(app, rest))), say)
 
 
 def blame(app: PastApp, rest: str, say: Say) -> None:
-    """Who wrote the lines of a file."""
+    """Show who wrote the lines of a file."""
     from openclaw.cli.formatting import for_stdout
     from openclaw.cli.history_lines import blame_lines, blamed
 
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")
-    _say_all(for_stdout(blame_lines(app, *blamed(app, rest), show="/show")), say)
+    say_all(for_stdout(blame_lines(app, *blamed(app, rest), show="/show")), say)
 
 
 def _turns_of(app: PastApp, session: Session) -> Iterable[Turn]:
@@ -154,8 +151,8 @@ def _turns_of(app: PastApp, session: Session) -> Iterable[Turn]:
 
 
 def _find_turn(app: PastApp, ref: str) -> Turn:
-    """The turn that is named; without words the newest one that was not taken back. An undo itself
-    is nothing that somebody wants to look at."""
+    """The turn that `ref` names; for "" the newest one that was not taken back. An undo is skipped,
+    as nobody wants to look at it."""
     turns = () if ref else app.history.turns()
     top = next((turn for turn in turns if turn.kind == "turn" and turn.undone != "all"), None)
     return top or app.history.find(ref)
@@ -164,7 +161,7 @@ def _find_turn(app: PastApp, ref: str) -> Turn:
 def _parse_words(
     name: str, rest: str, options: tuple[str, ...], default: int = 1
 ) -> tuple[int, list[str]]:
-    """The number and the options behind a /command."""
+    """The number and the options after a /command."""
     words = rest.split()
     found = [word for word in words if word in options]
     numbers = [word for word in words if word not in options]
@@ -185,21 +182,21 @@ def _finish(app: PastApp, session: Session, taken: TakenBack, verb: str, say: Sa
 
 
 def _say_result(taken: TakenBack, session: Session, verb: str, say: Say) -> bool:
-    """Say what was taken back or put back, or why nothing was; whether it was done."""
+    """Print what was taken back or put back, or why nothing was. Return True when it was done."""
     from openclaw.cli.commands.undo import conflict_lines, refused, taken_lines
 
-    own = f"sessions/{session.id}.json"  # which a /model of this talk has changed, no other
+    own = f"sessions/{session.id}.json"  # nobody but a /model of this conversation changed it
     taken = replace(taken, merged=tuple(path for path in taken.merged if path != own))
     if not refused(taken):
-        _say_all(taken_lines(taken, verb, again=f"/{'redo' if verb == 'undo' else 'undo'}"), say)
+        say_all(taken_lines(taken, verb, again=f"/{'redo' if verb == 'undo' else 'undo'}"), say)
     if taken.conflicts:
-        _say_all(conflict_lines(taken, verb, again=f"/{verb} --keep"), say)
+        say_all(conflict_lines(taken, verb, again=f"/{verb} --keep"), say)
     return not refused(taken)
 
 
 def _refresh_session(app: PastApp, session: Session, say: Say) -> Session:
-    """The session as it is now. One whose first turn was taken back is no more: a new one gets its
-    name, and the next redo brings the old one back."""
+    """The session as it is saved now. A session whose first turn was taken back no longer exists: a
+    new one gets its name, and the next redo brings the old one back."""
     if (app.sessions.folder / f"{session.id}.json").exists():
         app.sessions.refresh(session)
         return session
@@ -207,8 +204,3 @@ def _refresh_session(app: PastApp, session: Session, say: Say) -> Session:
         return session
     say("nothing is left of this conversation; the next prompt begins it again")
     return app.sessions.new(session.id, session.model)
-
-
-def _say_all(lines: Iterable[str], say: Say) -> None:
-    for line in lines:
-        say(line)

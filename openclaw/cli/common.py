@@ -1,4 +1,4 @@
-"""What the commands share: the options of every command, the home, and how lists are shown."""
+"""Functions that several commands share: options, the home, tables and JSON, playing a turn."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Options:
 
 
 def options(ctx: typer.Context) -> Options:
-    """What the main callback left, or nothing said when a command is run by itself."""
+    """The options that the main callback stored; the defaults when a command is run by itself."""
     return ctx.find_object(Options) or Options()
 
 
 def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = False) -> Home:
-    """The home that the command works in; with `notes` a folder that only has memory/ will do.
+    """The home that the command works in; with `notes` a folder that only has memory/ counts.
 
-    One that came from elsewhere is asked about, but for a command that is only `reading`: that one
-    gets it as it is, untrusted. Raises Damaged when there is no home, Refused without the yes.
+    The user is asked whether to trust a home that came from elsewhere. A command that is only
+    `reading` gets it untrusted instead. Raises Damaged when there is no home, Refused for a no.
     """
     from openclaw.storage.home import is_trusted
     from openclaw.storage.safe_open import follow
@@ -62,14 +62,14 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
 
 
 def found_home(ctx: typer.Context, *, notes: bool = False) -> Home:
-    """The home that the command names, whether it is trusted or not."""
+    """The home that the command names, trusted or not."""
     from openclaw.storage.home import find_home
 
     return find_home(options(ctx).home, Path.cwd(), os.environ, notes=notes)
 
 
 def _allowed_links(home: Home) -> Sequence[str]:
-    """The folders that links of the home may lead to; none while its settings cannot be read."""
+    """The folders that links in the home may lead to; none when its settings cannot be read."""
     from openclaw.config import load_settings
     from openclaw.errors import OpenclawError
 
@@ -81,7 +81,7 @@ def _allowed_links(home: Home) -> Sequence[str]:
 
 @contextmanager
 def as_turn(home: Home, words: str) -> Iterator[Command]:
-    """What is changed in here is one turn of the history; see `openclaw.history.history`."""
+    """Record the changes made in here as one turn; see `openclaw.history.history`."""
     from openclaw.history.history import command
 
     with command(home, words) as made:
@@ -90,22 +90,20 @@ def as_turn(home: Home, words: str) -> Iterator[Command]:
 
 
 def tell_undo() -> None:
-    """Say how what was just done is taken back."""
+    """Print how to take back what was just done."""
     sys.stderr.write("  take it back: openclaw undo\n")
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on stdout, for programs."""
+    """Print one JSON value, for programs."""
     import json
 
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
 def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
-    """Rows as aligned text below their headers, without a newline at the end.
-
-    Control characters are made visible; on a terminal lines are cut at its width.
-    """
+    """Rows as aligned text below their headers, without a newline at the end. Control characters
+    are made visible; on a terminal lines are cut at its width."""
     import shutil
 
     from openclaw.cli.formatting import columns, one_line
@@ -129,13 +127,13 @@ _GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
 
 
 def is_made_id(session_id: str) -> bool:
-    """Whether a session's id was made from the time, and is no name that the user gave."""
+    """Return True when a session's id was made from the time, so is no name the user gave."""
     return bool(_GENERATED_ID.match(session_id))
 
 
 def open_session(store: SessionStore, latest: bool, name: str | None, model: str) -> Session:
-    """The latest session, the one of this name or title (made when missing), or a new one. A name
-    that looks like an id of ours must exist."""
+    """The latest session, the one with this name or title (made when missing), or a new one. A name
+    that looks like a generated id must exist."""
     if latest and name:
         raise UsageError("--continue and --session exclude each other")
     if latest or (name and is_made_id(name)):
@@ -154,11 +152,11 @@ def play(
     listener: Listener,
     seen: Callable[[Event], Event] = lambda event: event,
 ) -> Done | Error | None:
-    """Let the listener hear a whole turn, each event as `seen` gives it; returns the event that
-    ended it.
+    """Let the listener hear a whole turn, each event as changed by `seen`; returns the event that
+    ended the turn.
 
-    Ctrl-C while the listener works goes to the turn, which ends as interrupted. OpenclawError may
-    come out, with the listener closed.
+    A Ctrl-C while the listener works goes to the turn, which ends as interrupted. When the turn
+    raises an OpenclawError, the listener is closed and the error goes on to the caller.
     """
     end: Done | Error | None = None
     try:
@@ -199,12 +197,12 @@ def _interruptible(events: Iterator[Event], hear: Callable[[Event], None]) -> It
 
 
 def by_name(skill: str) -> str:
-    """The prompt when nothing but a skill is asked for."""
+    """The prompt when the user names a skill and nothing else."""
     return f"Do what the skill {skill} says."
 
 
 def notes_of(home: Home) -> Notes:
-    """The memory folder of a home; what a person types has the source "typed"."""
+    """The notes of a home; those that a command adds have the source "typed"."""
     from openclaw.memory.notes import Notes
 
     return Notes(home.memory, source=lambda: "typed")
@@ -212,7 +210,7 @@ def notes_of(home: Home) -> Notes:
 
 @contextmanager
 def problems_as_usage() -> Iterator[None]:
-    """What a store refuses is a mistake in the command's words."""
+    """Turn what a store refuses into a UsageError."""
     from openclaw.errors import UsageError
     from openclaw.types import ToolProblem
 
@@ -286,7 +284,7 @@ SkillName = Annotated[
 
 
 def settings_of(ctx: typer.Context) -> Settings:
-    """Those of the home; the defaults where there is none, a model can be fetched before that."""
+    """The settings of the home; the defaults without one, as a model can be fetched before."""
     from openclaw.config import Settings, load_settings
     from openclaw.errors import Damaged
 
@@ -306,8 +304,8 @@ def choose_listener(
     bell: float = 0.0,
     typed: Callable[[], str] | None = None,
 ) -> Listener:
-    """The listener for an output format ("text", "json", "stream-json") and these streams. `bell`
-    and `typed` are those of `Screen`."""
+    """The listener for an output format ("text", "json", "stream-json") and these streams. For
+    `bell` and `typed` see `Screen`."""
     if output == "json":
         return DoneJson(out)
     if output == "stream-json":
@@ -324,7 +322,7 @@ def choose_listener(
 
 
 def open_app(ctx: typer.Context, *, reading: bool = False) -> App:
-    """The home with its history; no model is opened. See `current_home`."""
+    """Open the home with its history, without a model. See `current_home`."""
     from openclaw.agent.agent import App
     from openclaw.config import load_settings
 

@@ -1,4 +1,4 @@
-"""What may stand where the cursor is in a talk: commands, their arguments, skills, and paths."""
+"""Completion in the chat's input line: /commands, their arguments, skills and paths."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 MAX_PATHS = 50
 MAX_FILES = 5_000
-"""Files of the home that are looked through for a part of a name."""
+"""Files of the home that are searched for a part of a name."""
 SHOWN_TURNS = 30
 LEAST_PART = 2
 FRESH_SECONDS = 5.0
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 Choice = tuple[str, str]
-"""What can be typed, and what it means."""
+"""A text that can be typed, and its meaning."""
 
 
 class Completion(NamedTuple):
-    """`text` replaces what stands `start` characters before the cursor (a negative number)."""
+    """`text` replaces the characters from `start`, a negative number, to the cursor at 0."""
 
     text: str
     start: int
@@ -43,8 +43,13 @@ class Completion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompletionSources:
-    """What there is: commands and skills, the arguments of a command, folders that paths begin in,
-    and the files of the home, whose paths are found by a part of them."""
+    """Where completions come from.
+
+    commands: commands and skills
+    arguments: the arguments of a command
+    folders: folders that paths may begin in
+    files: the files of the home, which are found by a part of their path
+    """
 
     commands: Callable[[], Iterable[Choice]]
     arguments: Callable[[str], Iterable[Choice]] = lambda command: ()
@@ -53,7 +58,7 @@ class CompletionSources:
 
 
 def sources_of(app: App) -> CompletionSources:
-    """What an open home knows. What costs time to find out is kept for some seconds."""
+    """The sources of an open home. Arguments, which cost time to find, are kept for 5 seconds."""
 
     @lru_cache(maxsize=32)
     def arguments(command: str, _now: int) -> Sequence[Choice]:
@@ -74,8 +79,8 @@ def sources_of(app: App) -> CompletionSources:
 
 
 def completions(text: str, sources: CompletionSources) -> Iterator[Completion]:
-    """How the text before the cursor may go on: /commands and skills at the beginning, what a
-    command takes after it, and paths after an @."""
+    """How the text before the cursor may go on: /commands and skills at its beginning, arguments
+    after a command, and paths after an @."""
     line = text.rpartition("\n")[2]
     command, space, rest = line.partition(" ")
     word = line.rpartition(" ")[2]
@@ -98,15 +103,15 @@ def completions(text: str, sources: CompletionSources) -> Iterator[Completion]:
 
 
 def _match_choices(part: str, choices: Iterable[Choice], *, by_meaning: bool) -> Iterable[Choice]:
-    """Those that begin so; when there are none, those that have it somewhere in them, or in their
-    meaning."""
+    """The choices that begin with `part`; when there are none, those that contain it, or whose
+    meaning does."""
     part, choices = part.casefold(), [*choices]
     begin = [choice for choice in choices if choice[0].casefold().startswith(part)]
     return begin or [c for c in choices if part in "\n".join(c[: 1 + by_meaning]).casefold()]
 
 
 def _paths(start: str, folders: Sequence[Path]) -> Iterator[str]:
-    """Existing paths that begin with `start`, from each folder, hidden ones only when asked for."""
+    """Existing paths that begin with `start`, in each folder; hidden ones only after a dot."""
     parent, _, name = start.rpartition("/")
     for folder in folders:
         base = folder / Path(f"{parent}/" if parent or "/" in start else "").expanduser()
@@ -122,8 +127,8 @@ def _paths(start: str, folders: Sequence[Path]) -> Iterator[str]:
 
 
 def _fuzzy_matches(part: str, paths: Iterable[str]) -> list[str]:
-    """The files whose names have these letters in their order, those with the word itself first. A
-    part with a slash is looked for in the whole path."""
+    """The files whose names have the letters of `part` in this order; those that contain it as one
+    piece come first. A part with a slash is searched in the whole path."""
     part = part.casefold()
 
     def where(path: str) -> str:
@@ -169,7 +174,7 @@ def _answers(app: App) -> Iterator[Choice]:
 
 
 def _files(app: App) -> Iterator[Choice]:
-    """The files of the home but hidden ones and old conversations."""
+    """The files of the home, without hidden ones and conversations."""
     found = 0
     for top, folders, names in os.walk(app.home.root):
         folders[:] = sorted(f for f in folders if not (f.startswith(".") or f in SKIPPED_FOLDERS))
@@ -204,7 +209,7 @@ ARGUMENTS: Mapping[str, Callable[[App], Iterable[Choice]]] = {
     "todo rm": _todos,
     "why": _answers,
 }
-"""What is offered after each command, and after a word behind it."""
+"""What is offered after a command, and after a command and its first word."""
 
 # name: (arguments, what it does); the method is `_NAME`.
 COMMANDS = {

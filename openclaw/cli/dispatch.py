@@ -1,6 +1,6 @@
-"""Which command the words of a command line mean. A command's module loads when it is used.
+"""Finds the command that a command line means. A command's module loads when it is used.
 
-Everything that is not a command is a prompt: `openclaw "..."` is `openclaw ask "..."`.
+Words that do not begin with a command are a prompt: `openclaw "..."` is `openclaw ask "..."`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "List, check, install and switch skills.",
     ),
 }
-# What a group does when no command of it is named.
+# The command of a group that runs when none is named.
 ALONE = {
     **dict.fromkeys(("models", "sessions", "todo", "memory", "mcp", "hooks", "skills"), "list"),
     **dict.fromkeys(("config", "policy"), "show"),
@@ -89,13 +89,13 @@ ALONE = {
 HELP = ["-h", "--help"]
 IMPLICIT = "openclaw.implicit"
 LEAST_SIMILARITY = 0.75
-"""How alike a word and a name are when the name was meant: `tood` and `todo` are, just so."""
+"""A word at least this similar to a name may mean it; `tood` and `todo` are just so similar."""
 _HOME_OPTION = "--home"
 _OWN_OPTIONS = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 
 
 class CommandGroup(TyperGroup):
-    """The group of all commands, with the prompt as the command that needs no name."""
+    """The group of all commands. A prompt is the command `ask`, whose name may be left out."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         front, rest = hoist(args)
@@ -153,8 +153,8 @@ def load(name: str) -> Command:
 
 
 def skip_coercion(command: Command) -> Command:
-    """Make the command's parameters take plain words as they are. Typer builds a pydantic adapter
-    for each parameter, given or not, which costs a command without any more than its work."""
+    """Let the command's parameters take texts as they are. Typer builds a pydantic adapter for each
+    parameter, even when it is not given, which takes longer than the work of a small command."""
     context = typer.Context(command, help_option_names=HELP)  # which makes the option --help
     for param in command.get_params(context):
         if hasattr(param, "_runtime_param"):
@@ -178,7 +178,7 @@ def _complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]
 
 
 def _simplify_metavar(param: Any) -> None:
-    """Have an argument named as DIR, [DIR], TEXT... or [TEXT...] in help, without its type."""
+    """Show an argument as DIR, [DIR], TEXT... or [TEXT...] in help, without its type."""
     name = str(param.metavar or param.name.upper()).removesuffix("...")
     many = name if param.nargs == 1 else f"{name}..."
     shown = many if param.required else f"[{many}]"
@@ -188,7 +188,8 @@ def _simplify_metavar(param: Any) -> None:
 
 
 class _PlainCoercion:
-    """Coercion that leaves all but texts, and values of the right type already, to Typer."""
+    """Coercion that takes texts and values of the right type as they are, and leaves the rest to
+    Typer."""
 
     def __init__(self, param: Any) -> None:
         self._descriptor = param.type_descriptor
@@ -207,7 +208,7 @@ class _PlainCoercion:
 
 
 def hoist(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The options that every command takes (--home DIR, --debug), and the other words."""
+    """Split the options that every command takes (--home DIR, --debug) from the other words."""
     front: list[str] = []
     rest: list[str] = []
     left = iter(words)
@@ -224,7 +225,7 @@ def hoist(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
-    """The words with the command's name before them, and whether the name had to be added."""
+    """The words with the command's name first, and True when the name had to be added."""
     if not words:
         return (["ask"], True) if piped else (["chat"], True)
     first, *rest = words
@@ -240,7 +241,7 @@ def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
 
 
 def check_prompt(words: Sequence[str]) -> None:
-    """Raise UsageError when words without a command look like a command that was meant."""
+    """Raise UsageError when a prompt looks like a misspelt or misplaced command."""
     if not words or not re.fullmatch(r"[^\s-]\S*[^\s?]", words[0]):
         return
     word = words[0]
@@ -254,13 +255,13 @@ def check_prompt(words: Sequence[str]) -> None:
 
 
 def ask_hint(words: Sequence[str]) -> str:
-    """The hint of how words that look like a command are asked."""
+    """The hint how to ask the model words that look like a command."""
     return f"to ask the model: openclaw ask {shlex.quote(' '.join(words))}"
 
 
 def ask_instead_hint(words: Sequence[str]) -> str:
-    """That hint for a command line that the command it begins with cannot be given; "" when it can
-    only be meant for that command."""
+    """The same hint for words that their first word's command rejects; "" when they can only be
+    meant for that command."""
     _, words = hoist(words)
     if len(words) < 2 or words[0] not in COMMANDS or any(word.startswith("-") for word in words):
         return ""
@@ -268,8 +269,8 @@ def ask_instead_hint(words: Sequence[str]) -> str:
 
 
 def _find_near(word: str, rest: Sequence[str]) -> str:
-    """The command that a misspelt word and those behind it can be meant for, "" for none: a group
-    wants one of its commands next, any other nothing that is a plain word, as "how are you" is."""
+    """The command that a misspelt word and the words after it may mean, "" for none. After a group
+    one of its commands must follow, after another command no plain words ("how are you")."""
     for name in difflib.get_close_matches(word.lower(), COMMANDS, n=3, cutoff=LEAST_SIMILARITY):
         if not any(each.isalpha() or " " in each for each in rest):
             return name
@@ -289,7 +290,7 @@ def _subcommands(name: str) -> Iterable[str]:
 
 
 def _unknown_command(word: str, near: str, words: Sequence[str]) -> tuple[str, str]:
-    """Message and hint for a word that is no command."""
+    """Message and hint for a word that is not a command."""
     if not near:
         return f"no command '{word}'", ask_hint(words)
     meant = shlex.join(near if each == word else each for each in words)

@@ -1,4 +1,7 @@
-"""Text of a model, a tool or a file made fit for a terminal: readable, but it gives no orders."""
+"""Text for a terminal: harmless text of models, tools and files, plots, and lines about a turn.
+
+Escape sequences in the text of others are made visible, so that the terminal does not obey them.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +22,15 @@ MOST_BLANKS = 40
 _LINES = str.maketrans(
     {"\n": "\u240a", "\r": "\u240d", "\t": "\u2409", "\u2028": "<U+2028>", "\u2029": "<U+2029>"}
 )
-_BLANK = r"[^\S\n]|\u2800"  # a braille pattern without a dot is a blank too
+_BLANK = r"[^\S\n]|\u2800"  # a braille pattern without dots looks blank too
 _EMPTY = re.compile(rf"^(?:{_BLANK})+$", re.MULTILINE)
 _BLANKS = re.compile(rf"(?:{_BLANK}){{{MOST_BLANKS + 1},}}")
 _EMPTY_LINES = re.compile(r"\n{4,}")
 
 
 def harmless(text: str) -> str:
-    """The text, which may be a piece of a longer one, with signs for what is hidden in it. Newlines
-    and tabs stay; carriage returns, which could write over a line, are dropped."""
+    """The text, or a piece of one, with visible signs for hidden characters. Newlines and tabs
+    stay; carriage returns, which could overwrite a line, are dropped."""
     return visible_piece(text)
 
 
@@ -43,7 +46,7 @@ def first_line(text: str, width: int) -> str:
 
 
 def main_argument(arguments: Mapping[str, Any], width: int = 60) -> str:
-    """The values of a call in a few words: what a person needs to recognise it."""
+    """The values of a call in a few words, by which a person recognises it."""
     values = (value for value in arguments.values() if value not in (None, "", []))
     words = [
         ", ".join(map(_value, each)) if isinstance(each, list) else _value(each) for each in values
@@ -61,19 +64,19 @@ def whole_call(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def folded(text: str) -> str:
-    """The text with a count in the place of many blanks or empty lines, behind which the rest of it
-    would be out of sight."""
+    """The text with a count instead of many blanks or empty lines, which could push the rest out of
+    sight."""
     text = _BLANKS.sub(_counter("blanks", " "), _EMPTY.sub("", text))
     return _EMPTY_LINES.sub(_counter("line ends", "\n"), text)
 
 
 def rows(text: str, width: int) -> Iterator[str]:
-    """The lines of a visible text as a terminal of so many columns would break them."""
+    """The text in rows, broken as a terminal of `width` columns breaks its lines."""
     for line in text.expandtabs(4).split("\n"):
         row, used = "", 0
         for character in line:
             needed = columns(character)
-            # What is set over a letter takes no column, but not without end.
+            # A mark over a letter takes no column; their number is limited all the same.
             if used + needed > width or len(row) >= 4 * width:
                 yield row
                 row, used = "", 0
@@ -83,7 +86,7 @@ def rows(text: str, width: int) -> Iterator[str]:
 
 
 def columns(text: str) -> int:
-    """Columns that a terminal gives to the text; East Asian characters take two."""
+    """The columns that the text takes on a terminal; East Asian characters take two."""
     if text.isascii():
         return len(text)
     return sum((2 if east_asian_width(c) in "WF" else 1) for c in text if not combining(c))
@@ -107,8 +110,12 @@ DIM, PLAIN = "\x1b[2m", "\x1b[m"
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The characters that plots are drawn with: one for what counts, one for what counts half, one
-    for what is free, one for what is kept free. `parts` are eighths of a column."""
+    """The characters that plots are drawn with.
+
+    full, light: the main amount, and the part of it that is drawn lightly
+    free, kept: free columns, and columns that are kept free
+    parts: one to seven eighths of a column; "" when there are none
+    """
 
     full: str
     light: str
@@ -123,14 +130,14 @@ ASCII = Marks("#", ":", ".", "-", "")
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """What is drawn on: its width in columns, its characters, whether it shows colours."""
+    """What an output can show: its width in columns, its characters, and colours or none."""
 
     width: int = PIPED_WIDTH
     marks: Marks = BLOCKS
     coloured: bool = False
 
     def hue(self, text: str, number: int) -> str:
-        """The text in one of the colours, which come round again."""
+        """The text in the colour of this number; after the last colour the first comes again."""
         return f"\x1b[{HUES[number % len(HUES)]}m{text}{PLAIN}" if self.coloured and text else text
 
     def dim(self, text: str) -> str:
@@ -138,8 +145,8 @@ class Canvas:
 
 
 def canvas(out: TextIO | None = None, environ: Mapping[str, str] = os.environ) -> Canvas:
-    """What standard output, or another stream, can show. What is not a terminal is given no
-    colours, and a width that COLUMNS names."""
+    """The canvas for a stream, by default standard output. A stream that is no terminal has no
+    colours, and the width in COLUMNS."""
     out = out or sys.stdout
     fallback = (PIPED_WIDTH, 24)
     width = (
@@ -155,8 +162,8 @@ def _width_of_environ(environ: Mapping[str, str]) -> int:
 
 
 def _has_block_characters(out: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether block characters come out: the encoding has them, and the user's locale, which on
-    POSIX says what the terminal shows, is not the plain one."""
+    """Return True when the stream's encoding has block characters and the user's locale, which on
+    POSIX tells what the terminal shows, is not the plain one."""
     try:
         (BLOCKS.full + BLOCKS.parts).encode(out.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
@@ -166,8 +173,8 @@ def _has_block_characters(out: TextIO, environ: Mapping[str, str]) -> bool:
 
 
 def shares(amounts: Sequence[float], columns: int) -> list[int]:
-    """So many columns given out by largest remainder, at least one to whatever is not nothing (as
-    long as there are enough columns)."""
+    """Share out columns among the amounts by largest remainder. Each amount above 0 gets at least
+    one, as long as there are enough."""
     total = sum(amounts)
     if total <= 0 or columns <= 0:
         return [0] * len(amounts)
@@ -186,8 +193,8 @@ def shares(amounts: Sequence[float], columns: int) -> list[int]:
 
 
 def bar(value: float, most: float, columns: int, marks: Marks, light: float = 0.0) -> str:
-    """A bar of `value`, where `most` fills all columns; `light` of it, which comes last, is drawn
-    lightly. Whatever is not nothing is seen."""
+    """A bar for `value`; `most` would fill all columns. The part `light` of the value is drawn
+    lightly, at the end. A value above 0 is always visible."""
     if value <= 0 or most <= 0 or columns <= 0:
         return ""
     whole = max(value / most * columns, 1 / 8 if marks.parts else 1.0)
@@ -201,14 +208,14 @@ def bar(value: float, most: float, columns: int, marks: Marks, light: float = 0.
     return marks.full * (eighths // 8) + rest
 
 
-# Ends that the answer's own words do not tell.
+# Ends of a turn that the answer itself does not mention.
 _REASONS = {
     "failed": "the turn failed",
     "length": "the answer was cut at the limit of its length (setting max_tokens)",
     "interrupted": "interrupted; what was done so far is kept",
 }
 
-# What others have written is between these lines (openclaw.security.untrusted).
+# Text that others wrote stands between these lines (openclaw.security.untrusted).
 _FENCE = re.compile(r"^<</?data [0-9a-f]{8}(?: from .*)?>>$\n?", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _PROCESS_END = re.compile(
@@ -217,12 +224,12 @@ _PROCESS_END = re.compile(
 
 
 def compaction_line(before: int, after: int) -> str:
-    """`before` and `after` in tokens."""
+    """The line about a compaction; `before` and `after` in tokens."""
     return f"conversation compacted: {before:,} to {after:,} tokens"
 
 
 def receipt_line(receipt: Receipt) -> str:
-    """What a turn changed, on one line; "" when it changed nothing."""
+    """The changes of a turn on one line; "" when there are none."""
     files = [f"{f.path} {f.action} +{f.added} -{f.removed}" for f in receipt.files]
     todos = [f"to-do {what}: {text}" for what, text in receipt.todos]
     notes = [f"remembered: {text}" for text in receipt.memories]
@@ -231,7 +238,7 @@ def receipt_line(receipt: Receipt) -> str:
 
 
 def source_line(done: Done) -> str:
-    """Where an answer is from, "" when code cannot tell."""
+    """The sources of an answer; "" when the program cannot tell them."""
     return one_line(f"from {', '.join(done.sources)}") if done.sources else ""
 
 
@@ -255,8 +262,7 @@ def tool_line(start: ToolStart | None, end: ToolEnd) -> str:
 
 
 def _result(end: ToolEnd) -> str:
-    """A result in a few words. What stands behind the first sentence of a problem is for the
-    model."""
+    """A result in a few words. Of a problem the first sentence: the rest is for the model."""
     output = strip_fences(end.output)
     if not end.ok:
         return one_line(_SENTENCE.split(first_line(output, 0), maxsplit=1)[0].rstrip(".:"), 100)
@@ -269,65 +275,64 @@ def _result(end: ToolEnd) -> str:
 
 
 def strip_fences(output: str) -> str:
-    """A result without the lines that tell the model where a part of it is from."""
+    """A result without the lines that tell the model where parts of it come from."""
     return _FENCE.sub("", output)
 
 
 def missing_part(printed: str, answer: str) -> str:
-    """What has still to be printed when `printed` was streamed and `answer` is the answer: the rest
-    of it when `printed` is its beginning, else all of it."""
+    """The text that is still to be printed after `printed` was streamed: the rest of the answer
+    when `printed` is its beginning, else the whole answer."""
     answer = answer.lstrip("\n")
     if answer.strip() == printed.strip():
         return ""
     return answer[len(printed) :] if answer.startswith(printed) else answer
 
 
-_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m", "d": "\x1b[1m"}
-_DIFF_HEADS = ("+++ ", "--- ", "new file", "deleted file", "Binary files")
+DIFF_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
+_HEAD_COLOUR = "\x1b[1m"
+_DIFF_HEADS = ("+++ ", "--- ", "new file", "d", "Binary files")  # d: "diff", "deleted file"
 
 
 def readable(line: str) -> str:
-    """A line of a diff with U+FFFD for bytes that are no UTF-8."""
+    """A line of a diff with U+FFFD for bytes that are not UTF-8."""
     return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def colours(out: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether a stream shows colours, and the user wants them (https://no-color.org)."""
+    """Return True when the stream shows colours and the user wants them (https://no-color.org)."""
     return out.isatty() and environ.get("TERM") != "dumb" and not environ.get("NO_COLOR")
 
 
 def coloured(lines: Iterable[str]) -> Iterator[str]:
-    """Lines of a diff in git's colours; what is before the first one stays as it is."""
+    """Lines of a diff in git's colours; lines before the first diff stay as they are."""
     inside = False
     for line in lines:
         inside = inside or line.startswith("diff --git ")
         head = line.startswith(_DIFF_HEADS)
-        colour = _COLOURS["d"] if head else _COLOURS.get(line[:1], "")
+        colour = _HEAD_COLOUR if head else DIFF_COLOURS.get(line[:1], "")
         yield f"{colour}{line}\x1b[m" if inside and colour else line
 
 
 def for_stdout(lines: Iterable[str]) -> Iterator[str]:
-    """Lines made harmless for a terminal, and coloured where that is wanted; as they are for
-    anything else, so that a diff can be applied."""
+    """Lines for stdout: on a terminal harmless, and coloured if wanted; else unchanged, so that a
+    diff can be applied."""
     if sys.stdout.isatty():
         lines = (harmless(readable(line)) for line in lines)
     return coloured(lines) if colours(sys.stdout, os.environ) else iter(lines)
 
 
 def put(lines: Iterable[str]) -> None:
-    """Lines on stdout, fit for what it is."""
-
+    """Print lines on stdout; see `for_stdout`."""
     raw = None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
     sys.stdout.flush()
     for line in for_stdout(lines):
-        if raw:  # a diff may hold bytes that are no UTF-8
+        if raw:  # a diff may hold bytes that are not UTF-8
             raw.write(line.encode("utf-8", "surrogateescape") + b"\n")
         else:
             sys.stdout.write(f"{line}\n")
 
 
 def warn(lines: Iterable[str]) -> None:
-    """Lines on stderr, for what was skipped while a listing went on."""
-
+    """Print lines on stderr, for example about what was skipped in a listing."""
     for line in lines:
         sys.stderr.write(f"openclaw: {one_line(line)}\n")

@@ -1,4 +1,4 @@
-"""Puts entries of the history into lines: of a list, in full, as a diff."""
+"""Entries of the history as lines and JSON: short, in full, as a diff, and the writers of lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = {"outside": "edited outside"}
 
 
 class AppWithHistory(Protocol):
-    """What is asked of an open home here; see openclaw.agent.agent.App."""
+    """The part of openclaw.agent.agent.App that most functions here use."""
 
     @property
     def history(self) -> History: ...
@@ -41,7 +41,7 @@ def minute(at: str) -> str:
 
 
 def kind_of(turn: Turn) -> str:
-    """The kind of an entry in words; a turn without a conversation is that of a command."""
+    """The kind of an entry in words; a turn without a conversation comes from a command."""
     if turn.kind == "turn" and not turn.session:
         return "command"
     return KINDS.get(turn.kind, turn.kind)
@@ -53,7 +53,7 @@ def place_of(turn: Turn) -> str:
 
 
 def marks(turn: Turn, waiting: str = "") -> str:
-    """What is to be known of an entry: taken back, broken off, not yet committed."""
+    """Notes on an entry: taken back, broken off, not yet committed."""
     taken = {None: "", "all": "undone", "files": "files undone", "talk": "talk undone"}
     found = [taken[turn.undone], turn.state if turn.state != "done" else ""]
     found.append("not committed" if waiting and not turn.commit else "")
@@ -61,7 +61,7 @@ def marks(turn: Turn, waiting: str = "") -> str:
 
 
 def file_line(each: Difference) -> str:
-    """A changed file on one line; of a conversation how many messages."""
+    """A changed file on one line; for a conversation the number of messages."""
     path = one_line(each.path)
     if each.path.startswith(TALK) and each.path.endswith(".json"):
         return f"{path}: {message_words(each.before, each.after)}"
@@ -76,7 +76,7 @@ def file_line(each: Difference) -> str:
 
 
 def diff_lines(found: Iterable[Difference], *, whole: bool = False) -> Iterator[str]:
-    """The diff of files; a conversation is one line, unless the `whole` is asked for."""
+    """The diff of files; without `whole` a conversation is only one line."""
     for each in found:
         if each.path.startswith(TALK) and not whole:
             yield file_line(each)
@@ -85,7 +85,7 @@ def diff_lines(found: Iterable[Difference], *, whole: bool = False) -> Iterator[
 
 
 def head_lines(turn: Turn, waiting: str = "") -> Iterator[str]:
-    """What an entry of the history is: a line of what it is, then its facts by name."""
+    """The head of an entry: its kind and name, then its facts, one a line."""
     noted = marks(turn, waiting)
     name = turn.id or turn.commit[:8] or "not named"
     yield f"{kind_of(turn)} {name}" + (f"  ({noted})" if noted else "")
@@ -106,7 +106,7 @@ def head_lines(turn: Turn, waiting: str = "") -> Iterator[str]:
 
 
 def show_lines(app: AppWithHistory, turn: Turn) -> Iterator[str]:
-    """All of one entry: what it is, what was said, the files, and the diff."""
+    """All of one entry: head, prompt and answer, calls, files, and the diff."""
     history = app.history
     yield from head_lines(turn, history.waiting)
     spoken = said(turn, history, app.sessions)
@@ -124,7 +124,7 @@ def show_lines(app: AppWithHistory, turn: Turn) -> Iterator[str]:
 
 
 def of_turn(history: History, turn: Turn) -> list[Difference]:
-    """What an entry changed, the files of conversations last."""
+    """The files that an entry changed, those of conversations last."""
     from openclaw.history.turns import differences
 
     found = differences(turn.steps, history.read)
@@ -132,7 +132,7 @@ def of_turn(history: History, turn: Turn) -> list[Difference]:
 
 
 def turn_json(turn: Turn, found: Iterable[Difference], *, diff: bool = False) -> dict[str, Any]:
-    """An entry as JSON: its fields, and `files` with action and counts, and the diff if wanted."""
+    """An entry as JSON: its fields, and `files` with action, counts, and with `diff` the diff."""
     fields = asdict(turn)
     del fields["steps"]
     return fields | {"files": [_file_json(each, diff=diff) for each in found]}
@@ -152,15 +152,15 @@ _SUBJECT_WIDTH = 40
 
 
 class HomeWithHistory(AppWithHistory, Protocol):
-    """What is asked of an open home here; see openclaw.agent.agent.App."""
+    """The part of openclaw.agent.agent.App that `blamed` uses."""
 
     @property
     def home(self) -> Home: ...
 
 
 def blamed(app: HomeWithHistory, where: str) -> tuple[str, list[Line]]:
-    """The file that the words name, relative to the home, and its lines with their writers.
-    UsageError when there is no such file, or it has no such lines."""
+    """The file that `where` names, relative to the home, and its lines with their writers. Raises
+    UsageError when the file or the lines do not exist."""
     from openclaw.history.turns import blame
 
     file, first, last = _parse_place(app.home, where)
@@ -175,8 +175,8 @@ def blamed(app: HomeWithHistory, where: str) -> tuple[str, list[Line]]:
 def blame_lines(
     app: AppWithHistory, path: str, lines: Sequence[Line], show: str = "openclaw show"
 ) -> Iterator[str]:
-    """Each line with its writer in front; of a single one its turn, and `show`, which shows it in
-    full."""
+    """Each line with its writer in front. For a single line its turn, and the command `show` that
+    shows the turn in full."""
     if len(lines) == 1 and lines[0].turn is not None:
         yield from _line_report(app, path, lines[0], lines[0].turn, show)
         return
@@ -189,7 +189,7 @@ def blame_lines(
 
 
 def opened(app: AppWithHistory, lines: Sequence[Line]) -> Iterator[str]:
-    """All of each turn that wrote one of the lines. OpenclawError when none of them did."""
+    """Show in full each turn that wrote one of the lines. Raises OpenclawError when no turn did."""
     turns: dict[str, Turn] = {}
     for line in lines:
         if line.turn is not None:
@@ -202,7 +202,7 @@ def opened(app: AppWithHistory, lines: Sequence[Line]) -> Iterator[str]:
 
 
 def blame_json(app: AppWithHistory, path: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
-    """The lines as JSON, each with its writer, and its prompt where a turn has written it."""
+    """The lines as JSON, each with its writer, and the prompt when a turn wrote it."""
     prompts: dict[str, str] = {}
     found = []
     for line in lines:
@@ -220,8 +220,8 @@ def blame_json(app: AppWithHistory, path: str, lines: Sequence[Line]) -> list[di
 
 
 def _parse_place(home: Home, where: str) -> tuple[Path, int, int]:
-    """File, first and last line of what was written; 0 and 0 for the whole file. A name that ends
-    like lines is taken as a name when there is such a file."""
+    """File, first and last line that `where` names; 0 and 0 for the whole file. A name that ends
+    like a range of lines is a name when such a file exists."""
     file = _find_file(home, where)
     if file is not None:
         return file, 0, 0
@@ -239,8 +239,8 @@ def _parse_place(home: Home, where: str) -> tuple[Path, int, int]:
 
 
 def _find_file(home: Home, name: str) -> Path | None:
-    """The file of this name: from the current folder when that lies in the home, else from the
-    home's top. Its links are followed as far as the home."""
+    """The file of this name: in the current folder when that lies in the home, else in the home's
+    top folder. Links are followed only inside the home."""
     cwd = Path.cwd()
     inside = cwd == home.root or home.root in cwd.parents
     for path in ((cwd / name,) if inside else ()) + (home.root / name,):
@@ -264,7 +264,7 @@ def _read_text_bytes(file: Path, path: str) -> bytes:
 
 
 def _writer(turn: Turn | None) -> tuple[str, str, str, str]:
-    """Who, when, in which conversation, from which prompt."""
+    """The turn that wrote a line: id, time, conversation, and beginning of its prompt."""
     if turn is None:
         return NOT_RECORDED, "", "", ""
     if turn.kind == "outside":
@@ -300,14 +300,14 @@ def _line_report(
 
 
 class Contents(Protocol):
-    """What is asked of openclaw.history.history.History here."""
+    """The part of openclaw.history.history.History that is used here."""
 
     def read(self, name: str | None) -> bytes | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The prompt and the answer of a turn, "" for what is not known; the calls between them."""
+    """The prompt and the answer of a turn, "" when not known, and the calls between them."""
 
     prompt: str = ""
     answer: str = ""
@@ -315,8 +315,8 @@ class Exchange:
 
 
 def said(turn: Turn, contents: Contents, store: SessionStore) -> Exchange:
-    """What was said in a turn; its number counts the user's messages of the conversation. Nothing
-    is said in an undo."""
+    """The prompt, answer and calls of a turn, whose number counts the user's messages of the
+    conversation. All are empty for an undo."""
     if not (turn.session and turn.number):
         return Exchange()
     session = talk_of(turn, contents)
@@ -331,14 +331,14 @@ def said(turn: Turn, contents: Contents, store: SessionStore) -> Exchange:
 
 
 def talk_of(turn: Turn, contents: Contents) -> Session | None:
-    """The session as the turn left it; None when that was not kept or is none."""
+    """The session as the turn left it; None when it was not kept or cannot be read."""
     path = f"sessions/{turn.session}.json"
     names = [step.after for step in turn.steps if step.path == path]
     return parse_session(contents.read(names[-1]), turn.session) if names else None
 
 
 def parse_session(data: bytes | None, session_id: str) -> Session | None:
-    """A session's file, None for what is none."""
+    """The session in the bytes of its file; None when they hold none."""
     from openclaw.sessions.session import from_json
 
     try:
@@ -348,7 +348,7 @@ def parse_session(data: bytes | None, session_id: str) -> Session | None:
 
 
 def message_words(before: bytes | None, after: bytes | None) -> str:
-    """What was added to a session's file and what left it, in messages: "2 messages"."""
+    """How many messages a session's file gained and lost, e.g. "2 messages"."""
     old, new = (_messages(data) for data in (before, after))
     shared = 0
     for one, other in zip(old, new, strict=False):
@@ -361,8 +361,8 @@ def message_words(before: bytes | None, after: bytes | None) -> str:
 
 
 def _messages(data: bytes | None) -> list[str]:
-    """What tells the messages of a conversation apart, "" for archived ones: they are as good as
-    any other, since a compaction takes away nothing."""
+    """A key for each message of a conversation; "" for archived ones, which match any message, as a
+    compaction removes none."""
     session = parse_session(data, "")
     if session is None:
         return []
@@ -375,8 +375,8 @@ def _count_messages(number: int) -> str:
 
 
 def _find_exchange(messages: Sequence[Entry], number: int) -> Exchange:
-    """The exchange that begins with the user's message of this number, from 1; the last one when
-    there is none of it."""
+    """The exchange that begins with the user's message of this number, from 1; the last exchange
+    when there is no such number."""
     starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
     if not starts:
         return Exchange()

@@ -1,4 +1,4 @@
-"""The command line: one way in, and one exit point for everything that can go wrong."""
+"""The command line: the main command, and the one exit point for all errors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def enter(
 
 
 def run(words: Sequence[str] | None = None) -> int:
-    """Do what the words of the command line say; returns the exit code (design section 7)."""
+    """Run the command line; returns the exit code (design section 7)."""
     words = [_as_text(word) for word in (sys.argv[1:] if words is None else words)]
     try:
         _use_utf8()
@@ -84,14 +84,14 @@ def run(words: Sequence[str] | None = None) -> int:
 
 
 def _as_text(word: str) -> str:
-    """A word of the command line that is no UTF-8 as text, unless it names what is there."""
+    """Replace bytes that are not UTF-8 in a word, unless it is the name of a file that exists."""
     if word.isascii() or os.path.lexists(word.partition("=")[2] if word[0] == "-" else word):
         return word
     return word.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _report(error: Exception, words: Sequence[str]) -> int:
-    """Say what happened on stderr, and on stdout too when JSON was asked for."""
+    """Print the error on stderr, and as JSON on stdout when that was asked for."""
     message, hint, code = explain(error)
     if "--debug" in words:
         import traceback
@@ -114,14 +114,14 @@ def _report(error: Exception, words: Sequence[str]) -> int:
 
 
 def explain(error: Exception) -> tuple[str, str | None, int]:
-    """Message, hint and exit code; the hint is None for an error that nobody foresaw."""
+    """Message, hint and exit code of an error; the hint is None for an unexpected one."""
     from openclaw.cli.formatting import harmless, one_line
 
     if isinstance(error, OpenclawError):
         return one_line(str(error)), harmless(error.hint), error.exit_code
     typers: Any = error
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # typer's own family
-        typers.possibilities = ()  # of options: some that are not like the wrong one at all
+        typers.possibilities = ()  # Typer's suggestions are often not similar at all
         said = one_line(typers.format_message()).replace(
             ": Value error, ", ": "
         )  # pydantic's words
@@ -136,7 +136,7 @@ def explain(error: Exception) -> tuple[str, str | None, int]:
 
 
 def _help_hint(error: Any) -> str:
-    """Where the help for a wrong command line is, and what a misspelt option is like."""
+    """The hint for a wrong command line: its --help, and an option similar to a misspelt one."""
     context = getattr(error, "ctx", None)
     if context is None:
         return "see: openclaw --help"
@@ -150,14 +150,14 @@ def _help_hint(error: Any) -> str:
 
 
 def wants_json(words: Sequence[str]) -> bool:
-    """Whether the words ask for JSON events on stdout."""
+    """Return True when the words ask for JSON events on stdout."""
     formats = [word.removeprefix("--output=") for word in words if word.startswith("--output=")]
     formats += [value for word, value in pairwise(words) if word == "--output"]
     return any(value in ("json", "stream-json") for value in formats)
 
 
 def _use_utf8() -> None:
-    """Make both streams UTF-8 whatever the console's code page or locale; never fail to print."""
+    """Make stdout and stderr UTF-8, whatever the locale is, so that printing never fails."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""."""
+"""Model names: from the user's word to the setting `model`, and the list of models."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ HINT_WIDTH = 76
 
 
 def known_models(host: str) -> list[str]:
-    """The chat models that are here, as /model takes them: those of Ollama, the newest first, then
-    the embedded ones."""
+    """The installed chat models as /model takes them: those of Ollama, newest first, then the
+    embedded ones."""
     from openclaw.models import catalog
     from openclaw.models.ollama_server import chat_models
 
@@ -32,8 +32,8 @@ def known_models(host: str) -> list[str]:
 
 
 def checked_model(name: str, host: str) -> str:
-    """The value of `model` for what the user named. ModelMissing when it is surely not here: a
-    server that does not answer is not asked, and one of OpenAI's kind never."""
+    """The setting `model` for a name that the user gave. Raises ModelMissing when the model is
+    surely not installed. An Ollama that does not answer, and OpenAI servers, count as having it."""
     from openclaw.models.ollama_server import chat_models
     from openclaw.models.registry import split_name
 
@@ -63,7 +63,7 @@ def _hint(name: str, remedy: str, known: list[str]) -> str:
 
 
 def at_hand(host: str) -> str:
-    """The model that `auto` would take, "" when there is none."""
+    """The model that `auto` takes; "" when there is none."""
     from openclaw.models import catalog
     from openclaw.models.ollama_server import find_chat_model
 
@@ -75,7 +75,8 @@ def at_hand(host: str) -> str:
 
 
 def named_model(name: str) -> str:
-    """The value of `model` for what the user named; ModelMissing when it is not here."""
+    """The setting `model` for a name that the user gave. Raises ModelMissing for an unknown name;
+    Ollama and OpenAI servers are not asked."""
     from openclaw.errors import ModelMissing
     from openclaw.models import catalog
 
@@ -93,13 +94,13 @@ def named_model(name: str) -> str:
 
 
 def _is_ollama(name: str) -> bool:
-    """`ollama/NAME`, or a bare name with a tag; a drive letter is none."""
+    """Return True for `ollama/NAME` and for a bare name with a tag; a drive letter is no name."""
     return name.startswith("ollama/") or (":" in name[2:] and not name.lower().endswith(".gguf"))
 
 
 def all_models(host: str) -> tuple[list[dict[str, Any]], str]:
-    """The models of the catalogue, of the models folder and of Ollama, and why Ollama has not said
-    which it has, "" when it has."""
+    """The models of the catalogue, of the models folder and of Ollama; and the reason when Ollama
+    could not be asked, else ""."""
     rows = [*_catalogue_rows(), *_other_rows()]
     try:
         return [*rows, *_ollama_rows(host)], ""
@@ -145,7 +146,7 @@ def _other_rows() -> list[dict[str, Any]]:
 
 
 def _ollama_rows(host: str) -> list[dict[str, Any]]:
-    """The models that Ollama has. ServerAway when it does not answer."""
+    """The models that Ollama has. Raises ServerAway when it does not answer."""
     from openclaw.models.ollama_server import listed, may_chat
     from openclaw.retrieval.embedding_models import embeds
 
@@ -165,7 +166,7 @@ def _ollama_rows(host: str) -> list[dict[str, Any]]:
 
 
 def _about(model: Mapping[str, Any]) -> str:
-    """What Ollama lists of a model; before 0.32 it told neither window nor abilities."""
+    """What Ollama tells about a model; before 0.32 it told neither window nor abilities."""
     window = (model.get("details") or {}).get("context_length")
     said = model.get("capabilities") or ()
     can = [ability for ability in ("tools", "thinking", "vision") if ability in said]

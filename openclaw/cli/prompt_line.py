@@ -1,4 +1,5 @@
-"""Where a talk's lines come from: a terminal with history and completion, or a pipe."""
+"""The chat's input line on a terminal, with history, completion, folded pastes and a toolbar; and
+its counterpart for a pipe."""
 
 from __future__ import annotations
 
@@ -31,39 +32,39 @@ if TYPE_CHECKING:
 
 
 COMMAND_SYNONYMS = {"exit": "/quit", "quit": "/quit", ":q": "/quit", "?": "/help"}
-"""What a person types who comes from another program."""
+"""Words that people from other programs type, and the commands they mean."""
 LEAVE_HINT = "Ctrl-C again to leave (or Ctrl-D)"
 
 
 class Lines(Protocol):
-    """Gives what the user says, one input at a time."""
+    """Reads the user's inputs, one at a time."""
 
     interactive: bool
 
     def read(self, toolbar: Callable[[], str], default: str = "") -> str:
-        """The next input, which may have several lines; it begins as `default`, which the user may
-        change. EOFError at the end, KeyboardInterrupt when the user took it back."""
+        """The next input, which may have several lines. `default` stands in the line for the user
+        to change. Raises EOFError at the end, KeyboardInterrupt when the user dropped the input."""
         ...
 
     def reply(self, question: str) -> str:
-        """The reply to a question, one line; EOFError when there is none."""
+        """The reply to a question, one line. Raises EOFError when there is none."""
         ...
 
     def ahead(self) -> AbstractContextManager[None]:
-        """What is typed in here is kept for the inputs after it."""
+        """Keep what is typed in here for the next inputs."""
         ...
 
     def hold(self) -> None:
-        """What was typed ahead is not sent by itself: it was meant for another end of the turn."""
+        """Do not send what was typed ahead: it was meant for another end of the turn."""
         ...
 
     def material(self, prompt: str) -> tuple[Material, ...]:
-        """The pasted texts that the prompt names. UsageError when one is no longer there."""
+        """The pasted texts that the prompt names. Raises UsageError when one no longer exists."""
         ...
 
 
 class PipedLines:
-    """Lines of a stream; one that ends in a backslash goes on in the next."""
+    """Lines of a stream; a line that ends in a backslash continues in the next."""
 
     interactive = False
     typed = None  # nothing is typed ahead
@@ -91,7 +92,7 @@ class PipedLines:
         return nullcontext()
 
     def hold(self) -> None:
-        """Nothing is typed ahead: each line is read when it is due."""
+        """Do nothing, as nothing is typed ahead: each line is read when it is due."""
 
     def material(self, prompt: str) -> tuple[Material, ...]:
         return ()
@@ -143,10 +144,10 @@ class TypedLines:
             while True:
                 shown = time.monotonic()
                 text, sent = self._typed.take()
-                if sent and not is_shell_line(text):  # which is looked at once more
+                if sent and not is_shell_line(text):  # the user looks at a shell line first
                     return self._to_input(self._echo(text))
                 try:
-                    # A dumb terminal is not shown the text that an input begins with.
+                    # prompt_toolkit does not show the default text on a dumb terminal.
                     begun = text if is_dumb_terminal() else ""
                     text = self._session.prompt(f"> {begun}", default=text, bottom_toolbar=toolbar)
                 except KeyboardInterrupt:
@@ -158,7 +159,7 @@ class TypedLines:
                     sys.stdout.write(f"{LEAVE_HINT}\n")
                     sys.stdout.flush()
                     continue
-                # A yes typed before it could be known what is offered is none.
+                # A yes that came before the user could read the offer does not count.
                 if not is_yes(text) or time.monotonic() - shown >= TOO_SOON_SECONDS:
                     return self._to_input(text)
 
@@ -166,7 +167,7 @@ class TypedLines:
         return COMMAND_SYNONYMS.get(text.strip(), self._pastes.prompt(text))
 
     def _echo(self, text: str) -> str:
-        """A text that was typed ahead, as if it were typed and sent now."""
+        """Show a text that was typed ahead as if it were typed and sent now."""
         lines = harmless(text).replace("\n", "\n  ")
         sys.stdout.write(f"> {lines}\n")
         sys.stdout.flush()
@@ -200,7 +201,7 @@ class TypedLines:
 
 
 def choose_lines(app: App, stdin: TextIO, stdout: TextIO) -> PipedLines | TypedLines:
-    """Typed lines on a terminal, else the lines of the stream."""
+    """TypedLines on a terminal, else PipedLines of the stream."""
     if not (stdin.isatty() and stdout.isatty()):
         return PipedLines(stdin)
     history = app.home.private / "history" / "chat" if app.saving else None
@@ -208,8 +209,8 @@ def choose_lines(app: App, stdin: TextIO, stdout: TextIO) -> PipedLines | TypedL
 
 
 def _history(path: Path | None) -> History:
-    """The history in a file that only this user can read, without the secrets that were typed; in
-    memory when there can be none."""
+    """The history of inputs, in a file that only this user can read, without secrets; in memory
+    when `path` is None or the file cannot be made."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     from openclaw.security.audit import without_secrets
@@ -252,7 +253,7 @@ def _keys(pastes: Pastes) -> KeyBindings:
     from prompt_toolkit.keys import Keys
 
     keys = KeyBindings()
-    here = has_focus(DEFAULT_BUFFER)  # and not in a search of the history
+    here = has_focus(DEFAULT_BUFFER)  # not in a search of the history
     mark = Condition(
         lambda: bool(mark_before(get_app().current_buffer.document.text_before_cursor))
     )
@@ -305,7 +306,7 @@ def _keys(pastes: Pastes) -> KeyBindings:
 
 
 def _take_choice(event: KeyPressEvent) -> None:
-    """The chosen words stay. In a folder there is more to choose."""
+    """Accept the chosen completion; after a folder offer its files."""
     buffer = event.current_buffer
     buffer.complete_state = None
     if buffer.document.text_before_cursor.endswith(("/", '/"')):
@@ -313,20 +314,20 @@ def _take_choice(event: KeyPressEvent) -> None:
 
 
 MOST_LINES, MOST_CHARACTERS = 10, 1_000
-"""What is pasted is shown as it is up to here."""
+"""A pasted text up to this size is shown as it is."""
 LONGEST_PROMPT = 4_000
-"""Characters up to which a pasted text with no words beside it is the prompt itself."""
+"""Characters up to which a pasted text without other words is the prompt itself."""
 _PASTE_MARK = re.compile(r"\[pasted [\d,]+ (?:lines|characters) #\d+\]")
 
 
 class Pastes:
-    """The texts that were pasted in this talk, each under the words that stand for it."""
+    """The texts that were pasted in this conversation, each under the mark that stands for it."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
     def fold(self, text: str) -> str:
-        """What stands in the input line for a pasted text; the text itself when it is short."""
+        """The mark that stands in the input line for a pasted text; a short text itself."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         lines = len(text.splitlines())
         if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
@@ -337,12 +338,13 @@ class Pastes:
         return mark
 
     def prompt(self, text: str) -> str:
-        """What is asked: the pasted text where a short one stands there alone, else the words."""
+        """The prompt: the pasted text when one of at most 4,000 characters stands alone, else the
+        words as they are."""
         alone = self._texts.get(text.strip(), "")
         return alone if 0 < len(alone) <= LONGEST_PROMPT else text
 
     def material(self, text: str) -> tuple[Material, ...]:
-        """The pasted texts that the words stand for, cut as standard input is."""
+        """The pasted texts whose marks are in the text, cut as standard input is."""
         marks = dict.fromkeys(_PASTE_MARK.findall(text))
         for mark in marks:
             if mark not in self._texts:
@@ -354,29 +356,29 @@ class Pastes:
 
 
 def mark_before(text: str) -> str:
-    """The words for a pasted text that a text ends with, "" when it ends otherwise."""
+    """The mark of a pasted text that a text ends with; "" when it ends otherwise."""
     return next((m[0] for m in _PASTE_MARK.finditer(text) if m.end() == len(text)), "")
 
 
 LEAST_CHARACTERS = 8
-"""Characters that are left of the longest part of a line that is too narrow for all."""
+"""A part that is shortened to fit its line keeps at least this many characters."""
 HELP_HINT = "/help lists commands, Ctrl-D leaves"
 
 
 def welcome_line(model: str, home: Path, width: int) -> str:
-    """What a talk begins with on a terminal."""
+    """The first line of a conversation on a terminal."""
     return join_to_width(
         (f"openclaw {__version__}", model, _shorten_path(home), HELP_HINT), width, (2, 1)
     )
 
 
 def toolbar_line(session: Session, model: str, mode: str, used: str, width: int) -> str:
-    """The line at the bottom. The title is the first to be shortened, then the model."""
+    """The line at the bottom. If it is too long, the title is shortened first, then the model."""
     return join_to_width((session_name(session), model, f"mode {mode}", used), width, (0, 1))
 
 
 def session_name(session: Session) -> str:
-    """What a conversation is called: as the user has named it, else by its first words."""
+    """The name of a conversation: the one that the user gave, else its title."""
     if is_made_id(session.id):
         return one_line(session.title or "new conversation")
     was_renamed = not session.archived and session.title != title_of(session.messages)
@@ -384,7 +386,7 @@ def session_name(session: Session) -> str:
 
 
 def window_used(session: Session, window: int) -> str:
-    """How much of the window the last request and its reply took, "" when that is not known."""
+    """How much of the window the last request and its reply took; "" when not known."""
     said = next((entry for entry in reversed(session.messages) if entry.role == "user"), None)
     used = session.messages[-1].usage if said else None
     window = window or _number(said and said.record.get("window"))
@@ -396,7 +398,7 @@ def window_used(session: Session, window: int) -> str:
 
 
 def join_to_width(parts: Sequence[str], width: int, shrinking: Sequence[int]) -> str:
-    """The parts on one line of so many columns; those at `shrinking` get shorter, in that order."""
+    """The parts on one line of `width` columns; those at `shrinking` shrink, in that order."""
     left = list(parts)
     for at in shrinking:
         over = columns(_join(left)) - width
@@ -410,7 +412,7 @@ def _join(parts: Sequence[str]) -> str:
 
 
 def _shorten_path(path: Path) -> str:
-    """A path below the user's own folder as the shell has it."""
+    """A path with ~ for the user's own folder."""
     try:
         return f"~/{path.relative_to(Path.home()).as_posix()}".removesuffix("/.")
     except (ValueError, RuntimeError):
@@ -425,5 +427,5 @@ SHELL_MARK = "!"
 
 
 def is_shell_line(text: str) -> bool:
-    """Whether an input is a command for the shell: one line, so that no pasted text is one."""
+    """Return True for a command for the shell. It has one line, so that no pasted text is one."""
     return text.startswith(SHELL_MARK) and "\n" not in text

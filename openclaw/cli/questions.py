@@ -1,4 +1,4 @@
-"""Reads the reply to a question. What was typed before it could be read is no reply to it."""
+"""Asks the user: reads a reply, lets choose from a list, asks for a yes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import TextIO
 
 TOO_SOON_SECONDS = 0.3
 PASTED_SECONDS = 0.05
-"""A line that has more behind it so soon was pasted."""
+"""A line that is followed by more input so soon was pasted."""
 CONTINUED_SECONDS = 0.2
 
 
 def read_reply(question: str, out: TextIO, keep: Callable[[str], None] = lambda typed: None) -> str:
-    """Show the question and read one line; EOFError when there is none.
+    """Show the question and read one line. Raises EOFError when there is none.
 
-    On a terminal what was typed before is no reply. A reply within 0.3 s and one that is a part of
-    a pasted text do not count either: the question is shown again. `keep` gets what did not count.
+    On a terminal text that was typed before does not count. Neither does a reply within 0.3 s or a
+    part of a pasted text: the question is shown again. `keep` gets what did not count.
     """
     while True:
         out.write(question)
@@ -35,7 +35,7 @@ def read_reply(question: str, out: TextIO, keep: Callable[[str], None] = lambda 
             wait_for_line(question, out)
             line = _line()
         except (EOFError, KeyboardInterrupt):
-            out.write("\n")  # what is shown next begins on a line of its own
+            out.write("\n")  # the next output begins on a new line
             out.flush()
             raise
         more = take_typed(PASTED_SECONDS)
@@ -56,7 +56,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def take_typed(seconds: float) -> str:
-        """What is typed until nothing came for so long."""
+        """The text that is typed until nothing comes for `seconds`."""
         typed, until = "", time.monotonic() + seconds
         while msvcrt.kbhit() or time.monotonic() < until:
             if msvcrt.kbhit():
@@ -66,7 +66,7 @@ if sys.platform == "win32":
         return typed
 
     def wait_for_line(question: str, out: TextIO) -> None:
-        """Nothing puts the process into the background here."""
+        """Do nothing, as Windows has no Ctrl-Z."""
 
 else:
     import select
@@ -74,8 +74,8 @@ else:
     import termios
 
     def wait_for_line(question: str, out: TextIO) -> None:
-        """Wait until a line was typed. The question is shown once more when the process goes on
-        after Ctrl-Z: what was typed as its reply is gone then."""
+        """Wait until a line was typed. When the process continues after Ctrl-Z, show the question
+        again, as the reply typed so far is lost then."""
 
         def show(number: int, frame: object) -> None:
             out.write(question)
@@ -83,17 +83,17 @@ else:
 
         before = signal.signal(signal.SIGCONT, show)
         try:
-            # The signal may come to another thread and then interrupts nothing here.
+            # The signal may go to another thread, and then does not interrupt select.
             while not select.select([sys.stdin], [], [], CONTINUED_SECONDS)[0]:
                 pass
         finally:
             signal.signal(signal.SIGCONT, before)
 
     def take_typed(seconds: float) -> str:
-        """What is typed until nothing came for so long.
+        """The text that is typed until nothing comes for `seconds`.
 
-        Meanwhile the terminal gives single keys and shows none. Else a line would wait unseen for
-        its Enter, and then be the reply.
+        Meanwhile the terminal gives single keys and does not show them. Else a line without Enter
+        would stay unseen and become the reply.
         """
         terminal, typed = sys.stdin.fileno(), b""
         with suppress(termios.error, OSError):  # the terminal is gone: the reply is missing
@@ -114,13 +114,13 @@ MOST_CHOICES = 10
 QUESTION = "Number or part of the name, Enter for none: "
 
 Choice = tuple[str, str]
-"""What is chosen, and the line that shows it."""
+"""The value that is chosen, and the line that shows it."""
 
 
 def pick(
     choices: Sequence[Choice], ask: Callable[[str], str], say: Callable[[str], None]
 ) -> str | None:
-    """What the user chose, None for nothing. Words that fit several narrow the list."""
+    """The value that the user chose; None for nothing. Words that fit several narrow the list."""
     shown = _show(choices, say)
     while True:
         try:
@@ -142,7 +142,7 @@ def pick(
 
 
 def _show(choices: Sequence[Choice], say: Callable[[str], None]) -> Sequence[Choice]:
-    """Those that a number may choose."""
+    """Print the choices; returns those that a number may choose."""
     shown = choices[:MOST_CHOICES]
     for number, (_, line) in enumerate(shown, 1):
         say(f"{number:>3}  {line}")
@@ -155,17 +155,18 @@ YES_WORDS = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si
 
 
 def is_yes(text: str) -> bool:
-    """Whether an input says yes to an offer."""
+    """Return True when an input says yes to an offer."""
     return "".join(text.casefold().split()).rstrip(".!") in YES_WORDS
 
 
 def can_ask() -> bool:
-    """Whether a question reaches the user: a terminal to read from and one to ask on."""
+    """Return True when stdin and stderr are terminals, so that a question reaches the user."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def confirmed(question: str, *, yes: bool) -> bool:
-    """Whether the user agrees: `--yes`, or asked on a terminal; UsageError when nobody can be."""
+    """Return True when the user agrees: by `--yes`, or asked on a terminal. Raises UsageError when
+    there is none."""
     if yes:
         return True
     if not can_ask():

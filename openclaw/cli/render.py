@@ -1,7 +1,7 @@
 """Listeners over the events of a turn: plain text, the done event, or one JSON object a line.
 
-Each is called with every event in turn and closed at the end. The answer, and nothing else, goes to
-`out`; what happened on the way goes to `err`. The terminal with Markdown is in `screen.py`.
+A listener is called with every event and closed at the end. The answer, and nothing else, goes to
+`out`; what happened on the way goes to `err`. The listener for a terminal is in `terminal.py`.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ from openclaw.events import (
 
 
 class Listener:
-    """Hears every event of a turn, from `begin` to `close`. By itself it shows nothing."""
+    """Hears every event of a turn, from `begin` to `close`. This base class shows nothing."""
 
     def __call__(self, event: Event) -> None:
-        """An event of the turn."""
+        """Hear an event of the turn."""
 
     def begin(self, what: str) -> None:
-        """A turn begins, its first event may take a while."""
+        """Begin a turn, whose first event may take a while."""
 
     def meanwhile(self, progress: Progress) -> None:
-        """What goes on while an event is waited for; any thread may tell it."""
+        """Hear what goes on between events; any thread may call this."""
 
     def pause(self) -> None:
         """Clear the way for a question to the user."""
 
     def resume(self) -> None:
-        """The question is answered."""
+        """Go on after the question."""
 
     def close(self) -> None:
-        """The turn is over."""
+        """End the turn."""
 
 
 def exit_code(done: Done) -> int:
-    """What the command leaves with after this turn (design section 7)."""
+    """The command's exit code after this turn (design section 7)."""
     if done.stop_reason == "interrupted":
         return 130
     if done.stop_reason in ("empty", "failed"):
@@ -68,13 +68,14 @@ def exit_code(done: Done) -> int:
 
 
 class PlainText(Listener):
-    """The answer as it comes. `tools` shows a line for each call, `notes` notices and receipt."""
+    """Prints the answer as it comes. `tools` shows a line for each call, `notes` shows notices and
+    the receipt, `dim` prints these lines dimmed."""
 
     def __init__(self, out: TextIO, err: TextIO, *, tools: bool, notes: bool, dim: bool) -> None:
         self._out, self._err = out, err
         self._tools, self._notes, self._dim = tools, notes, dim
-        self._segment = ""  # what was streamed since the last model call began
-        self._earlier = False  # whether a segment before that was printed
+        self._segment = ""  # the text streamed since the last model call began
+        self._earlier = False  # an earlier segment was printed
         self._line_open = False
         self._started: dict[str, ToolStart] = {}
         self._waiting: list[str] = []  # lines that wait for the end of the answer's line
@@ -137,7 +138,7 @@ class PlainText(Listener):
         if self._out.isatty():
             self._end_line()
         self._waiting.append(line)
-        if not self._line_open:  # else it would be glued to the answer, wherever both are shown
+        if not self._line_open:  # else the line would be glued to the answer
             self._write_waiting()
 
     def _write_waiting(self) -> None:
@@ -155,7 +156,7 @@ class PlainText(Listener):
 
 
 class DoneJson(Listener):
-    """The done event as one JSON object, or the error event when the turn failed."""
+    """Prints the done event as one JSON object, or the error event when the turn failed."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -166,13 +167,13 @@ class DoneJson(Listener):
 
 
 class JsonLines(DoneJson):
-    """Every event as one JSON object on a line of its own."""
+    """Prints every event as one JSON object on a line of its own."""
 
     def __call__(self, event: Event) -> None:
         write_json(self._out, event)
 
 
 def write_json(out: TextIO, event: Event) -> None:
-    """One event as a line of JSON, sent at once."""
+    """Write one event as a line of JSON, and send it at once."""
     out.write(json.dumps(to_wire(event), ensure_ascii=False, default=str) + "\n")
     out.flush()

@@ -1,7 +1,7 @@
-"""What the shell offers behind a command: conversations, turns, to-dos, skills, models, settings.
+"""Completion in the shell: conversations, turns, to-dos, skills, models and settings.
 
-It is asked at each Tab. So only what is offered is read, nothing is written or asked, and whatever
-goes wrong offers nothing.
+It runs at each Tab. So it reads only what it offers, writes and asks nothing, and offers nothing
+when something goes wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Pairs = Iterable[tuple[str, str]]
 
 
 def complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
-    """The values of a parameter that begin with what was typed, each with what it is."""
+    """The values of a parameter that begin with what was typed, each with a description."""
     words = ctx.command_path.split()[1:]
     keys = (" ".join((*words, param.name)), f"{words[0]} {param.name}", param.name)
     values = next((VALUES[key] for key in keys if key in VALUES), None)
@@ -63,7 +63,7 @@ def _turns(home: Home) -> Pairs:
 
 
 def _todos(done: bool | None) -> Callable[[Home], Pairs]:
-    """Open ones, done ones, or (None) both."""
+    """A function that lists done to-dos, open ones, or both (None)."""
 
     def found(home: Home) -> Pairs:
         from openclaw.memory.todos import TodoFile
@@ -127,7 +127,7 @@ def _nothing(home: Home) -> Pairs:
     return ()
 
 
-# By the words of the command and the parameter, by the group and the parameter, by the parameter.
+# The key is command and parameter, or group and parameter, or the parameter alone.
 VALUES: dict[str, Callable[[Home], Pairs]] = {
     "session": _sessions,
     "sessions ref": _sessions,

@@ -1,8 +1,8 @@
 """The listener for a terminal: Markdown as it streams, one folded line for each tool.
 
-Finished blocks are printed for good; only the block that still grows is drawn anew, so that a long
-answer scrolls like any other text. Below it stands what goes on and since when, and what is typed
-ahead. Everything is made harmless before it is drawn.
+Finished blocks are printed for good. Only the block that still grows is drawn again and again, so
+that a long answer scrolls like any other text. Below it stand a status line and the text that is
+typed ahead. All text is made harmless before it is drawn.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 REDRAW_SECONDS = 0.08
 STATUS_SECONDS = 0.3
-"""A shorter wait is not worth a status line."""
+"""A shorter wait gets no status line."""
 PAUSE_SECONDS = 1.0
-"""An answer that stands still so long gets one too."""
+"""An answer that pauses so long gets a status line too."""
 MOST_TAIL = 3
 WAITING_FOR_MODEL = "waiting for the model"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -64,9 +64,13 @@ _BELL = "\a"
 
 
 class Screen(Listener):
-    """Draws turns on a terminal. `notes` shows tool lines, notices and the receipt; `animated` lets
-    the status line live; `bell` rings after a wait of so many seconds, 0 never. `typed` gives what
-    is typed ahead; without it what is typed meanwhile is not shown."""
+    """Draws turns on a terminal.
+
+    notes: show tool lines, notices and the receipt
+    typed: returns the text that is typed ahead; without it typed text is not shown
+    animated: draw the status line anew as time passes
+    bell: seconds of waiting after which the bell rings, 0 for never
+    """
 
     def __init__(
         self,
@@ -80,13 +84,13 @@ class Screen(Listener):
     ) -> None:
         self._out, self._err, self._notes = out, err, notes
         self._typed, self._bell = typed, bell
-        self._segment = ""  # what was streamed since the last model call began
-        self._settled = 0  # how much of it is printed for good
-        self._printed = False  # whether a block was printed since the turn began
+        self._segment = ""  # the text streamed since the last model call began
+        self._settled = 0  # characters of it that are printed for good
+        self._printed = False  # a block was printed since the turn began
         self._started: dict[str, ToolStart] = {}
         self._console: Console | None = None
         self._growing: tuple[str, int, list[str]] = ("", 0, [])
-        self._doing = ""  # what goes on, "" between turns
+        self._doing = ""  # the present activity, "" between turns
         self._progress = Progress()
         self._since = self._attended = time.monotonic()
         self._heard = self._drawn_at = 0.0
@@ -155,7 +159,7 @@ class Screen(Listener):
             self._live.start()
 
     def close(self) -> None:
-        """Print what is still open; the next turn begins anew."""
+        """Print the rest of the turn and end it."""
         with self._live.lock:
             self._flush()
             self._printed = False
@@ -166,7 +170,7 @@ class Screen(Listener):
     # -------- what goes on
 
     def _set_doing(self, words: str) -> None:
-        """What is done from now on, if it is something else than before."""
+        """Set the present activity; its seconds are counted anew when it differs."""
         if not self._doing:
             self._attended = time.monotonic()
         if words != self._doing or self._progress != Progress():
@@ -186,7 +190,7 @@ class Screen(Listener):
             self._err.flush()
 
     def _lines(self, width: int, height: int) -> list[str]:
-        """What is drawn for the moment."""
+        """The lines drawn for the moment: the growing block, the status, the text typed ahead."""
         growing = self._segment[self._settled :]
         below = self._status(width) if self._doing else []
         typed = one_line(self._typed()) if self._typed else ""
@@ -224,7 +228,7 @@ class Screen(Listener):
         return signs[int(now * 10) % len(signs)]
 
     def _growing_lines(self, text: str, width: int) -> list[str]:
-        """The lines of the block that grows; drawn anew only when there is more of it."""
+        """The lines of the growing block; rendered anew only when it has changed."""
         if self._growing[:2] != (text, width):
             self._growing = (text, width, _render_lines(text, self._open(), width))
         return self._growing[2]
@@ -256,7 +260,8 @@ class Screen(Listener):
         self._segment, self._settled = "", 0
 
     def _settle(self) -> None:
-        """Print what was streamed, and know it still: the end of the turn does not repeat it."""
+        """Print what was streamed. The text is kept, so that the end of the turn does not repeat
+        it."""
         self._print(self._segment[self._settled :])
         self._settled = len(self._segment)
 
@@ -295,7 +300,7 @@ def _dim(line: str) -> str:
 
 
 def _keep_beginning(line: str, width: int) -> str:
-    """As much of a line as there is room for."""
+    """The line, its end cut at `width` columns."""
     if columns(line) <= width:
         return line
     while line and columns(line) > width - 1:
@@ -304,7 +309,7 @@ def _keep_beginning(line: str, width: int) -> str:
 
 
 def _keep_end(line: str, width: int) -> str:
-    """As much of the end of a line as there is room for."""
+    """The line, its beginning cut at `width` columns."""
     if columns(line) <= width:
         return line
     while line and columns(line) > width - 1:
@@ -318,7 +323,7 @@ def _format_seconds(seconds: int) -> str:
 
 
 def _render_lines(text: str, console: Console, width: int) -> list[str]:
-    """Markdown as lines with the escapes of colours."""
+    """Markdown as lines with escapes for colours."""
     if not text.strip():
         return []
     with console.capture() as capture:
@@ -346,8 +351,8 @@ class _TrimmedMarkdown:
 
 
 def _trim_blanks(line: list[Segment]) -> list[Segment]:
-    """The line without the blanks that rich fills it up with, unless they have a colour. They would
-    be copied along, and the ^C that a terminal echoes behind them would begin a line of its own."""
+    """The line without the blanks that rich adds at its end, unless they have a colour. They would
+    be copied along, and a ^C that the terminal echoes after them would begin a new line."""
     from rich.segment import Segment
 
     line = list(line)
@@ -359,8 +364,8 @@ def _trim_blanks(line: list[Segment]) -> list[Segment]:
 
 
 def settled_length(text: str) -> int:
-    """How many characters of a growing Markdown text are whole blocks that stay as they are: up to
-    the last blank line outside a code fence that is followed by a line that is not indented."""
+    """The number of characters at the beginning of a growing Markdown text that are whole blocks:
+    up to the last blank line that is outside a code fence and before a line without indent."""
     end, position, blank, fence = 0, 0, False, ""
     for line in text.splitlines(keepends=True):
         if blank and not fence and line[0] not in " \t\n":
@@ -381,9 +386,13 @@ _HIDE, _SHOW, _ERASE = "\x1b[?25l", "\x1b[?25h", "\x1b[J"
 
 
 class LiveLines:
-    """`lines` gives what is to be seen on so many columns and rows: lines with colours and nothing
-    else that a terminal obeys. It is called under `lock`, by any thread. One that is not `animated`
-    is drawn by `draw` only. With `silent` the terminal does not echo what is typed."""
+    """Lines at the bottom of the terminal that are drawn again as they change.
+
+    lines: returns the lines for a number of columns and rows. They may hold escapes for colours and
+        no others. Any thread calls it, under `lock`.
+    animated: a thread draws the lines; else only `draw` does
+    silent: the terminal does not echo what is typed
+    """
 
     def __init__(
         self,
@@ -402,7 +411,7 @@ class LiveLines:
         self._handlers: dict[int, Any] = {}  # what handled the signals before
 
     def start(self) -> None:
-        """Draw from now on; nothing happens when that is done already."""
+        """Begin to draw; do nothing when that has begun already."""
         with self.lock:
             if self._ended is not None or not _obeys_escapes():
                 return
@@ -414,7 +423,7 @@ class LiveLines:
                 threading.Thread(target=self._run, args=(self._ended,), daemon=True).start()
 
     def stop(self) -> None:
-        """Take the lines away and draw no more."""
+        """Remove the lines and stop drawing."""
         with self.lock:
             if self._ended is None:
                 return
@@ -425,7 +434,7 @@ class LiveLines:
             self.clear()
 
     def clear(self) -> None:
-        """Take the lines away, to print something in their place; the next draw is below that."""
+        """Remove the lines, so that text can be printed there; the next draw is below that text."""
         with self.lock:
             if self._drawn:
                 self._out.write(self._erase_codes(screen_size()[0] + 1) + _SHOW)
@@ -453,7 +462,7 @@ class LiveLines:
                         self.draw()
 
     def _erase_codes(self, width: int) -> str:
-        """What erases the drawn lines. A terminal that became narrower has wrapped them."""
+        """The codes that erase the drawn lines. A terminal that got narrower has wrapped them."""
         if not self._drawn:
             return ""
         rows = sum(max(1, -(-columns(_STYLES.sub("", line)) // width)) for line in self._drawn)
@@ -487,7 +496,7 @@ class LiveLines:
 
 
 class Echo:
-    """Whether the terminal shows what is typed. Only what was switched off is switched on again."""
+    """Switches the echo of typed text off, and on again only if it was on before."""
 
     def __init__(self) -> None:
         self._off = False
@@ -505,7 +514,7 @@ if sys.platform == "win32":
     import ctypes
 
     def _obeys_escapes() -> bool:
-        """Whether the console can be made to obey escape sequences, which it does not by itself."""
+        """Make the console obey escape sequences. Return True when it does."""
         system, mode = ctypes.windll.kernel32, ctypes.c_ulong()
         console = system.GetStdHandle(-11)
         found = system.GetConsoleMode(console, ctypes.byref(mode))
@@ -521,7 +530,7 @@ else:
         return True
 
     def _set_echo(on: bool) -> bool:
-        """Whether that has changed something."""
+        """Switch the echo. Return True when that changed something."""
         with suppress(termios.error, OSError, ValueError, AttributeError):
             terminal = sys.stdin.fileno()
             modes = termios.tcgetattr(terminal)

@@ -1,4 +1,4 @@
-"""What is typed while an answer is made: it is not echoed into the answer, and nothing is lost."""
+"""Collects what is typed while an answer is made, without echoing it into the answer."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 ESCAPE_SECONDS = 0.05
-"""An Esc that nothing follows so soon is the key, not the beginning of another key's code."""
+"""An Esc that no byte follows within this time is the key, not the beginning of a key's code."""
 
 
 class Typed:
-    """The keys as words: `prompts` were ended by Enter, `line` was not. `fold` shortens pastes."""
+    """Turns keys into text. Enter ended the `prompts`, not the `line`; `fold` shortens pastes."""
 
     def __init__(self, fold: Callable[[str], str]) -> None:
         self.prompts: list[str] = []
@@ -54,13 +54,13 @@ class Typed:
             self.leaving = False
 
     def hold(self, before: str = "") -> None:
-        """Ask nothing of it by itself: all of it stands in the input line, behind `before`."""
+        """Send nothing without a look: put everything into the input line, after `before`."""
         self.line = "\n".join(filter(None, [before, *self.prompts, self.line]))
         self.prompts, self.leaving = [], False
 
     def take(self) -> tuple[str, bool]:
-        """What stands in the input line next, and whether it is sent without a look at it. EOFError
-        when Ctrl-D was the last of it. A yes is not sent: what was offered came after it."""
+        """The next text for the input line, and True when it is sent without a look. A yes is not:
+        the offer came after it was typed. Raises EOFError when Ctrl-D came last."""
         if self.prompts:
             text = self.prompts.pop(0)
             return text, not is_yes(text)
@@ -70,7 +70,7 @@ class Typed:
         return text, False
 
     def shown(self) -> str:
-        """All of it on one line."""
+        """All prompts and the line, on one line."""
         return one_line(" \u21b5 ".join([*self.prompts, self.line])).rstrip()
 
     def _enter(self, after_escape: bool) -> None:
@@ -84,7 +84,7 @@ class Typed:
 if sys.platform == "win32":
 
     class KeyReader:
-        """Nothing is read here: what is typed waits for the next prompt, as it came."""
+        """Does nothing: on Windows typed text waits for the next prompt by itself."""
 
         def __init__(self, keys: object, idle: object) -> None:
             pass
@@ -104,7 +104,7 @@ if sys.platform == "win32":
             yield
 
     def interrupt() -> None:
-        """Nothing is read, so nothing interrupts."""
+        """Do nothing, as no keys are read."""
 
 else:
     import codecs
@@ -117,19 +117,19 @@ else:
     PASTES_ARE_MARKED, PASTES_ARE_NOT_MARKED = "\x1b[?2004h", "\x1b[?2004l"
 
     class KeyReader:
-        """While it is entered, the terminal shows nothing of what is typed. A thread hands it to
-        `keys` as it comes; `idle` is called when no more follows.
+        """Reads the keys while it is entered; the terminal does not show them meanwhile. A thread
+        hands them to `keys` as they come and calls `idle` when no more follow.
 
-        Ctrl-C and Ctrl-Z work as ever. The terminal is as before whenever somebody else has it:
+        Ctrl-C and Ctrl-Z work as usual. The terminal gets its modes back whenever others use it:
         after Ctrl-Z, at a question (`paused`) and when the process ends. Without a terminal, and in
-        the background, nothing is done.
+        the background, it does nothing.
         """
 
         def __init__(self, keys: Callable[[str], None], idle: Callable[[], None]) -> None:
             self._keys, self._idle = keys, idle
             self._before: list[Any] | None = None
             self._reader: threading.Thread | None = None
-            self._end = -1  # what is closed to end the thread
+            self._end = -1  # the end of a pipe; closing it ends the thread
             self._caught: list[int] = []
 
         def __enter__(self) -> None:
@@ -155,7 +155,7 @@ else:
 
         @contextmanager
         def paused(self) -> Iterator[None]:
-            """The terminal as it was, for a question."""
+            """Give the terminal back for a question."""
             if not self._before:
                 yield
                 return
@@ -167,8 +167,8 @@ else:
 
         @contextmanager
         def until_now(self) -> Iterator[None]:
-            """Hand over what was typed by now. What comes after it, a prompt in here gets as it was
-            typed, also before the prompt has made the terminal its own."""
+            """Hand over what was typed so far. A prompt in here gets all that comes later key by
+            key, even before it has set the terminal's modes itself."""
             if not _has_terminal():
                 yield
                 return
@@ -208,7 +208,7 @@ else:
             self._reader.start()
 
         def _finish(self) -> None:
-            """The thread hands over what is there already, then the terminal is as before."""
+            """Let the thread hand over what has come already, then restore the terminal."""
             reader, self._reader = self._reader, None
             try:
                 if reader:
@@ -227,7 +227,7 @@ else:
                 self._begin()
 
         def _read(self, end: int) -> None:
-            """Read until the other end of `end` is closed, and then what is there already."""
+            """Read until the other end of the pipe `end` is closed and no input is waiting."""
             terminal = sys.stdin.fileno()
             decode = codecs.getincrementaldecoder("utf-8")("replace").decode
             patience = None
@@ -250,7 +250,7 @@ else:
 
     @contextmanager
     def _uninterrupted() -> Iterator[None]:
-        """A Ctrl-C in here counts at the end: between, the terminal would be left as it is."""
+        """Delay a Ctrl-C to the end: in between it would leave the terminal half changed."""
         pressed: list[int] = []
         before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
         try:
@@ -265,7 +265,7 @@ else:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def _has_terminal() -> bool:
-        """Whether the process may read from a terminal now."""
+        """Return True when the process may read from a terminal now."""
         try:
             return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
         except (OSError, ValueError, AttributeError):
@@ -273,7 +273,7 @@ else:
 
 
 class TypedAhead(Typed):
-    """Collects what is typed while it is entered. Esc interrupts then, as Ctrl-C does."""
+    """Collects what is typed while it is entered. Esc interrupts, as Ctrl-C does."""
 
     def __init__(self, fold: Callable[[str], str] = lambda text: text) -> None:
         from prompt_toolkit.input.vt100_parser import Vt100Parser
@@ -290,8 +290,8 @@ class TypedAhead(Typed):
         self._reader.__exit__()
 
     def keep(self, text: str) -> None:
-        """Put what was typed into a question, and is no reply, behind what stands in the line. A
-        single key was meant as a reply."""
+        """Add text that was typed at a question, and did not count as reply, to the line. A single
+        key is dropped, as it was meant as a reply."""
         from prompt_toolkit.input.vt100_parser import Vt100Parser
 
         typed = Typed(self._fold)
@@ -301,7 +301,7 @@ class TypedAhead(Typed):
             self.line += typed.line
 
     def _pause(self) -> None:
-        """No more keys follow: what looked like the beginning of a key's code was the Esc key."""
+        """Finish a key's code when no more bytes follow: an Esc alone was the Esc key."""
         self._parser.flush()
         if self.escape:
             self.escape = False
