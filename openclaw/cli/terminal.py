@@ -7,15 +7,13 @@ typed ahead. All text is made harmless before it is drawn.
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from openclaw.cli.approval import screen_size
 from openclaw.cli.formatting import (
@@ -31,6 +29,7 @@ from openclaw.cli.formatting import (
     verdict_lines,
 )
 from openclaw.cli.render import Listener
+from openclaw.cli.typeahead import SignalGuard
 from openclaw.events import (
     Compaction,
     Done,
@@ -408,7 +407,7 @@ class LiveLines:
         self._drawn: Sequence[str] = ()
         self._ended: threading.Event | None = None  # of the thread that draws
         self._echo = Echo()
-        self._handlers: dict[int, Any] = {}  # what handled the signals before
+        self._signals = SignalGuard(self._release, self.start)
 
     def start(self) -> None:
         """Begin to draw; do nothing when that has begun already."""
@@ -418,7 +417,7 @@ class LiveLines:
             self._ended = threading.Event()
             if self._silent:
                 self._echo.off()
-            self._catch_signals()
+            self._signals.catch()
             if self._animated:
                 threading.Thread(target=self._run, args=(self._ended,), daemon=True).start()
 
@@ -429,7 +428,7 @@ class LiveLines:
                 return
             self._ended.set()
             self._ended = None
-            self._leave_signals()
+            self._signals.leave()
             self._echo.on()
             self.clear()
 
@@ -468,31 +467,9 @@ class LiveLines:
         rows = sum(max(1, -(-columns(_STYLES.sub("", line)) // width)) for line in self._drawn)
         return "\r" + (f"\x1b[{rows - 1}A" if rows > 1 else "") + _ERASE
 
-    # -------- signals
-
-    def _catch_signals(self) -> None:
-        if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-            return
-        for number in (signal.SIGTSTP, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            before = signal.getsignal(number)
-            if before not in (signal.SIG_IGN, None):
-                self._handlers[number] = before
-                signal.signal(number, self._leave)
-
-    def _leave_signals(self) -> None:
-        while self._handlers:
-            signal.signal(*self._handlers.popitem())
-
-    def _leave(self, number: int, frame: object) -> None:
-        """Give the terminal back before a signal stops or ends the process."""
-        before = self._handlers.get(number)
+    def _release(self) -> None:
         with suppress(RuntimeError, OSError):  # a write was interrupted, or the terminal is gone
             self.stop()
-        if callable(before):
-            before(number, frame)
-        else:
-            os.kill(os.getpid(), number)
-        self.start()  # here it goes on after `fg`
 
 
 class Echo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -19,6 +20,39 @@ if TYPE_CHECKING:
 
 ESCAPE_SECONDS = 0.05
 """An Esc that no byte follows within this time is the key, not the beginning of a key's code."""
+
+
+class SignalGuard:
+    """Calls `release` to give the terminal back before a signal stops or ends the process, and
+    `resume` when the process goes on, after `fg` or `bg`. `release` must call `leave`."""
+
+    def __init__(self, release: Callable[[], None], resume: Callable[[], None]) -> None:
+        self._release, self._resume = release, resume
+        self._before: dict[int, Any] = {}  # the signals' earlier handlers
+
+    def catch(self) -> None:
+        """Handle the signals from now on, except those that are ignored."""
+        if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGTSTP, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            before = signal.getsignal(number)
+            if before not in (signal.SIG_IGN, None):
+                self._before[number] = before
+                signal.signal(number, self._handle)
+
+    def leave(self) -> None:
+        """Put the earlier handlers back."""
+        while self._before:
+            signal.signal(*self._before.popitem())
+
+    def _handle(self, number: int, frame: object) -> None:
+        before = self._before.get(number)
+        self._release()
+        if callable(before):
+            before(number, frame)
+        else:
+            os.kill(os.getpid(), number)
+        self._resume()
 
 
 class Typed:
@@ -108,7 +142,6 @@ if sys.platform == "win32":
 
 else:
     import codecs
-    import os
     import select
     import termios
     from contextlib import suppress
@@ -130,27 +163,22 @@ else:
             self._before: list[Any] | None = None
             self._reader: threading.Thread | None = None
             self._end = -1  # the end of a pipe; closing it ends the thread
-            self._caught: list[int] = []
+            self._signals = SignalGuard(self._release, self._resume)
 
         def __enter__(self) -> None:
             if not _has_terminal():
                 return
-            numbers = (signal.SIGTSTP, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
             try:
                 with _uninterrupted():
                     self._begin()
-                    self._caught = [n for n in numbers if signal.getsignal(n) is signal.SIG_DFL]
-                    for number in self._caught:
-                        signal.signal(number, self._leave)
+                    self._signals.catch()
             except KeyboardInterrupt:
                 self.__exit__()
                 raise
 
         def __exit__(self, *_: object) -> None:
             with _uninterrupted():
-                for number in self._caught:
-                    signal.signal(number, signal.SIG_DFL)
-                self._caught = []
+                self._signals.leave()
                 self._finish()
 
         @contextmanager
@@ -217,12 +245,12 @@ else:
             finally:
                 self._restore()
 
-        def _leave(self, number: int, frame: object) -> None:
-            """Give the terminal back before a signal stops or ends the process."""
+        def _release(self) -> None:
             self._finish()
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-            signal.signal(number, self._leave)  # here it goes on after `fg` or `bg`
+            self._signals.leave()
+
+        def _resume(self) -> None:
+            self._signals.catch()
             if _has_terminal():
                 self._begin()
 
