@@ -33,6 +33,8 @@ CONTEXT_LINES = 2
 GRANT_WIDTH = 200
 YES_LETTERS = {"y": "once", "yes": "once", "s": "session", "session": "session", "a": "always"}
 Keep = Callable[[Grant, bool], None]
+ROWS_AROUND = 6
+"""Rows of the screen for the name of the home, the question and the reply."""
 
 
 class Permission:
@@ -232,10 +234,6 @@ def beforehand(otherwise: Ask | None, say: Callable[[str], None]) -> Ask:
         return ""
 
     return reply
-
-
-ROWS_AROUND = 6
-"""Rows of the screen for the name of the home, the question and the reply."""
 
 
 def settle(home: Home, *, reading: bool) -> Home:

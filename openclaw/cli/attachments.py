@@ -42,6 +42,12 @@ _MENTION = re.compile(
 _RANGE = re.compile(r":(\d+)(?:-(\d+))?$")
 _FILE_LIKE = re.compile(r"(?:\.\w{1,5}|:\d+-\d+)$")
 _CLOSING = ".,;:!?)]}>'\""
+PATIENCE_SECONDS = 3.0
+FORKED_ONLY = 0x40  # PF_FORKNOEXEC of Linux: a copy that a shell makes of itself, for a loop
+LEFT_ALONE = (
+    "standard input is left to the loop that reads it (--stdin takes it, --no-stdin hides this)"
+)
+WAITING = "reading standard input to its end (--no-stdin leaves it alone)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,14 +326,6 @@ def _ends_as_text(head: bytes, tail: bytes, size: int, name: str) -> str:
 
 def _decode(data: bytes, encoding: str) -> str:
     return data.decode(encoding, errors="replace").replace("\r\n", "\n")
-
-
-PATIENCE_SECONDS = 3.0
-FORKED_ONLY = 0x40  # PF_FORKNOEXEC of Linux: a copy that a shell makes of itself, for a loop
-LEFT_ALONE = (
-    "standard input is left to the loop that reads it (--stdin takes it, --no-stdin hides this)"
-)
-WAITING = "reading standard input to its end (--no-stdin leaves it alone)"
 
 
 def piped_in(wanted: bool | None, *, quiet: bool = False) -> str:

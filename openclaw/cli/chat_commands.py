@@ -54,6 +54,23 @@ GROUPS = {
 begin with a command of the group."""
 IN_SHELL = ("undo", "redo", "log", "diff", "show", "blame", "why", "context", "usage", *GROUPS)
 _COMMAND = re.compile(rf"\bopenclaw ({'|'.join(IN_SHELL)})\b")
+Say = Callable[[str], None]
+MOST_LINES = 2_000
+_SPILL_LINE = re.compile(
+    rf"^\[All[\w ]*: read_file ({re.escape(SPILL)}/[0-9a-f]+\.txt),", re.MULTILINE
+)
+AUTO = "auto"
+LOOKUP_SECONDS = 0.2
+"""How long the first line waits for the name of the model."""
+MOST_OUTPUT = 1_000_000
+"""Characters that are kept of an output, from its end."""
+SHOWN_SESSIONS = 10
+CODE = "code"
+LAST_WORDS = 200
+"""Characters that are shown of each of the last two messages."""
+NUMBER_COLUMNS = 5
+"""Columns of the number in front of a line."""
+_CODE_BLOCK = re.compile(r"^ *(`{3,}|~{3,})[^\n]*\n(.*?)^ *\1[`~]* *$", re.MULTILINE | re.DOTALL)
 
 
 def run(name: str, rest: str, home: Path) -> int:
@@ -91,13 +108,6 @@ def run(name: str, rest: str, home: Path) -> int:
 def for_talk(text: str) -> str:
     """The text for the user with /commands instead of the shell's commands."""
     return _COMMAND.sub(r"/\1", text)
-
-
-Say = Callable[[str], None]
-MOST_LINES = 2_000
-_SPILL_LINE = re.compile(
-    rf"^\[All[\w ]*: read_file ({re.escape(SPILL)}/[0-9a-f]+\.txt),", re.MULTILINE
-)
 
 
 def is_command(text: str) -> bool:
@@ -230,10 +240,6 @@ def say_all(lines: Iterable[str], say: Say) -> None:
         say(line)
 
 
-AUTO = "auto"
-LOOKUP_SECONDS = 0.2
-
-
 class Answering:
     """The name of the model that answers. A thread looks up which model `auto` takes."""
 
@@ -269,11 +275,7 @@ def keep_model(store: SessionStore, session: Session, name: str) -> None:
     session.model = name
 
 
-MOST_OUTPUT = 1_000_000
-"""Characters of an output that are kept, from its end."""
-
-
-def run_line(text: str, say: Callable[[str], None]) -> Material:
+def run_line(text: str, say: Say) -> Material:
     """Run the command in the current folder, with the user's shell and rights, and show its output
     as it comes. Raises UsageError for an empty command. KeyboardInterrupt ends the command too."""
     command = text.removeprefix(SHELL_MARK).strip()
@@ -298,13 +300,6 @@ def run_line(text: str, say: Callable[[str], None]) -> Material:
         output += f"exit code {process.returncode}\n"
         say(f"exit code {process.returncode}")
     return Material(f"output of: {command}", output or "(nothing)\n")
-
-
-SHOWN_SESSIONS = 10
-CODE = "code"
-LAST_WORDS = 200
-NUMBER_COLUMNS = 5
-"""Columns of the number in front of a line."""
 
 
 def begin_session(store: SessionStore, name: str, model: str) -> Session:
@@ -404,9 +399,6 @@ def _list_row(at: str, session_id: str, title: str) -> str:
     return line + one_line(title, min(60, max(10, room)))
 
 
-_BLOCK = re.compile(r"^ *(`{3,}|~{3,})[^\n]*\n(.*?)^ *\1[`~]* *$", re.MULTILINE | re.DOTALL)
-
-
 def copy_to_clipboard(text: str, out: TextIO) -> None:
     """Ask the terminal to put a text into the clipboard (OSC 52), in the harmless form that was
     shown, as an escape in it could end a later paste. The terminal does not tell if it does so."""
@@ -417,4 +409,4 @@ def copy_to_clipboard(text: str, out: TextIO) -> None:
 
 def code_in(markdown: str) -> list[str]:
     """The code blocks of a text, each without its fences and its indent."""
-    return [dedent(found[2]) for found in _BLOCK.finditer(markdown)]
+    return [dedent(found[2]) for found in _CODE_BLOCK.finditer(markdown)]

@@ -30,6 +30,35 @@ if TYPE_CHECKING:
     from openclaw.storage.home import Home
 
 
+class Modes(StrEnum):
+    read_only = "read-only"
+    ask = "ask"
+    edit = "edit"
+    full = "full"
+
+
+_GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
+Continue = Annotated[
+    bool, typer.Option("-c", "--continue", help="Continue the latest conversation.")
+]
+SessionName = Annotated[
+    str | None,
+    typer.Option(
+        "--session", "-s", metavar="NAME", help="Continue a named one, made when missing."
+    ),
+]
+ModelName = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="NAME", help="The model, e.g. ollama/qwen3:4b."),
+]
+ModeName = Annotated[Modes | None, typer.Option("--mode", help="What tools may do.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Answer every question of a tool with yes.")]
+NoMemory = Annotated[bool, typer.Option("--no-memory", help="Without memory and to-dos.")]
+SkillName = Annotated[
+    str, typer.Option("--skill", metavar="NAME", help="Follow this skill.", show_default=False)
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options that stand before the command."""
@@ -121,9 +150,6 @@ def _pad(text: str, width: int) -> str:
     from openclaw.cli.formatting import columns
 
     return text + " " * (width - columns(text))
-
-
-_GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
 
 
 def is_made_id(session_id: str) -> bool:
@@ -251,36 +277,6 @@ def past_day(text: str) -> str:
     if text and day is None:
         raise UsageError(f"{text} is not a date", "write it as 2026-11-01, yesterday or last week")
     return day.isoformat() if day else ""
-
-
-class Modes(StrEnum):
-    read_only = "read-only"
-    ask = "ask"
-    edit = "edit"
-    full = "full"
-
-
-Continue = Annotated[
-    bool, typer.Option("-c", "--continue", help="Continue the latest conversation.")
-]
-SessionName = Annotated[
-    str | None,
-    typer.Option(
-        "--session", "-s", metavar="NAME", help="Continue a named one, made when missing."
-    ),
-]
-ModelName = Annotated[
-    str | None,
-    typer.Option("--model", "-m", metavar="NAME", help="The model, e.g. ollama/qwen3:4b."),
-]
-ModeName = Annotated[Modes | None, typer.Option("--mode", help="What tools may do.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Answer every question of a tool with yes.")]
-NoMemory = Annotated[bool, typer.Option("--no-memory", help="Without memory and to-dos.")]
-
-
-SkillName = Annotated[
-    str, typer.Option("--skill", metavar="NAME", help="Follow this skill.", show_default=False)
-]
 
 
 def settings_of(ctx: typer.Context) -> Settings:

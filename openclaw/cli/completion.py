@@ -31,6 +31,38 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 Choice = tuple[str, str]
 """A text that can be typed, and its meaning."""
+# name: (arguments, what it does); the method is `_NAME`.
+COMMANDS = {
+    "help": ("", "what can be typed here"),
+    "new": ("[NAME]", "begin a new conversation (also /clear)"),
+    "resume": ("[ID|TITLE]", "go on with an earlier conversation; alone: choose one"),
+    "sessions": ("[WORDS]", "list the latest conversations, or search all"),
+    "rename": ("NAME", "give this conversation a name"),
+    "fork": ("[NAME]", "go on in a copy of this conversation"),
+    "export": ("[FILE]", "write this conversation to a new Markdown file"),
+    "copy": ("[code]", "put the last answer, or its code, into the clipboard"),
+    "retry": ("", "take the last turn back and ask the same again"),
+    "edit": ("", "take the last turn back and change its prompt"),
+    "undo": ("[N]", "take back turns; --files or --talk only, --keep"),
+    "redo": ("[N]", "put back what was taken back"),
+    "log": ("[N]", "list the newest turns"),
+    "diff": ("[TURN]", "show what a turn changed; alone: the last one"),
+    "show": ("[TURN]", "show all of a turn; alone: the last one"),
+    "blame": ("FILE[:LINE]", "show which turn wrote a line"),
+    "todo": ("[add WORDS]", "list the open to-dos; also: done ID, rm ID"),
+    "memory": ("[WORDS]", "list what is remembered, or search it"),
+    "skills": ("[NAME]", "list the skills, or show one"),
+    "model": ("[NAME]", "choose another model"),
+    "mode": ("[MODE]", "what tools may do: read-only, ask, edit, full"),
+    "policy": ("", "show what tools may do and what you have granted"),
+    "context": ("[PROMPT]", "show what the next request costs; --cache, --diff"),
+    "usage": ("[--all]", "show tokens and speeds, turn by turn"),
+    "why": ("[TURN]", "show what the last answer is made of; --full"),
+    "output": ("[N]", "show all that the last tool gave back, or N calls ago"),
+    "expect": ("FILE:LINE", "make a memory test of the question before"),
+    "compact": ("[FOCUS]", "sum up older messages; --dry-run only shows it"),
+    "quit": ("", "leave (also Ctrl-D)"),
+}
 
 
 class Completion(NamedTuple):
@@ -210,36 +242,3 @@ ARGUMENTS: Mapping[str, Callable[[App], Iterable[Choice]]] = {
     "why": _answers,
 }
 """What is offered after a command, and after a command and its first word."""
-
-# name: (arguments, what it does); the method is `_NAME`.
-COMMANDS = {
-    "help": ("", "what can be typed here"),
-    "new": ("[NAME]", "begin a new conversation (also /clear)"),
-    "resume": ("[ID|TITLE]", "go on with an earlier conversation; alone: choose one"),
-    "sessions": ("[WORDS]", "list the latest conversations, or search all"),
-    "rename": ("NAME", "give this conversation a name"),
-    "fork": ("[NAME]", "go on in a copy of this conversation"),
-    "export": ("[FILE]", "write this conversation to a new Markdown file"),
-    "copy": ("[code]", "put the last answer, or its code, into the clipboard"),
-    "retry": ("", "take the last turn back and ask the same again"),
-    "edit": ("", "take the last turn back and change its prompt"),
-    "undo": ("[N]", "take back turns; --files or --talk only, --keep"),
-    "redo": ("[N]", "put back what was taken back"),
-    "log": ("[N]", "list the newest turns"),
-    "diff": ("[TURN]", "show what a turn changed; alone: the last one"),
-    "show": ("[TURN]", "show all of a turn; alone: the last one"),
-    "blame": ("FILE[:LINE]", "show which turn wrote a line"),
-    "todo": ("[add WORDS]", "list the open to-dos; also: done ID, rm ID"),
-    "memory": ("[WORDS]", "list what is remembered, or search it"),
-    "skills": ("[NAME]", "list the skills, or show one"),
-    "model": ("[NAME]", "choose another model"),
-    "mode": ("[MODE]", "what tools may do: read-only, ask, edit, full"),
-    "policy": ("", "show what tools may do and what you have granted"),
-    "context": ("[PROMPT]", "show what the next request costs; --cache, --diff"),
-    "usage": ("[--all]", "show tokens and speeds, turn by turn"),
-    "why": ("[TURN]", "show what the last answer is made of; --full"),
-    "output": ("[N]", "show all that the last tool gave back, or N calls ago"),
-    "expect": ("FILE:LINE", "make a memory test of the question before"),
-    "compact": ("[FOCUS]", "sum up older messages; --dry-run only shows it"),
-    "quit": ("", "leave (also Ctrl-D)"),
-}

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 MINUTES = len("2026-11-21T15:30")
 TALK = "sessions/"
 KINDS = {"outside": "edited outside"}
+NOT_RECORDED = "not recorded"
+YOU = "you"
+_LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
+_SUBJECT_WIDTH = 40
 
 
 class AppWithHistory(Protocol):
@@ -143,12 +147,6 @@ def _file_json(each: Difference, *, diff: bool) -> dict[str, Any]:
     found = {"path": each.path, "action": each.action, "added": added, "removed": removed}
     found |= {"binary": each.binary, "known": each.known}
     return found | ({"diff": readable("\n".join([*each.unified(), ""]))} if diff else {})
-
-
-NOT_RECORDED = "not recorded"
-YOU = "you"
-_LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
-_SUBJECT_WIDTH = 40
 
 
 class HomeWithHistory(AppWithHistory, Protocol):
@@ -322,10 +320,10 @@ def said(turn: Turn, contents: Contents, store: SessionStore) -> Exchange:
     session = talk_of(turn, contents)
     if session is not None:
         before = session.turns - sum(entry.role == "user" for entry in session.messages)
-        return _find_exchange(session.messages, turn.number - before)
+        return _exchange_at(session.messages, turn.number - before)
     try:
         session = store.load(store.find(turn.session))
-        return _find_exchange([entry for _, entry in store.messages(session)], turn.number)
+        return _exchange_at([entry for _, entry in store.messages(session)], turn.number)
     except OpenclawError:
         return Exchange()
 
@@ -374,7 +372,7 @@ def _count_messages(number: int) -> str:
     return f"{number} message{'' if number == 1 else 's'}"
 
 
-def _find_exchange(messages: Sequence[Entry], number: int) -> Exchange:
+def _exchange_at(messages: Sequence[Entry], number: int) -> Exchange:
     """The exchange that begins with the user's message of this number, from 1; the last exchange
     when there is no such number."""
     starts = [at for at, entry in enumerate(messages) if entry.role == "user"]

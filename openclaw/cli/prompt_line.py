@@ -34,6 +34,15 @@ if TYPE_CHECKING:
 COMMAND_SYNONYMS = {"exit": "/quit", "quit": "/quit", ":q": "/quit", "?": "/help"}
 """Words that people from other programs type, and the commands they mean."""
 LEAVE_HINT = "Ctrl-C again to leave (or Ctrl-D)"
+MOST_LINES, MOST_CHARACTERS = 10, 1_000
+"""A pasted text up to this size is shown as it is."""
+LONGEST_PROMPT = 4_000
+"""Characters up to which a pasted text without other words is the prompt itself."""
+_PASTE_MARK = re.compile(r"\[pasted [\d,]+ (?:lines|characters) #\d+\]")
+LEAST_CHARACTERS = 8
+"""A part that is shortened to fit its line keeps at least this many characters."""
+HELP_HINT = "/help lists commands, Ctrl-D leaves"
+SHELL_MARK = "!"
 
 
 class Lines(Protocol):
@@ -313,13 +322,6 @@ def _take_choice(event: KeyPressEvent) -> None:
         buffer.start_completion()
 
 
-MOST_LINES, MOST_CHARACTERS = 10, 1_000
-"""A pasted text up to this size is shown as it is."""
-LONGEST_PROMPT = 4_000
-"""Characters up to which a pasted text without other words is the prompt itself."""
-_PASTE_MARK = re.compile(r"\[pasted [\d,]+ (?:lines|characters) #\d+\]")
-
-
 class Pastes:
     """The texts that were pasted in this conversation, each under the mark that stands for it."""
 
@@ -358,11 +360,6 @@ class Pastes:
 def mark_before(text: str) -> str:
     """The mark of a pasted text that a text ends with; "" when it ends otherwise."""
     return next((m[0] for m in _PASTE_MARK.finditer(text) if m.end() == len(text)), "")
-
-
-LEAST_CHARACTERS = 8
-"""A part that is shortened to fit its line keeps at least this many characters."""
-HELP_HINT = "/help lists commands, Ctrl-D leaves"
 
 
 def welcome_line(model: str, home: Path, width: int) -> str:
@@ -421,9 +418,6 @@ def _shorten_path(path: Path) -> str:
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-SHELL_MARK = "!"
 
 
 def is_shell_line(text: str) -> bool:

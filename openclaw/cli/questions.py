@@ -13,6 +13,11 @@ TOO_SOON_SECONDS = 0.3
 PASTED_SECONDS = 0.05
 """A line that is followed by more input so soon was pasted."""
 CONTINUED_SECONDS = 0.2
+MOST_CHOICES = 10
+QUESTION = "Number or part of the name, Enter for none: "
+Choice = tuple[str, str]
+"""The value that is chosen, and the line that shows it."""
+YES_WORDS = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si sì".split())
 
 
 def read_reply(question: str, out: TextIO, keep: Callable[[str], None] = lambda typed: None) -> str:
@@ -110,13 +115,6 @@ else:
         return typed.decode(errors="replace")
 
 
-MOST_CHOICES = 10
-QUESTION = "Number or part of the name, Enter for none: "
-
-Choice = tuple[str, str]
-"""The value that is chosen, and the line that shows it."""
-
-
 def pick(
     choices: Sequence[Choice], ask: Callable[[str], str], say: Callable[[str], None]
 ) -> str | None:
@@ -149,9 +147,6 @@ def _show(choices: Sequence[Choice], say: Callable[[str], None]) -> Sequence[Cho
     if len(choices) > MOST_CHOICES:
         say(f"     and {len(choices) - MOST_CHOICES} more")
     return shown
-
-
-YES_WORDS = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si sì".split())
 
 
 def is_yes(text: str) -> bool:

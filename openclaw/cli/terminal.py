@@ -60,6 +60,8 @@ WAITING_FOR_MODEL = "waiting for the model"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SPINNER = "\u280b\u2819\u2839\u2838\u283c\u2834\u2826\u2827\u2807\u280f"
 _BELL = "\a"
+TICK_SECONDS = 0.1
+_STYLES = re.compile(r"\x1b\[[\d;]*m")
 
 
 class Screen(Listener):
@@ -379,8 +381,6 @@ def settled_length(text: str) -> int:
     return end
 
 
-TICK_SECONDS = 0.1
-_STYLES = re.compile(r"\x1b\[[\d;]*m")
 _HIDE, _SHOW, _ERASE = "\x1b[?25l", "\x1b[?25h", "\x1b[J"
 
 

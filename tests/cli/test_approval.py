@@ -1,4 +1,4 @@
-"""The question before a tool runs: what it shows, what it offers, what the replies do."""
+"""The question before a tool runs: what it shows and offers, and what each reply does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Screen = Callable[[int, int], None]
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """Says how many columns and rows the terminal has."""
+    """Set the columns and rows of the terminal."""
 
     def says(columns: int, rows: int) -> None:
         monkeypatch.setenv("COLUMNS", str(columns))
@@ -29,7 +29,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 
 class Person:
-    """Somebody who types these replies, and what they were shown and have granted."""
+    """A person who types these replies; keeps what was shown to them and what they granted."""
 
     def __init__(self, *replies: str) -> None:
         self.left = list(replies)

@@ -1,4 +1,4 @@
-"""What is piped in or named with @ reaches the model as fenced material, and nothing else does."""
+"""Text that is piped in or named with @ becomes material, and nothing else does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The talk, by typing into it: with a pipe input, and on a real terminal whose screen is read."""
+"""The conversation, tested by typing: into a pipe, and on a real terminal whose screen is read."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class FakeApp:
         self.model_name = name
 
     def rest(self, session: Session | None = None) -> None:
-        """Nothing is searched here."""
+        """Do nothing, as nothing is searched here."""
 
     def greeting(self, *, offering: bool = True) -> Greeting:
         return Greeting(("Due: rent (today).",), self.offered)
@@ -138,7 +138,7 @@ def app(tmp_path: Path) -> FakeApp:
 
 
 def talk(app: FakeApp, *said: str) -> tuple[int, str, Chat]:
-    """Feed lines through a pipe. (exit code, what was printed, the chat)."""
+    """Feed lines through a pipe; returns exit code, printed text and the chat."""
     out = io.StringIO()
     chat = Chat(
         app,
@@ -449,7 +449,7 @@ def test_the_history_is_kept_in_a_private_file(tmp_path: Path) -> None:
 
 
 class Terminal:
-    """`openclaw` on a pseudo-terminal of 80 x 24, and what its screen shows."""
+    """`openclaw` on a pseudo-terminal of 80 x 24, and the text on its screen."""
 
     def __init__(self, *words: str, environ: dict[str, str]) -> None:
         import pexpect
@@ -472,7 +472,7 @@ class Terminal:
         return [line.rstrip() for line in self._screen.display]
 
     def wait(self, seen: Callable[[str], bool], seconds: float = 20.0) -> str:
-        """Read until the screen satisfies `seen`; fails with the screen."""
+        """Read until the screen satisfies `seen`; else fail and show the screen."""
         import pexpect
 
         until = time.monotonic() + seconds
@@ -503,7 +503,7 @@ class Terminal:
 def terminal(
     fake_ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Terminal]]:
-    """Starts `openclaw` on a terminal, in a new home with the fake model."""
+    """Start `openclaw` on a terminal, in a new home with the fake model."""
     if sys.platform == "win32":
         pytest.skip("no pseudo-terminal here")
     from openclaw.storage.home import create_home

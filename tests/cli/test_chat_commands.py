@@ -1,4 +1,4 @@
-"""The commands of a talk, upon a real home with a scripted model."""
+"""The /commands of a conversation, in a real home with a scripted model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.fakes.talk import talk as home_talk
 
 
 class Keyboard(PipedLines):
-    """What a user types, one input after the other, and his replies to questions."""
+    """The inputs that a user types, one after the other, and the replies to questions."""
 
     interactive = True
 
@@ -48,7 +48,7 @@ class Keyboard(PipedLines):
 
 
 class Conversation:
-    """A talk that goes on between two tries; `shown` is all that was on the screen."""
+    """A conversation that goes on between calls of `type`; `shown` is all that was printed."""
 
     def __init__(self, home: Talk) -> None:
         self.home, self.out = home, io.StringIO()
@@ -59,7 +59,7 @@ class Conversation:
         )
 
     def type(self, *said: str, replies: tuple[str, ...] = (), lines: tuple[Line, ...] = ()) -> str:
-        """What is shown of these inputs, while the model says these lines."""
+        """Type these inputs, while the model says these lines; returns what is printed."""
         self.home.model.say(*lines)
         self.keys.said, self.keys.replies = list(said), list(replies)
         start = len(self.out.getvalue())

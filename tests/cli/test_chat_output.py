@@ -1,4 +1,4 @@
-"""What /output shows of the calls of a talk."""
+"""/output shows the results of tool calls in a conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is offered where the cursor stands."""
+"""Completions of the text before the cursor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long pasted text stands folded in the input line, and goes along as what is piped in does."""
+"""A long pasted text is folded in the input line, and becomes material as piped text does."""
 
 from __future__ import annotations
 

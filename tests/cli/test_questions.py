@@ -1,4 +1,4 @@
-"""A reply counts when the question could be read before it was typed."""
+"""A reply counts only when the user could read the question before typing it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ except EOFError:
     print("got nothing")
 """
 SOON, READ = 0.05, 0.6
-"""Seconds: nobody has read a question yet, and it can have been read."""
+"""Seconds after which nobody has read a question yet, and after which it can be read."""
 
 
 def asking(seconds: float = 0.0) -> Any:
-    """A process on a terminal that asks after so many seconds."""
+    """A process on a terminal that asks a question after so many seconds."""
     import pexpect
 
     words = ["-c", ASKS, str(seconds)]
@@ -50,7 +50,7 @@ def got(terminal: Any) -> str:
 
 
 def asked_again(terminal: Any, reply: str = "n") -> str:
-    """What counts when this is replied after the question was shown once more."""
+    """The reply that counts when this is typed after the question was shown again."""
     terminal.expect_exact("Sure? ")
     time.sleep(READ)
     terminal.sendline(reply)

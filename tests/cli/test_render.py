@@ -1,4 +1,4 @@
-"""Events in, words out: what stands on stdout, on stderr and on a terminal's screen."""
+"""Listeners: from events to the text on stdout, on stderr and on a terminal's screen."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def done(answer: str, **more: object) -> Done:
 
 
 def plain(events: Sequence[Event], *, tools: bool = False, notes: bool = True) -> tuple[str, str]:
-    """(stdout, stderr) of a turn in a pipe."""
+    """The stdout and stderr of a turn whose output goes into a pipe."""
     out, err = io.StringIO(), io.StringIO()
     feed(PlainText(out, err, tools=tools, notes=notes, dim=False), events)
     return out.getvalue(), err.getvalue()
@@ -68,14 +68,14 @@ def feed(listener: Listener, events: Sequence[Event]) -> None:
 
 
 def screen_of(text: str, width: int = 60, height: int = 20) -> list[str]:
-    """What a terminal shows after this output, without blank lines at the end."""
+    """The lines of a terminal's screen after this output, without blank lines at the end."""
     screen = pyte.Screen(width, height)
     pyte.Stream(screen).feed(text.replace("\n", "\r\n"))
     return "\n".join(line.rstrip() for line in screen.display).rstrip().splitlines()
 
 
 def drawn(events: Sequence[Event], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a 60 x 20 terminal shows after a turn."""
+    """The lines of a 60 x 20 terminal after a turn."""
     for name, value in {"TERM": "xterm-256color", "COLUMNS": "60", "LINES": "20"}.items():
         monkeypatch.setenv(name, value)
     both = Terminal()

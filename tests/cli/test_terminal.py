@@ -1,4 +1,4 @@
-"""What is drawn while a turn runs: what goes on and since when, gone without a trace afterwards."""
+"""The status line while a turn runs: the activity and its time; it leaves no trace afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.cli.test_render import Terminal, done, screen_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stream is no console")
 DRAWN = 0.55
-"""Seconds after which a status line stands on the screen."""
+"""Seconds after which a status line is on the screen."""
 
 
 @pytest.fixture(autouse=True)

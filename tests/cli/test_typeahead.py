@@ -1,4 +1,4 @@
-"""What is typed while an answer is made stands in the input line afterwards, or is asked next."""
+"""Text that is typed during an answer is asked next, or stands in the input line afterwards."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def talking() -> Any:
 
 
 def prompts(fake_ollama: FakeOllama) -> list[str]:
-    """What was asked by chat requests: the last line of the last message of each."""
+    """The prompts of the chat requests: the last line of each one's last message."""
     asked = [body["messages"][-1] for body in fake_ollama.chats]
     return [one["content"].splitlines()[-1] for one in asked if one["role"] == "user"]
 
