@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from openclaw.cli import chat_commands, chat_history, prompt_line, questions
 from openclaw.cli.attachments import attach, missing_files
-from openclaw.cli.chat_commands import Answering, for_talk, keep_model
+from openclaw.cli.chat_commands import Answering, keep_model, replace_shell_commands
 from openclaw.cli.chat_history import LastPrompt
 from openclaw.cli.common import as_turn, by_name, code_of, play
 from openclaw.cli.completion import COMMANDS, MODES
@@ -114,7 +114,7 @@ class Chat:
         fresh = self.lines.interactive and not self.session.messages and not (first or skill)
         greeting = self.app.greeting(offering=fresh)
         for line in greeting.lines:
-            self._say(one_line(for_talk(line)))
+            self._say(one_line(replace_shell_commands(line)))
         self._offer = greeting.offer
         for text in self.app.notices:
             self._listener(Notice(text))
@@ -151,7 +151,7 @@ class Chat:
                 self._accept(offer)
                 return
             if self.lines.interactive and prompt_line.is_shell_line(text):
-                self._outputs += (chat_commands.run_line(text, self._say),)
+                self._outputs += (chat_commands.run_shell_line(text, self._say),)
                 return
             prompt = text
             if not skill and chat_commands.is_command(text):
@@ -162,7 +162,7 @@ class Chat:
             self.lines.hold()
             self._code = error.exit_code
             self._say(f"openclaw: {one_line(str(error))}")
-            for line in harmless(for_talk(error.hint)).splitlines():
+            for line in harmless(replace_shell_commands(error.hint)).splitlines():
                 self._say(f"  {line}")
         except KeyboardInterrupt:
             self.lines.hold()
@@ -206,7 +206,9 @@ class Chat:
         """The event as a conversation shows it: notices name /commands instead of the shell's."""
         if isinstance(event, Start):
             self._answering.name, self._window = event.model, event.window
-        return replace(event, text=for_talk(event.text)) if isinstance(event, Notice) else event
+        if isinstance(event, Notice):
+            return replace(event, text=replace_shell_commands(event.text))
+        return event
 
     def _show_prompt(self, asked: LastPrompt) -> None:
         """Show a prompt that was not typed at the input line."""
@@ -408,7 +410,7 @@ class Chat:
             self._say(f"\nMode of this chat: {self.app.mode}")
 
     def _run(self, name: str, rest: str) -> None:
-        self._code = chat_commands.run(name, rest, self.app.home.root) or self._code
+        self._code = chat_commands.run_group(name, rest, self.app.home.root) or self._code
 
     def _todo(self, rest: str) -> None:
         if rest:

@@ -52,8 +52,8 @@ GROUPS = {
 }
 """The command of each group that runs without words, and the one that runs with words that do not
 begin with a command of the group."""
-IN_SHELL = ("undo", "redo", "log", "diff", "show", "blame", "why", "context", "usage", *GROUPS)
-_COMMAND = re.compile(rf"\bopenclaw ({'|'.join(IN_SHELL)})\b")
+SHELL_NAMES = ("undo", "redo", "log", "diff", "show", "blame", "why", "context", "usage", *GROUPS)
+_COMMAND = re.compile(rf"\bopenclaw ({'|'.join(SHELL_NAMES)})\b")
 Say = Callable[[str], None]
 MOST_LINES = 2_000
 _SPILL_LINE = re.compile(
@@ -73,7 +73,7 @@ NUMBER_COLUMNS = 5
 _CODE_BLOCK = re.compile(r"^ *(`{3,}|~{3,})[^\n]*\n(.*?)^ *\1[`~]* *$", re.MULTILINE | re.DOTALL)
 
 
-def run(name: str, rest: str, home: Path) -> int:
+def run_group(name: str, rest: str, home: Path) -> int:
     """Run a command of a group in this home; it prints to the terminal. Returns its exit code."""
     try:
         words = shlex.split(rest)
@@ -105,7 +105,7 @@ def run(name: str, rest: str, home: Path) -> int:
     return code if isinstance(code, int) else 0
 
 
-def for_talk(text: str) -> str:
+def replace_shell_commands(text: str) -> str:
     """The text for the user with /commands instead of the shell's commands."""
     return _COMMAND.sub(r"/\1", text)
 
@@ -275,7 +275,7 @@ def keep_model(store: SessionStore, session: Session, name: str) -> None:
     session.model = name
 
 
-def run_line(text: str, say: Say) -> Material:
+def run_shell_line(text: str, say: Say) -> Material:
     """Run the command in the current folder, with the user's shell and rights, and show its output
     as it comes. Raises UsageError for an empty command. KeyboardInterrupt ends the command too."""
     command = text.removeprefix(SHELL_MARK).strip()
@@ -384,7 +384,7 @@ def copy(session: Session, rest: str) -> str:
     if not text:
         raise UsageError("there is no answer yet", "ask something first")
     if rest:
-        blocks = code_in(text)
+        blocks = code_blocks(text)
         if not blocks:
             raise UsageError("there is no code in the last answer", "/copy copies all of it")
         text = "\n".join(blocks)
@@ -407,6 +407,6 @@ def copy_to_clipboard(text: str, out: TextIO) -> None:
     out.flush()
 
 
-def code_in(markdown: str) -> list[str]:
+def code_blocks(markdown: str) -> list[str]:
     """The code blocks of a text, each without its fences and its indent."""
     return [dedent(found[2]) for found in _CODE_BLOCK.finditer(markdown)]

@@ -206,7 +206,7 @@ class TypedLines:
 
     def typed(self) -> str:
         """What is typed ahead, on one line."""
-        return self._typed.shown()
+        return self._typed.preview()
 
 
 def choose_lines(app: App, stdin: TextIO, stdout: TextIO) -> PipedLines | TypedLines:

@@ -77,7 +77,7 @@ class PlainText(Listener):
         self._segment = ""  # the text streamed since the last model call began
         self._earlier = False  # an earlier segment was printed
         self._line_open = False
-        self._started: dict[str, ToolStart] = {}
+        self._open_calls: dict[str, ToolStart] = {}
         self._waiting: list[str] = []  # lines that wait for the end of the answer's line
 
     def __call__(self, event: Event) -> None:
@@ -90,9 +90,9 @@ class PlainText(Listener):
                 self._segment = ""
             case ToolStart():
                 self._end_line()
-                self._started[event.id] = event
+                self._open_calls[event.id] = event
             case ToolEnd() if self._tools:
-                self._say(tool_line(self._started.pop(event.id, None), event))
+                self._say(tool_line(self._open_calls.pop(event.id, None), event))
             case Notice(text) if self._notes:
                 self._say(one_line(text))
             case Compaction(before, after) if self._notes:

@@ -88,20 +88,20 @@ class Screen(Listener):
         self._segment = ""  # the text streamed since the last model call began
         self._settled = 0  # characters of it that are printed for good
         self._printed = False  # a block was printed since the turn began
-        self._started: dict[str, ToolStart] = {}
+        self._open_calls: dict[str, ToolStart] = {}
         self._console: Console | None = None
         self._growing: tuple[str, int, list[str]] = ("", 0, [])
-        self._doing = ""  # the present activity, "" between turns
+        self._activity = ""  # the present activity, "" between turns
         self._progress = Progress()
-        self._since = self._attended = time.monotonic()
-        self._heard = self._drawn_at = 0.0
+        self._since = self._attention_at = time.monotonic()
+        self._token_at = self._drawn_at = 0.0
         self._animated = animated
         self._live = LiveLines(out, self._lines, animated=animated, silent=typed is None)
 
     def __call__(self, event: Event) -> None:
         with self._live.lock:
             self._hear(event)
-            if self._doing:
+            if self._activity:
                 self._live.start()
             often = isinstance(event, Token) and time.monotonic() - self._drawn_at < REDRAW_SECONDS
             if not self._animated and not often:
@@ -111,26 +111,26 @@ class Screen(Listener):
     def _hear(self, event: Event) -> None:
         match event:
             case Start():
-                self._set_doing(WAITING_FOR_MODEL)
+                self._set_activity(WAITING_FOR_MODEL)
             case Progress():
                 self._set_progress(event)
             case Token(text):
-                self._set_doing("writing")
+                self._set_activity("writing")
                 self._segment += text
-                self._heard = time.monotonic()
+                self._token_at = time.monotonic()
                 self._print_settled()
             case Thought() if not self._segment:
-                self._set_doing("thinking")
+                self._set_activity("thinking")
             case NewResponse():
                 self._flush()
-                self._set_doing(WAITING_FOR_MODEL)
+                self._set_activity(WAITING_FOR_MODEL)
             case ToolStart():
                 self._flush()
-                self._started[event.id] = event
-                self._set_doing(f"{one_line(event.tool)} {main_argument(event.input)}")
+                self._open_calls[event.id] = event
+                self._set_activity(f"{one_line(event.tool)} {main_argument(event.input)}")
             case ToolEnd():
-                self._note(tool_line(self._started.pop(event.id, None), event))
-                self._set_doing(WAITING_FOR_MODEL)
+                self._note(tool_line(self._open_calls.pop(event.id, None), event))
+                self._set_activity(WAITING_FOR_MODEL)
             case Notice(text):
                 self._note(one_line(text))
             case Compaction(before, after):
@@ -142,12 +142,12 @@ class Screen(Listener):
 
     def begin(self, what: str) -> None:
         with self._live.lock:
-            self._set_doing(what)
+            self._set_activity(what)
             self._live.start()
 
     def meanwhile(self, progress: Progress) -> None:
         with self._live.lock:
-            if self._doing:
+            if self._activity:
                 self._set_progress(progress)
 
     def pause(self) -> None:
@@ -155,8 +155,8 @@ class Screen(Listener):
         self._live.stop()
 
     def resume(self) -> None:
-        self._attended = self._since = time.monotonic()
-        if self._doing:
+        self._attention_at = self._since = time.monotonic()
+        if self._activity:
             self._live.start()
 
     def close(self) -> None:
@@ -164,36 +164,36 @@ class Screen(Listener):
         with self._live.lock:
             self._flush()
             self._printed = False
-            self._doing = ""
+            self._activity = ""
             self._live.stop()
             self._out.flush()
 
-    # -------- what goes on
+    # -------- the lines for the moment
 
-    def _set_doing(self, words: str) -> None:
+    def _set_activity(self, words: str) -> None:
         """Set the present activity; its seconds are counted anew when it differs."""
-        if not self._doing:
-            self._attended = time.monotonic()
-        if words != self._doing or self._progress != Progress():
+        if not self._activity:
+            self._attention_at = time.monotonic()
+        if words != self._activity or self._progress != Progress():
             self._since = time.monotonic()
-        self._doing, self._progress = words, Progress()
+        self._activity, self._progress = words, Progress()
 
     def _set_progress(self, progress: Progress) -> None:
-        if not self._doing:
-            self._set_doing(progress.what)
+        if not self._activity:
+            self._set_activity(progress.what)
         if progress.what != self._progress.what:
             self._since = time.monotonic()
         self._progress = progress
 
     def _ring(self) -> None:
-        if self._bell and self._doing and time.monotonic() - self._attended >= self._bell:
+        if self._bell and self._activity and time.monotonic() - self._attention_at >= self._bell:
             self._err.write(_BELL)
             self._err.flush()
 
     def _lines(self, width: int, height: int) -> list[str]:
         """The lines drawn for the moment: the growing block, the status, the text typed ahead."""
         growing = self._segment[self._settled :]
-        below = self._status(width) if self._doing else []
+        below = self._status(width) if self._activity else []
         typed = one_line(self._typed()) if self._typed else ""
         if typed:
             below.append(_dim("> " + _keep_end(typed, width - 2)))
@@ -203,7 +203,7 @@ class Screen(Listener):
     def _status(self, width: int) -> list[str]:
         now = time.monotonic()
         seconds = now - self._since
-        if self._doing == "writing" and now - self._heard < PAUSE_SECONDS:
+        if self._activity == "writing" and now - self._token_at < PAUSE_SECONDS:
             return []
         if self._animated and seconds < STATUS_SECONDS:
             return []
@@ -211,16 +211,16 @@ class Screen(Listener):
         details = [] if progress.share is None else [f"{progress.share:.0%}".replace("%", " %")]
         if self._animated and seconds >= 1:
             details.append(_format_seconds(int(seconds)))
-        words = one_line(progress.what or self._doing)
+        words = one_line(progress.what or self._activity)
         end = f" {', '.join(details)}" if details else " \u2026" if not self._animated else ""
-        sign = f"{self._sign(now)} " if self._animated else ""
+        sign = f"{self._spinner(now)} " if self._animated else ""
         words = _keep_beginning(words, width - columns(sign) - columns(end))
         tail = [
             _keep_beginning(f"  {one_line(line)}", width) for line in progress.tail[-MOST_TAIL:]
         ]
         return [_dim(line) for line in (f"{sign}{words}{end}", *tail)]
 
-    def _sign(self, now: float) -> str:
+    def _spinner(self, now: float) -> str:
         signs = _SPINNER
         try:
             signs.encode(self._out.encoding or "utf-8")
@@ -231,10 +231,10 @@ class Screen(Listener):
     def _growing_lines(self, text: str, width: int) -> list[str]:
         """The lines of the growing block; rendered anew only when it has changed."""
         if self._growing[:2] != (text, width):
-            self._growing = (text, width, _render_lines(text, self._open(), width))
+            self._growing = (text, width, _render_lines(text, self._get_console(), width))
         return self._growing[2]
 
-    # -------- what stays
+    # -------- the text printed for good
 
     def _print_settled(self) -> None:
         end = settled_length(self._segment)
@@ -271,7 +271,7 @@ class Screen(Listener):
         self._live.clear()
         if not text.strip():
             return
-        console = self._open()
+        console = self._get_console()
         if self._printed:
             console.print()
         console.print(_TrimmedMarkdown(text))
@@ -288,7 +288,7 @@ class Screen(Listener):
         self._settle()
         Console(file=self._err, highlight=False).print(Text(line, style="dim"))
 
-    def _open(self) -> Console:
+    def _get_console(self) -> Console:
         from rich.console import Console
 
         if not self._console:

@@ -103,7 +103,7 @@ class Typed:
         text, self.line = self.line, ""
         return text, False
 
-    def shown(self) -> str:
+    def preview(self) -> str:
         """All prompts and the line, on one line."""
         return one_line(" \u21b5 ".join([*self.prompts, self.line])).rstrip()
 

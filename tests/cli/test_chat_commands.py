@@ -12,7 +12,7 @@ import pytest
 
 from openclaw.cli import chat_commands, prompt_line
 from openclaw.cli.chat import Chat
-from openclaw.cli.chat_commands import for_talk
+from openclaw.cli.chat_commands import replace_shell_commands
 from openclaw.cli.commands.log import narrow_row
 from openclaw.cli.prompt_line import PipedLines
 from openclaw.cli.questions import pick
@@ -257,7 +257,7 @@ def test_the_last_answer_goes_to_the_clipboard() -> None:
 
 def test_code_is_copied_without_fence_and_indent() -> None:
     text = "One:\n\n  ```py\n  if x:\n      y()\n  ```\n\n~~~~\n```\n~~~~\nEnd."
-    assert chat_commands.code_in(text) == ["if x:\n    y()\n", "```\n"]
+    assert chat_commands.code_blocks(text) == ["if x:\n    y()\n", "```\n"]
 
 
 def test_blame_names_the_command_of_the_talk(here: Conversation) -> None:
@@ -314,9 +314,11 @@ def test_groups_of_the_shell_work_in_the_talk(
 
 
 def test_hints_name_the_commands_of_the_talk() -> None:
-    assert for_talk("kept (openclaw undo takes it back)") == "kept (/undo takes it back)"
-    assert for_talk("openclaw todo rm a4f1") == "/todo rm a4f1"
-    assert for_talk("see: openclaw models list") == "see: openclaw models list"
+    assert (
+        replace_shell_commands("kept (openclaw undo takes it back)") == "kept (/undo takes it back)"
+    )
+    assert replace_shell_commands("openclaw todo rm a4f1") == "/todo rm a4f1"
+    assert replace_shell_commands("see: openclaw models list") == "see: openclaw models list"
 
 
 # -------- commands of the user's own

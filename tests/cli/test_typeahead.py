@@ -64,7 +64,7 @@ def test_keys_become_prompts_and_a_line(keys: str, prompts: list[str], line: str
 
 def test_prompts_are_sent_in_turn_and_the_line_is_not() -> None:
     typed = pressed(f"a{ENTER}b{ENTER}c")
-    assert typed.shown() == "a \u21b5 b \u21b5 c"
+    assert typed.preview() == "a \u21b5 b \u21b5 c"
     assert [typed.take() for _ in range(4)] == [("a", True), ("b", True), ("c", False), ("", False)]
 
 
