@@ -112,7 +112,7 @@ class Permission:
         if len(grants) == 1:
             return grants[0]
         for number, grant in enumerate(grants, 1):
-            self._say(f"  {number} = {one_line(folded(_describe_grant(grant)), GRANT_WIDTH)}")
+            self._say(f"  {number} = {one_line(folded(_describe(grant)), GRANT_WIDTH)}")
         numbers = [str(number) for number in range(1, len(grants) + 1)]
         reply = self._reply(f"Which one {how}? {', '.join(numbers)} [none] ")
         return grants[int(reply) - 1] if reply in numbers else None
@@ -194,9 +194,7 @@ def _grant_lines(choices: Mapping[str, tuple[Grant, ...]]) -> list[str]:
     """What the letters s and a allow from now on. When there are several grants, a second question
     asks which one, so they are not listed here."""
     letters = [f"[{how[0]}]" for how, grants in choices.items() if len(grants) == 1]
-    named = {
-        one_line(_describe_grant(grants[0]), 60) for grants in choices.values() if len(grants) == 1
-    }
+    named = {one_line(_describe(grants[0]), 60) for grants in choices.values() if len(grants) == 1}
     return [f"{' and '.join(letters)} from now on: {name}" for name in named][:1]
 
 
@@ -216,7 +214,7 @@ def _is_instruction(reply: str) -> bool:
     return bool(words) and len(reply) > 1 and reply.isprintable() and not is_yes(words[0])
 
 
-def _describe_grant(grant: Grant) -> str:
+def _describe(grant: Grant) -> str:
     rest = " and plain words behind it" if grant.kind == "prefix" else ""
     return f"{grant.kind} {grant.value}{rest}"
 

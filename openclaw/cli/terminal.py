@@ -196,7 +196,7 @@ class Screen(Listener):
         below = self._status(width) if self._activity else []
         typed = one_line(self._typed()) if self._typed else ""
         if typed:
-            below.append(_dim("> " + _keep_end(typed, width - 2)))
+            below.append(_dim("> " + _cut_start(typed, width - 2)))
         lines = self._growing_lines(growing, width + 1)[-max(height - 2 - len(below), 1) :]
         return [*lines, *([""] if lines and below else []), *below]
 
@@ -214,10 +214,8 @@ class Screen(Listener):
         words = one_line(progress.what or self._activity)
         end = f" {', '.join(details)}" if details else " \u2026" if not self._animated else ""
         sign = f"{self._spinner(now)} " if self._animated else ""
-        words = _keep_beginning(words, width - columns(sign) - columns(end))
-        tail = [
-            _keep_beginning(f"  {one_line(line)}", width) for line in progress.tail[-MOST_TAIL:]
-        ]
+        words = _cut_end(words, width - columns(sign) - columns(end))
+        tail = [_cut_end(f"  {one_line(line)}", width) for line in progress.tail[-MOST_TAIL:]]
         return [_dim(line) for line in (f"{sign}{words}{end}", *tail)]
 
     def _spinner(self, now: float) -> str:
@@ -300,7 +298,7 @@ def _dim(line: str) -> str:
     return f"\x1b[2m{line}\x1b[0m"
 
 
-def _keep_beginning(line: str, width: int) -> str:
+def _cut_end(line: str, width: int) -> str:
     """The line, its end cut at `width` columns."""
     if columns(line) <= width:
         return line
@@ -309,7 +307,7 @@ def _keep_beginning(line: str, width: int) -> str:
     return f"{line}\u2026"
 
 
-def _keep_end(line: str, width: int) -> str:
+def _cut_start(line: str, width: int) -> str:
     """The line, its beginning cut at `width` columns."""
     if columns(line) <= width:
         return line
