@@ -77,7 +77,7 @@ class Rooms:
         app = cls(home, settings, chosen, ask, use_memory, saving, model or settings.model)
         app.grants, notices = read_grants(settings.grants)
         app.notices += notices
-        app._granted_at = _stamp(home)
+        app._granted_at = _settings_stamp(home)
         return app
 
     def grant(self, grant: Grant, *, lasting: bool) -> None:
@@ -91,7 +91,7 @@ class Rooms:
     def grants_anew(self) -> list[str]:
         """Take the lasting grants from openclaw.yaml again when it was changed, so that one that
         was taken back elsewhere counts no more. Returns what the user should know."""
-        stamp = _stamp(self.home)
+        stamp = _settings_stamp(self.home)
         if stamp == self._granted_at:
             return []
         self._granted_at = stamp
@@ -215,7 +215,7 @@ class Rooms:
         return Shelf(sorted(skills, key=lambda skill: SOURCES.index(skill.source)), request)
 
 
-def _stamp(home: Home) -> tuple[int, int, int] | None:
+def _settings_stamp(home: Home) -> tuple[int, int, int] | None:
     """What changes when openclaw.yaml does; None without one."""
     try:
         stat = home.settings.stat()

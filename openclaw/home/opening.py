@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Choice
     from openclaw.retrieval.scan import IndexOptions
     from openclaw.retrieval.search import Search
-    from openclaw.retrieval.vector_store import Engine
+    from openclaw.retrieval.vector_store import VectorEngine
 
 
 def open_model(
@@ -101,7 +101,7 @@ def bounds(settings: Settings, card: ModelCard) -> tuple[int, bool | None]:
     return most, None
 
 
-def choose_engine(kind: str, uri: str, home: Home) -> Callable[[], Engine] | None:
+def choose_engine(kind: str, uri: str, home: Home) -> Callable[[], VectorEngine] | None:
     """What opens the engine of the settings `index.vectors` and `index.vectors_uri`; None for the
     index itself. `uri` is a file (relative to the home) or an address; empty for the default.
     Raises UsageError for an engine that does not exist or a place that cannot be one."""
@@ -115,7 +115,7 @@ def choose_engine(kind: str, uri: str, home: Home) -> Callable[[], Engine] | Non
             "index.vectors_uri is a file that ends in .db, or an address like http://host:19530",
         )
 
-    def open_milvus() -> Engine:
+    def open_milvus() -> VectorEngine:
         try:
             from openclaw.retrieval.milvus import Milvus
         except ImportError as error:

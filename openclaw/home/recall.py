@@ -108,11 +108,11 @@ class Recall:
 
     def search(self, question: str, k: int, path: str = "") -> list[dict[str, Any]]:
         """The best passages for a question. Raises ToolProblem when the search fails."""
-        return self._asked_now("search", question=question, k=k, path=path) or []
+        return self._request("search", question=question, k=k, path=path) or []
 
     def get(self, path: str, start: int, end: int) -> str:
         """Lines of an indexed file. Raises ToolProblem when there is none of that name."""
-        return str(self._asked_now("get", path=path, start=start, end=end))
+        return str(self._request("get", path=path, start=start, end=end))
 
     def news(self) -> list[str]:
         """The notices since the last look."""
@@ -132,7 +132,7 @@ class Recall:
                 _pipe(process.stdin).close()
             process.wait()
 
-    def _asked_now(self, do: str, **values: Any) -> Any:
+    def _request(self, do: str, **values: Any) -> Any:
         self._send(do, **values)
         try:
             return self._result(TOOL_SECONDS)

@@ -27,7 +27,7 @@ from typing import IO, Any
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.home.opening import open_search
-from openclaw.retrieval.index import Watch
+from openclaw.retrieval.index import FolderWatcher
 from openclaw.retrieval.passages import LeftOut, Passage
 from openclaw.retrieval.search import Search, load_llama
 from openclaw.storage.home import Home
@@ -39,7 +39,7 @@ MOST_TOKENS = 400
 CHANGED = "changed\n"
 REST_SECONDS = 0.5
 """How long it works on vectors before it listens for a question again."""
-TOLD_SECONDS = 0.5
+PROGRESS_SECONDS = 0.5
 """How often it says how far the reading of files is."""
 
 
@@ -56,7 +56,7 @@ def main() -> None:
     if settings.index.vectors != "embedded":  # what our own files hold is ranked without it
         load_llama()
     folders = [f for f in (home.memory, home.workspace) if is_folder(f) or not f.is_dir()]
-    with closing(search), closing(Watch(folders, lambda: lines.put(CHANGED))):
+    with closing(search), closing(FolderWatcher(folders, lambda: lines.put(CHANGED))):
         serve(search, lines, out)
 
 
@@ -67,23 +67,23 @@ def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
 
     def reading(done: int, total: int) -> None:
         nonlocal told
-        if done == total or time.monotonic() - told >= TOLD_SECONDS:
+        if done == total or time.monotonic() - told >= PROGRESS_SECONDS:
             told = time.monotonic()
-            _say(out, {"reading": [done, total]})
+            _write_reply(out, {"reading": [done, total]})
 
     search.tell_reading(reading)
     resting = False
-    while line := _next(lines, search, resting):
+    while line := _next_request(lines, search, resting):
         if line == CHANGED:
             search.refresh()
             continue
         request = json.loads(line)
         resting = request["do"] == "rest"
         if not resting:
-            _say(out, answer(search, request))
+            _write_reply(out, answer(search, request))
 
 
-def _say(out: IO[str], reply: Mapping[str, Any]) -> None:
+def _write_reply(out: IO[str], reply: Mapping[str, Any]) -> None:
     out.write(json.dumps(reply, ensure_ascii=False) + "\n")
     out.flush()
 
@@ -102,9 +102,9 @@ def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
 def _recall(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
     """Passages for a prompt, and what was left out of it by which rule."""
     if only := request["only"]:
-        asked = _without(request["question"], only)
+        asked = _remove_paths(request["question"], only)
         named = [p for path in only for p in search.search(asked, MOST_PASSAGES, path=path)]
-        return _shown(named[:MOST_PASSAGES])
+        return _to_json(named[:MOST_PASSAGES])
     found = search.chosen_for_prompt(
         request["question"],
         frozenset(request["skip"]),
@@ -112,14 +112,14 @@ def _recall(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
         tokens=MOST_TOKENS,
         count=at_most_tokens,
     )
-    return _shown(found.passages, found.left_out)
+    return _to_json(found.passages, found.left_out)
 
 
-def _shown(passages: Sequence[Passage], left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
+def _to_json(passages: Sequence[Passage], left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
     return {"passages": list(map(asdict, passages)), "left_out": list(map(asdict, left_out))}
 
 
-def _without(question: str, paths: Sequence[str]) -> str:
+def _remove_paths(question: str, paths: Sequence[str]) -> str:
     """A question without the files that it names: no line of a file says the file's name, so that
     those words would speak against all of them."""
     names = [name for path in paths for name in (path, path.rsplit("/", 1)[-1])]
@@ -147,7 +147,7 @@ def at_most_tokens(text: str) -> int:
     return len(text.encode()) // 3 + 1
 
 
-def _next(lines: queue.Queue[str], search: Search, resting: bool) -> str:
+def _next_request(lines: queue.Queue[str], search: Search, resting: bool) -> str:
     """The next line; while there is none and it may rest, a slice of the missing vectors."""
     left = 1 if resting else 0
     while left and lines.empty():

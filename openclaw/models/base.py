@@ -135,7 +135,7 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
         return False
     kind = schema.get("type", ())
     kinds = [kind] if isinstance(kind, str) else kind
-    if kinds and not any(_is(value, each) for each in kinds):
+    if kinds and not any(_has_type(value, each) for each in kinds):
         return False
     if isinstance(value, dict) and (inner := schema.get("properties")) is not None:
         required = schema.get("required", ())
@@ -155,7 +155,7 @@ def fits_text(text: str, schema: Mapping[str, Any]) -> bool:
         return False
 
 
-def _is(value: Any, kind: str) -> bool:
+def _has_type(value: Any, kind: str) -> bool:
     is_number_of_truth = isinstance(value, bool) and kind != "boolean"
     return isinstance(value, _TYPES.get(kind, object)) and not is_number_of_truth
 

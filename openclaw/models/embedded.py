@@ -21,10 +21,10 @@ from openclaw.models.llama_server import Engine, EngineError, wire
 from openclaw.models.prefix_cache import (
     BEAT,
     STREAMED,
+    KeepsState,
     PrefixStates,
     Read,
     Slot,
-    Wanted,
     share_read,
 )
 from openclaw.models.profile import with_profile
@@ -58,7 +58,7 @@ class EmbeddedModel:
         threads: int = 0,
         cache_folder: Path | None = None,
         cache_mb: int = 512,
-        wanted: Wanted = lambda _: True,
+        wanted: KeepsState = lambda _: True,
         profiles: Path | None = None,
     ) -> None:
         self._path, self._window, self._threads = path, window, threads
@@ -92,9 +92,9 @@ class EmbeddedModel:
         """See `Model`."""
         began = time.perf_counter()
         try:
-            slot = yield from _audible(self._ready())
+            slot = yield from _without_beats(self._ready())
             body = _body(request)
-            fresh = yield from _audible(slot.prepare(body, request.session))
+            fresh = yield from _without_beats(slot.prepare(body, request.session))
             slot.used()
             yield from self._answer(body, began, fresh)
         except EngineError as error:
@@ -134,11 +134,11 @@ class EmbeddedModel:
 
     def _ready(self) -> Generator[Waiting, None, Slot]:
         """The slot of the loaded engine. May be left and asked again while it loads."""
-        if self._slot is not None and self._loaded().is_alive:
+        if self._slot is not None and self._require_engine().is_alive:
             return self._slot
         if self._slot is not None:  # llama.cpp has died: what it held is lost, not the model
             self._slot = None
-            self._loaded().close()
+            self._require_engine().close()
         card = self.card
         yield Waiting(f"loading model {card.name}")
         if self._engine is None:
@@ -163,7 +163,7 @@ class EmbeddedModel:
     ) -> Generator[Chunk, None, None]:
         deltas, first, reading = openai.Deltas(), 0.0, ""
         last: Mapping[str, Any] = {}
-        with closing(self._loaded().chat(body)) as chunks:
+        with closing(self._require_engine().chat(body)) as chunks:
             for chunk in chunks:
                 last = chunk if "usage" in chunk else last
                 unread, share = _unread(chunk), share_read(chunk)
@@ -176,7 +176,7 @@ class EmbeddedModel:
                     first = first or time.perf_counter() - began
                     yield piece
         if not deltas.finished:
-            self._loaded().close()  # the next request loads anew
+            self._require_engine().close()  # the next request loads anew
             raise ModelFailed(f"{self.card.name} broke the reply off", "ask again")
         self._learn_rate(last)
         yield Reply(
@@ -192,7 +192,7 @@ class EmbeddedModel:
         if timings.get("prompt_n", 0) >= _MEASURED and timings.get("prompt_ms"):
             self.reading_rate = round(1000 * timings["prompt_n"] / timings["prompt_ms"], 1)
 
-    def _loaded(self) -> Engine:
+    def _require_engine(self) -> Engine:
         if self._engine is None:
             raise ModelFailed("the model was closed while it worked")
         return self._engine
@@ -227,25 +227,25 @@ def _body(request: Request) -> dict[str, Any]:
     if request.think is not None:
         body["chat_template_kwargs"] = {"enable_thinking": request.think}
     if request.schema is not None:
-        schema = {"schema": _closed(request.schema)}
+        schema = {"schema": _close_schema(request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
 
 
-def _closed(schema: Any) -> Any:
+def _close_schema(schema: Any) -> Any:
     """The schema with every object that names its properties closed to others, which the engine
     would allow by default."""
     if isinstance(schema, Mapping):
-        closed = {key: _closed(value) for key, value in schema.items()}
+        closed = {key: _close_schema(value) for key, value in schema.items()}
         if isinstance(closed.get("properties"), dict):
             closed.setdefault("additionalProperties", False)
         return closed
     if isinstance(schema, list | tuple):
-        return [_closed(value) for value in schema]
+        return [_close_schema(value) for value in schema]
     return schema
 
 
-def _audible(happenings: Generator[Waiting, None, T]) -> Generator[Waiting, None, T]:
+def _without_beats(happenings: Generator[Waiting, None, T]) -> Generator[Waiting, None, T]:
     """The same without its beats."""
     while True:
         try:

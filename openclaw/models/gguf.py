@@ -36,7 +36,7 @@ class Header:
     template: str
 
 
-class _CutError(Exception):
+class _TruncatedError(Exception):
     """The bytes read so far end inside the header."""
 
 
@@ -57,7 +57,7 @@ def _read(path: Path, parse: Callable[[bytes], T]) -> T:
             grown = _grow(file, data, wanted)
             try:
                 return parse(grown)
-            except _CutError:
+            except _TruncatedError:
                 if len(grown) < wanted:
                     break
                 data = grown
@@ -101,12 +101,12 @@ def _header(values: Mapping[str, Any], weights: int) -> Header:
         architecture,
         str(values.get("general.name", "")),
         int(values.get(f"{architecture}.context_length") or 0),
-        _labelled(str(values.get("general.size_label", ""))) or weights,
+        _parse_label(str(values.get("general.size_label", ""))) or weights,
         str(values.get("tokenizer.chat_template", "")),
     )
 
 
-def _labelled(label: str) -> int:
+def _parse_label(label: str) -> int:
     """The number that a label such as "1.5B" or "135M" stands for, 0 for any other text."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([BM])", label)
     return round(float(match[1]) * _UNITS[match[2]]) if match else 0
@@ -121,7 +121,7 @@ class _Reader:
     def number(self, form: str) -> Any:
         end = self.at + struct.calcsize(form)
         if end > len(self.data):
-            raise _CutError
+            raise _TruncatedError
         (number,) = struct.unpack_from(form, self.data, self.at)
         self.at = end
         return number
@@ -130,7 +130,7 @@ class _Reader:
         length = self.number("<Q")
         end = self.at + length
         if end > len(self.data):
-            raise _CutError
+            raise _TruncatedError
         text = self.data[self.at : end].decode("utf-8", "replace")
         self.at = end
         return text
@@ -162,7 +162,7 @@ class _Reader:
         else:
             self.at += count * struct.calcsize(_NUMBERS[kind])
         if self.at > len(self.data):
-            raise _CutError
+            raise _TruncatedError
 
     def _pass_texts(self, count: int) -> None:
         # A vocabulary has 300,000 of them: the loop is kept bare, 30 ms instead of 200.
@@ -171,5 +171,5 @@ class _Reader:
             for _ in range(count):
                 at += 8 + length(data, at)[0]
         except struct.error:
-            raise _CutError from None
+            raise _TruncatedError from None
         self.at = at

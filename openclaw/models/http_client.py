@@ -49,7 +49,7 @@ _TOO_LARGE = re.compile(
 )
 
 
-def patiently(
+def retry_refused(
     attempt: Callable[[], T],
     server: str,
     waits: Sequence[float],
@@ -65,16 +65,16 @@ def patiently(
     silent = f"waiting for {server}{why}"
     for seconds in waits if is_patient() else ():
         try:
-            return (yield from _heard(attempt, cut, silent)) if cut else attempt()
+            return (yield from _announce_silence(attempt, cut, silent)) if cut else attempt()
         except ServerAway as error:
             if not refused(error):
                 raise
         yield Waiting(f"{server} refuses the connection, trying again in {seconds:g} s")
         time.sleep(seconds)
-    return (yield from _heard(attempt, cut, silent)) if cut else attempt()
+    return (yield from _announce_silence(attempt, cut, silent)) if cut else attempt()
 
 
-def _heard(
+def _announce_silence(
     attempt: Callable[[], T], cut: Callable[[], object], silent: str
 ) -> Generator[Waiting, None, T]:
     """The value of `attempt()`, and after some seconds without one a chunk that says `silent`."""
@@ -107,7 +107,7 @@ def is_patient() -> bool:
     return _patient.get()
 
 
-def posted(
+def post_json(
     url: str, body: Mapping[str, Any], headers: Mapping[str, str]
 ) -> Generator[Waiting, None, bytes]:
     """POST an object as JSON and wait for the answer, which it returns, with a beat every
@@ -161,7 +161,7 @@ def client_options(url: str, *hooks: Callable[[Any], None]) -> dict[str, Any]:
         "verify": secure,
         "follow_redirects": secure,
         "trust_env": not is_loopback(url),
-        "event_hooks": {"request": [ask_plain, *hooks], "response": [bound]},
+        "event_hooks": {"request": [ask_uncompressed, *hooks], "response": [limit_size]},
     }
 
 
@@ -233,7 +233,7 @@ class Sockets:
         self._streams: deque[Any] = deque(maxlen=MOST)
 
     def watch(self, request: httpx.Request) -> None:
-        request.extensions["trace"] = self._take
+        request.extensions["trace"] = self._on_event
 
     def cut(self) -> None:
         """Whoever reads from one of the connections gets an error at once."""
@@ -242,7 +242,7 @@ class Sockets:
                 line = self._streams.pop().get_extra_info("socket")
                 socket.socket.shutdown(line, socket.SHUT_RDWR)
 
-    def _take(self, event: str, told: Mapping[str, Any]) -> None:
+    def _on_event(self, event: str, told: Mapping[str, Any]) -> None:
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._streams.append(told["return_value"])
 
@@ -345,12 +345,12 @@ def bytes_for(tokens: int) -> int:
     return min(MOST_BYTES, 2_000_000 + BYTES_A_TOKEN * tokens)
 
 
-def ask_plain(request: httpx.Request) -> None:
+def ask_uncompressed(request: httpx.Request) -> None:
     """Ask for a reply that is not packed: a packed one may be a thousand times as long."""
     request.headers["Accept-Encoding"] = "identity"
 
 
-def bound(response: httpx.Response) -> None:
+def limit_size(response: httpx.Response) -> None:
     """Let a reply break off where it gets too long, or is packed nevertheless."""
     import httpx
 

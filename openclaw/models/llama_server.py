@@ -54,10 +54,10 @@ class Engine:
         self.address = ""
         self._path, self._window, self._threads, self._states = path, window, threads, states
         self._key = secrets.token_hex(24)
-        self._room: Path | None = None
+        self._folder: Path | None = None
         self._process: subprocess.Popen[str] | None = None
         self._loading: Call | None = None
-        self._told: Mapping[str, Any] = {}
+        self._started: Mapping[str, Any] = {}
         self._call: Call | None = None
 
     @property
@@ -75,7 +75,7 @@ class Engine:
                 "pip install 'openclaw[embedded]', or use Ollama",
             )
         if self._loading is None:
-            self._told = {}
+            self._started = {}
             self._process = self._start()
             self._loading = Call(self._listen)
         for _ in self._loading.pieces():
@@ -85,12 +85,12 @@ class Engine:
             raise self._not_loaded()
 
     def _not_loaded(self) -> OpenclawError:
-        if "missing" in self._told:
+        if "missing" in self._started:
             return ModelMissing(
-                f"the embedded engine cannot be used: {self._told['missing']}",
+                f"the embedded engine cannot be used: {self._started['missing']}",
                 "pip install --force-reinstall 'openclaw[embedded]', or use Ollama",
             )
-        reason = f": {self._told['error']}" if "error" in self._told else ""
+        reason = f": {self._started['error']}" if "error" in self._started else ""
         return ModelFailed(
             f"llama.cpp cannot load {self._path} with a window of {self._window:,} tokens{reason}",
             "the file is damaged, of an unknown kind or too large for this memory; "
@@ -110,7 +110,7 @@ class Engine:
         """One request, after what still runs was ended; EngineError when refused."""
         from http.client import HTTPException
 
-        self._settle()
+        self._end_last_call()
         connection = self._connection()
         with contextlib.closing(connection):
             try:
@@ -136,7 +136,7 @@ class Engine:
         """End the process, whatever it does, and remove the socket. May be called again."""
         atexit.unregister(self.close)
         process, self._process = self._process, None
-        self._settle()
+        self._end_last_call()
         if process is not None:
             process.kill()
             process.wait()
@@ -144,23 +144,23 @@ class Engine:
                 with contextlib.suppress(OSError):
                     pipe.close()
         self.address, self._loading = "", None
-        if self._room is not None:
-            shutil.rmtree(self._room, ignore_errors=True)
-            self._room = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
 
     def _start(self) -> subprocess.Popen[str]:
         """Start the process and tell it what to load."""
         atexit.register(self.close)
         try:
-            place = self._place()
-            process = start()
+            place = self._make_address()
+            process = start_process()
         except OSError as error:
             self.close()
             raise ModelFailed(
                 f"the embedded engine cannot be started: {error}",
                 "it needs a writable folder for temporary files, and memory for a process",
             ) from error
-        wish = Wish(
+        wish = LoadRequest(
             str(self._path), self._window, self._threads, str(self._states or ""), place, self._key
         )
         if process.stdin is not None:
@@ -176,22 +176,22 @@ class Engine:
             return
         with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
             if line := process.stdout.readline():
-                self._told = json.loads(line)
+                self._started = json.loads(line)
             else:
                 exit_code = process.wait(_LAST_SECONDS)
-                self._told = {"error": f"the engine process died at once (exit {exit_code})"}
-        self.version = self._told.get("version", "")
-        self.address = self._told.get("address", "")
+                self._started = {"error": f"the engine process died at once (exit {exit_code})"}
+        self.version = self._started.get("version", "")
+        self.address = self._started.get("address", "")
 
-    def _place(self) -> str:
+    def _make_address(self) -> str:
         if not hasattr(socket, "AF_UNIX"):
             return "127.0.0.1"
-        self._room = Path(tempfile.mkdtemp(prefix="openclaw-"))
-        address = str(self._room / "engine.sock")
+        self._folder = Path(tempfile.mkdtemp(prefix="openclaw-"))
+        address = str(self._folder / "engine.sock")
         if len(address.encode()) < _LONGEST_SOCKET_PATH:
             return address
-        self._room.rmdir()
-        self._room = None
+        self._folder.rmdir()
+        self._folder = None
         return "127.0.0.1"
 
     @property
@@ -221,7 +221,7 @@ class Engine:
     def _generate(self, path: str, body: Mapping[str, Any]) -> Chunks:
         from http.client import HTTPException
 
-        self._settle()
+        self._end_last_call()
         connection = self._connection()
         sock = connection.sock
         self._call = Call(
@@ -256,7 +256,7 @@ class Engine:
                 if line.startswith(_DATA + b"{"):
                     feed(json.loads(line[len(_DATA) :]))
 
-    def _settle(self) -> None:
+    def _end_last_call(self) -> None:
         """End the last call; what the engine still does of it, it does before the next."""
         call, self._call = self._call, None
         if call is not None:
@@ -275,7 +275,7 @@ _BATCH = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class LoadRequest:
     """What to load. `address` is a host or the path of a socket, `states` the folder of saved
     states, "" for none; every request has to show the `key`."""
 
@@ -290,7 +290,7 @@ class Wish:
         return json.dumps(asdict(self)) + "\n"
 
 
-def start() -> subprocess.Popen[str]:
+def start_process() -> subprocess.Popen[str]:
     """The process, which waits for its wish; OSError when there can be none. Ctrl-C in the terminal
     is not for it."""
     apart: dict[str, Any] = {"start_new_session": True}
@@ -308,31 +308,31 @@ def start() -> subprocess.Popen[str]:
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    wish = Wish(**json.loads(sys.stdin.readline()))
+    wish = LoadRequest(**json.loads(sys.stdin.readline()))
     try:
         _serve(wish)
     finally:  # also when there is nobody left to tell anything to
-        _remove(wish.address)
+        _remove_socket(wish.address)
         os._exit(0)  # what still runs in the engine is of no use to anybody
 
 
-def _serve(wish: Wish) -> None:
+def _serve(wish: LoadRequest) -> None:
     """Load, tell of it, and serve until the standard input ends."""
     try:
         import xllamacpp
 
         server = xllamacpp.Server(_parameters(xllamacpp, wish))
     except ImportError as error:
-        _tell({"missing": _one_line(error)})
+        _write_line({"missing": _one_line(error)})
     except Exception as error:  # noqa: BLE001 - told to the parent, which raises its own
-        _tell({"error": _one_line(error)})
+        _write_line({"error": _one_line(error)})
     else:
         version = str(xllamacpp.__version__)
-        _tell({"address": str(server.listening_address), "version": version})
+        _write_line({"address": str(server.listening_address), "version": version})
         sys.stdin.read()
 
 
-def _parameters(xllamacpp: Any, wish: Wish) -> Any:
+def _parameters(xllamacpp: Any, wish: LoadRequest) -> Any:
     p = xllamacpp.CommonParams()
     p.model.path = wish.path
     p.n_ctx, p.n_parallel = wish.window, 1
@@ -364,7 +364,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _remove(address: str) -> None:
+def _remove_socket(address: str) -> None:
     """Remove a socket, and the folder that was made for it, in case the parent was killed."""
     path = Path(address)
     if path.is_absolute():
@@ -373,7 +373,7 @@ def _remove(address: str) -> None:
             path.parent.rmdir()
 
 
-def _tell(what: dict[str, str]) -> None:
+def _write_line(what: dict[str, str]) -> None:
     sys.stdout.write(json.dumps(what) + "\n")
     sys.stdout.flush()
 

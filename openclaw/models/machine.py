@@ -104,17 +104,17 @@ def total_memory() -> int | None:
         if sys.platform == "win32":
             return _windows_status(1)
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        return min(total, _granted(_GROUP) or total)
+        return min(total, _group_limit(_GROUP) or total)
     return None
 
 
-def told_by_meminfo(text: str) -> int | None:
+def parse_meminfo(text: str) -> int | None:
     """The available bytes of a /proc/meminfo."""
     found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
     return int(found[1]) * 1024 if found else None
 
 
-def told_by_vm_stat(text: str) -> int | None:
+def parse_vm_stat(text: str) -> int | None:
     """The bytes of pages that are free or can be given up, of the output of macOS's vm_stat."""
     size = re.search(r"page size of (\d+) bytes", text)
     kinds = re.findall(r"^Pages (?:free|inactive|speculative|purgeable):\s+(\d+)\.", text, re.M)
@@ -127,16 +127,16 @@ def _parts(path: Path) -> list[Path]:
 
 
 def _free_on_linux() -> int | None:
-    free = told_by_meminfo(Path("/proc/meminfo").read_text("ascii"))
-    left = _left_in_group(_GROUP)
+    free = parse_meminfo(Path("/proc/meminfo").read_text("ascii"))
+    left = _free_in_group(_GROUP)
     return free if left is None or free is None else min(free, left)
 
 
-def _left_in_group(folder: Path) -> int | None:
+def _free_in_group(folder: Path) -> int | None:
     """What the control group of a container leaves (cgroup v2: memory.max, memory.current); file
     pages that could be given up are not counted as used. None without a limit."""
     with suppress(OSError, ValueError):
-        if (most := _granted(folder)) is None:
+        if (most := _group_limit(folder)) is None:
             return None
         used = int((folder / "memory.current").read_text("ascii"))
         stat = (folder / "memory.stat").read_text("ascii")
@@ -145,7 +145,7 @@ def _left_in_group(folder: Path) -> int | None:
     return None
 
 
-def _granted(folder: Path) -> int | None:
+def _group_limit(folder: Path) -> int | None:
     """The memory that a control group may use; None without a limit ("max")."""
     with suppress(OSError, ValueError):
         return int((folder / "memory.max").read_text("ascii"))
@@ -171,7 +171,7 @@ def _free_on_macos() -> int | None:
     if not os.access(command, os.X_OK):
         return None
     told = subprocess.run([command], capture_output=True, text=True, check=True, timeout=5)
-    return told_by_vm_stat(told.stdout)
+    return parse_vm_stat(told.stdout)
 
 
 def place_of(server: str) -> str:

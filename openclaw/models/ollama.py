@@ -92,16 +92,18 @@ class OllamaModel:
         loads = self._must_load(card)
         if loads:
             yield Waiting(f"loading model {self._name}")
-        think = self._thinks(request, card)
+        think = self._think_value(request, card)
         can_stop = think is not False and self._can_stop(request, card)
         schema = request.schema if think and can_stop else None
         asking = self._ask(request, think, card)
-        reply = yield from asking if schema is None else _unsaid(asking)
-        reply = self._measured(reply, is_whole=loads)
-        wrong = _complaint(reply, schema) if can_stop else ""
+        reply = yield from asking if schema is None else _without_text(asking)
+        reply = self._with_cached_tokens(reply, is_whole=loads)
+        wrong = _find_fault(reply, schema) if can_stop else ""
         if wrong:
             yield Waiting(f"{wrong}, asking again without thinking")
-            again = self._measured((yield from self._ask(request, False, card)), is_whole=False)
+            again = self._with_cached_tokens(
+                (yield from self._ask(request, False, card)), is_whole=False
+            )
             thinking = reply.thinking + again.thinking
             reply = replace(again, thinking=thinking, usage=reply.usage + again.usage)
         elif schema is not None:
@@ -111,7 +113,7 @@ class OllamaModel:
     def wire(self, request: Request) -> bytes:
         """See `Model`. Made by the `ollama` library itself, before a line that leads nowhere."""
         card = self.card
-        return caught(self._url, self._body(request, self._thinks(request, card), card))
+        return capture_body(self._url, self._body(request, self._think_value(request, card), card))
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`: a chat of one token, else the same as the one that follows, so that the
@@ -127,14 +129,14 @@ class OllamaModel:
             elif request.session == self._session:
                 return
             first = replace(request, messages=begun(request.messages), schema=None, max_tokens=1)
-            body = self._body(first, self._thinks(request, card), card)
+            body = self._body(first, self._think_value(request, card), card)
             # As the library writes it: what it does to the tools is a part of the prompt, too.
-            sent = {**json.loads(caught(self._url, body)), "stream": False}
-            told = yield from http_client.posted(f"{self._url}/api/chat", sent, _authorization())
+            sent = {**json.loads(capture_body(self._url, body)), "stream": False}
+            told = yield from http_client.post_json(f"{self._url}/api/chat", sent, _authorization())
             self._last_used, self._session = time.monotonic(), request.session
             if loads:  # nothing of it can have been read before
-                count, seconds = read_of(told)
-                self.reading_rate = learned(self.reading_rate, count, seconds, is_whole=True)
+                count, seconds = parse_reading(told)
+                self.reading_rate = update_rate(self.reading_rate, count, seconds, is_whole=True)
 
     def cut(self) -> None:
         """See `openclaw.evals.model_probes.Cuttable`."""
@@ -153,16 +155,16 @@ class OllamaModel:
 
     def _read_card(self) -> Generator[Waiting, None, ModelCard]:
         if self._card is None:
-            shown = yield from http_client.patiently(self._show, self._server, self._waits)
+            shown = yield from http_client.retry_refused(self._show, self._server, self._waits)
             card = read_card(self._name, self._window, shown)
             self._card = with_profile(replace(card, server=self._url), self._profiles)
         return self._card
 
     def _show(self) -> ollama.ShowResponse:
-        with self._faults():
+        with self._translate_errors():
             return self._client.show(self._name)
 
-    def _thinks(self, request: Request, card: ModelCard) -> bool | None:
+    def _think_value(self, request: Request, card: ModelCard) -> bool | None:
         """What is sent as `think`. Under a schema None would be unbound; see the module."""
         if not card.thinking:
             return None
@@ -176,7 +178,7 @@ class OllamaModel:
         if time.monotonic() - self._last_used < ASK_AGAIN_SECONDS:
             return False
         try:
-            with self._faults():
+            with self._translate_errors():
                 running = self._client.ps().models
         except (ModelFailed, ModelMissing):  # a server too old to know /api/ps
             return False
@@ -195,10 +197,14 @@ class OllamaModel:
     def _ask(
         self, request: Request, think: bool | None, card: ModelCard
     ) -> Generator[Chunk, None, Reply]:
-        heard = Heard(calls_so_far(request.messages))
+        heard = ReplyBuilder(calls_so_far(request.messages))
         body = self._body(request, think, card)
-        parts, part = yield from http_client.patiently(
-            lambda: self._open(body), self._server, self._waits, self.cut, self._expected(body)
+        parts, part = yield from http_client.retry_refused(
+            lambda: self._open(body),
+            self._server,
+            self._waits,
+            self.cut,
+            self._reading_estimate(body),
         )
         with closing(parts):
             while part is not None:
@@ -217,18 +223,18 @@ class OllamaModel:
             )
         return reply
 
-    def _expected(self, body: Mapping[str, Any]) -> str:
+    def _reading_estimate(self, body: Mapping[str, Any]) -> str:
         """How long the first token may take, where that is known and long; of what was read before
         Ollama tells nothing."""
         size = sum(len(said["content"]) for said in body["messages"])
         seconds = size / CHARACTERS_A_TOKEN / self.reading_rate if self.reading_rate else 0
         return f"reading the whole prompt takes about {seconds:.0f} s" if seconds >= 5 else ""
 
-    def _measured(self, reply: Reply, *, is_whole: bool) -> Reply:
+    def _with_cached_tokens(self, reply: Reply, *, is_whole: bool) -> Reply:
         """The reply with an estimate of the tokens that the server had read before."""
         count, seconds = reply.usage.prompt_tokens, reply.usage.read_seconds
-        self.reading_rate = learned(self.reading_rate, count, seconds, is_whole=is_whole)
-        known = 0 if is_whole else cached(count, seconds, self.reading_rate)
+        self.reading_rate = update_rate(self.reading_rate, count, seconds, is_whole=is_whole)
+        known = 0 if is_whole else estimate_cached(count, seconds, self.reading_rate)
         return replace(reply, usage=replace(reply.usage, cached_tokens=known))
 
     def _body(self, request: Request, think: bool | None, card: ModelCard) -> dict[str, Any]:
@@ -264,11 +270,11 @@ class OllamaModel:
     def _next(
         self, parts: Iterator[ollama.ChatResponse], pieces: int
     ) -> ollama.ChatResponse | None:
-        with self._faults(pieces):
+        with self._translate_errors(pieces):
             return next(parts, None)
 
     @contextmanager
-    def _faults(self, pieces: int = 0) -> Iterator[None]:
+    def _translate_errors(self, pieces: int = 0) -> Iterator[None]:
         """Turns whatever the library lets through into our errors."""
         import httpx
         import ollama
@@ -276,7 +282,7 @@ class OllamaModel:
         try:
             yield
         except ollama.ResponseError as error:
-            raise self._answered(error) from error
+            raise self._to_openclaw_error(error) from error
         except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise http_client.away(self._server, error, START_IT) from error
         except httpx.HTTPError as error:
@@ -287,7 +293,7 @@ class OllamaModel:
                 "ask again; if it stays, update Ollama or look at what stands between",
             ) from error
 
-    def _answered(self, error: ollama.ResponseError) -> ModelFailed | ModelMissing:
+    def _to_openclaw_error(self, error: ollama.ResponseError) -> ModelFailed | ModelMissing:
         text = error.error if isinstance(error.error, str) else json.dumps(error.error)
         if error.status_code == 404 and "page not found" not in text:
             return ModelMissing(
@@ -302,7 +308,7 @@ class OllamaModel:
         return http_client.failure(self._server, text, error.status_code)
 
 
-def _unsaid(asking: Generator[Chunk, None, Reply]) -> Generator[Chunk, None, Reply]:
+def _without_text(asking: Generator[Chunk, None, Reply]) -> Generator[Chunk, None, Reply]:
     """The same without its text, which is still to be checked."""
     while True:
         try:
@@ -313,7 +319,7 @@ def _unsaid(asking: Generator[Chunk, None, Reply]) -> Generator[Chunk, None, Rep
             yield chunk
 
 
-def _complaint(reply: Reply, schema: Mapping[str, Any] | None) -> str:
+def _find_fault(reply: Reply, schema: Mapping[str, Any] | None) -> str:
     """What is wrong with a reply that came after thinking, "" when nothing is."""
     if only_thought(reply):
         return "the model only thought and said nothing"
@@ -368,14 +374,14 @@ def only_thought(reply: Reply) -> bool:
     return bool(reply.thinking) and not reply.text.strip() and not reply.tool_calls
 
 
-def cached(count: int, seconds: float, rate: float) -> int:
+def estimate_cached(count: int, seconds: float, rate: float) -> int:
     """How many of a prompt's `count` tokens the server had read before, when it worked `seconds` on
     them and reads `rate` tokens a second (0.0: not known, then none). Ollama tells the whole count,
     but the time only for what it really read."""
     return max(0, count - round(seconds * rate)) if rate and seconds else 0
 
 
-def learned(rate: float, count: int, seconds: float, *, is_whole: bool) -> float:
+def update_rate(rate: float, count: int, seconds: float, *, is_whole: bool) -> float:
     """The reading rate after one more call. `is_whole`: all of the prompt was surely read. Of other
     calls the quotient is too high by what was cached, so only one below the rate tells anything,
     and none is the first to tell it."""
@@ -387,7 +393,7 @@ def learned(rate: float, count: int, seconds: float, *, is_whole: bool) -> float
     return min(rate, measured)
 
 
-def read_of(told: bytes) -> tuple[int, float]:
+def parse_reading(told: bytes) -> tuple[int, float]:
     """(tokens of the prompt, seconds in which they were read) that an answer of the server tells;
     zeros where it tells none."""
     try:
@@ -397,7 +403,7 @@ def read_of(told: bytes) -> tuple[int, float]:
         return 0, 0.0
 
 
-class Heard:
+class ReplyBuilder:
     """What has come of one reply so far."""
 
     def __init__(self, calls_so_far: int) -> None:
@@ -462,24 +468,24 @@ def client(url: str, sockets: Sockets | None = None, **options: Any) -> ollama.C
     return ollama.Client(url, **(http_client.client_options(url, *hooks) | options))
 
 
-def caught(url: str, body: Mapping[str, Any]) -> bytes:
+def capture_body(url: str, body: Mapping[str, Any]) -> bytes:
     """The body of the request that `client(url).chat(**body, stream=True)` sends."""
     import httpx
 
     def catch(request: httpx.Request) -> httpx.Response:
-        raise _Caught(b"".join(request.stream))  # type: ignore[arg-type]
+        raise _CapturedRequest(b"".join(request.stream))  # type: ignore[arg-type]
 
     sender = client(url, transport=httpx.MockTransport(catch))
     try:
         next(iter(sender.chat(**body, stream=True)))
-    except _Caught as found:
+    except _CapturedRequest as found:
         return found.body
     finally:
         sender.close()  # type: ignore[no-untyped-call]
     raise AssertionError("a request goes through its transport")
 
 
-class _Caught(BaseException):
+class _CapturedRequest(BaseException):
     """Carries a request past the library, which turns exceptions into its own."""
 
     def __init__(self, body: bytes) -> None:

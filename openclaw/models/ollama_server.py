@@ -63,12 +63,12 @@ def read_card(name: str, window: int, shown: ollama.ShowResponse) -> ModelCard:
         thinking="thinking" in capabilities,
         family=(shown.details.family if shown.details else None) or "",
         parameters=_billions(facts, shown.details.parameter_size if shown.details else None),
-        digest=_identity(shown),
+        digest=_model_digest(shown),
         vision="vision" in capabilities,
     )
 
 
-def _identity(shown: ollama.ShowResponse) -> str:
+def _model_digest(shown: ollama.ShowResponse) -> str:
     """16 hex digits for exactly this model: the blob of its weights, which its Modelfile names, and
     what else decides on its replies; of a server that names no blob, the time of change."""
     blobs = re.findall(r"sha256[-:]([0-9a-f]{64})", shown.modelfile or "")
@@ -100,10 +100,10 @@ def find_chat_model(host: str) -> str | None:
     it has none. Raises ServerAway when nothing that speaks Ollama's API answers quickly."""
 
     url = base_url(host)
-    loaded = [str(m["name"]) for m in _asked(url, "/api/ps") if may_chat(m)]
-    if found := next((name for name in loaded if _chats(url, name)), None):
+    loaded = [str(m["name"]) for m in _list_models(url, "/api/ps") if may_chat(m)]
+    if found := next((name for name in loaded if _can_chat(url, name)), None):
         return found
-    return next((name for name in chat_models(host) if _chats(url, name)), None)
+    return next((name for name in chat_models(host) if _can_chat(url, name)), None)
 
 
 def chat_models(host: str) -> list[str]:
@@ -116,7 +116,7 @@ def chat_models(host: str) -> list[str]:
 def listed(host: str) -> list[Mapping[str, Any]]:
     """The models of the Ollama at `host`, as /api/tags tells of them. Raises ServerAway."""
 
-    return _asked(base_url(host), "/api/tags")
+    return _list_models(base_url(host), "/api/tags")
 
 
 def may_chat(model: Mapping[str, Any]) -> bool:
@@ -130,23 +130,23 @@ def may_chat(model: Mapping[str, Any]) -> bool:
     return bool(name) and family not in _EMBEDDING_FAMILIES and not _EMBEDDING_NAME.search(name)
 
 
-def _chats(url: str, name: str) -> bool:
+def _can_chat(url: str, name: str) -> bool:
     """Whether it is for chats by /api/show, which knows; servers before 0.6.4 do not say."""
     try:
-        shown = _answer(url, "POST", "/api/show", json.dumps({"model": name}))
+        shown = _get_json(url, "POST", "/api/show", json.dumps({"model": name}))
     except ServerAway:  # it answered a moment ago: whatever is wrong is told when it is asked
         return True
     said = shown.get("capabilities")
     return not isinstance(said, list) or "completion" in said
 
 
-def _asked(url: str, path: str) -> list[Mapping[str, Any]]:
+def _list_models(url: str, path: str) -> list[Mapping[str, Any]]:
     """The models that an Ollama lists at `path`."""
-    models = _answer(url, "GET", path).get("models")
+    models = _get_json(url, "GET", path).get("models")
     return [m for m in models if isinstance(m, Mapping)] if isinstance(models, list) else []
 
 
-def _answer(url: str, method: str, path: str, body: str | None = None) -> Mapping[str, Any]:
+def _get_json(url: str, method: str, path: str, body: str | None = None) -> Mapping[str, Any]:
     """What an Ollama answers. By http.client: the ollama library would cost 0.3 s of import before
     it is known whether it is needed."""
     parts = urlsplit(url)

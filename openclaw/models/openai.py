@@ -82,8 +82,8 @@ class OpenAIModel:
 
     def stream(self, request: Request) -> Iterator[Chunk]:
         """See `Model`."""
-        heard = _Heard()
-        response = yield from http_client.patiently(
+        heard = _ReplyBuilder()
+        response = yield from http_client.retry_refused(
             lambda: self._post(request), self._server, self._waits, self.cut
         )
         with closing(response):
@@ -95,7 +95,7 @@ class OpenAIModel:
 
     def wire(self, request: Request) -> bytes:
         """See `Model`."""
-        return self._built(self._body(request)).content
+        return self._build(self._body(request)).content
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`; such a server may cost money, and keeps prefixes as it likes."""
@@ -128,15 +128,15 @@ class OpenAIModel:
             if response.status_code == 200:
                 return response
             with closing(response):
-                text = _beginning(response)
-            if not self._gives_way(response.status_code, text, request):
-                raise self._answered(response.status_code, text)
+                text = _read_error_text(response)
+            if not self._weaken(response.status_code, text, request):
+                raise self._to_openclaw_error(response.status_code, text)
 
     def _send(self, body: Mapping[str, Any], most: int) -> httpx.Response:
         import httpx
 
         try:
-            request = self._built(body)
+            request = self._build(body)
             request.extensions[LIMIT] = bytes_for(most)
             return self._client.send(request, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
@@ -147,7 +147,7 @@ class OpenAIModel:
                 "look at `openai.base_url` in openclaw.yaml and at the server's log",
             ) from error
 
-    def _built(self, body: Mapping[str, Any]) -> httpx.Request:
+    def _build(self, body: Mapping[str, Any]) -> httpx.Request:
         return self._client.build_request("POST", f"{self._url}/chat/completions", json=body)
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class OpenAIModel:
             if value is not None and key not in self._refused
         }
 
-    def _gives_way(self, status: int, text: str, request: Request) -> bool:
+    def _weaken(self, status: int, text: str, request: Request) -> bool:
         """Whether the request can be made weaker in the field that the server complains of."""
         if status not in (400, 422) or http_client.is_too_large(text):
             return False
@@ -184,12 +184,12 @@ class OpenAIModel:
                 return True
         return False
 
-    def _events(self, response: httpx.Response, heard: _Heard) -> Iterator[dict[str, Any]]:
+    def _events(self, response: httpx.Response, heard: _ReplyBuilder) -> Iterator[dict[str, Any]]:
         """The JSON objects of a stream of server-sent events."""
         import httpx
 
         try:
-            for line in _lines(response):
+            for line in _split_lines(response):
                 field, _, value = line.partition(b":")
                 if field != b"data":
                     continue
@@ -210,7 +210,7 @@ class OpenAIModel:
             raise http_client.failure(self._server, json.dumps(event, ensure_ascii=False))
         return event
 
-    def _answered(self, status: int, text: str) -> OpenclawError:
+    def _to_openclaw_error(self, status: int, text: str) -> OpenclawError:
         line = http_client.one_line(text)
         if status in (401, 403):
             return ModelFailed(
@@ -230,7 +230,7 @@ class OpenAIModel:
         return http_client.failure(self._server, text, status)
 
 
-class _Heard:
+class _ReplyBuilder:
     """What has come of one reply so far."""
 
     def __init__(self) -> None:
@@ -267,7 +267,7 @@ class _Heard:
         )
 
 
-def _beginning(response: httpx.Response) -> str:
+def _read_error_text(response: httpx.Response) -> str:
     """What a server says of an error, as far as anybody reads it."""
     import httpx
 
@@ -280,7 +280,7 @@ def _beginning(response: httpx.Response) -> str:
     return data[:MOST_ERROR].decode("utf-8", "replace")
 
 
-def _lines(response: httpx.Response) -> Iterator[bytes]:
+def _split_lines(response: httpx.Response) -> Iterator[bytes]:
     """Split at newlines only: httpx's own `iter_lines` also splits inside a JSON text that holds
     U+2028 or U+0085."""
     rest = b""
@@ -312,15 +312,15 @@ def message(said: Message) -> dict[str, Any]:
     """One message on the wire."""
     body: dict[str, Any] = {"role": said.role, "content": said.content}
     if said.tool_calls:
-        body["tool_calls"] = [_call_out(call) for call in said.tool_calls]
+        body["tool_calls"] = [_call_json(call) for call in said.tool_calls]
     if said.images:
-        body["content"] = [{"type": "text", "text": said.content}, *map(_image_out, said.images)]
+        body["content"] = [{"type": "text", "text": said.content}, *map(_image_json, said.images)]
     if said.role == "tool":
         body |= {"tool_call_id": said.tool_call_id, "name": said.tool_name}
     return body
 
 
-def _image_out(image: Image) -> dict[str, Any]:
+def _image_json(image: Image) -> dict[str, Any]:
     data = b64encode(image.data or b"").decode()
     return {"type": "image_url", "image_url": {"url": f"data:image/{image.kind};base64,{data}"}}
 
@@ -367,7 +367,7 @@ class Deltas:
                 yield Text(said)
 
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(_call_in(index, call) for index, call in sorted(self._calls.items()))
+        return tuple(_read_call(index, call) for index, call in sorted(self._calls.items()))
 
     def _add_call(self, piece: Mapping[str, Any]) -> None:
         index = piece.get("index")
@@ -380,13 +380,13 @@ class Deltas:
         call["arguments"] += function.get("arguments") or ""
 
 
-def _call_out(call: ToolCall) -> dict[str, Any]:
+def _call_json(call: ToolCall) -> dict[str, Any]:
     arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
     function = {"name": call.name, "arguments": arguments}
     return {"id": call.id, "type": "function", "function": function}
 
 
-def _call_in(index: int, call: Mapping[str, str]) -> ToolCall:
+def _read_call(index: int, call: Mapping[str, str]) -> ToolCall:
     """Arguments that are no JSON object are the model's mistake: they go on under a name that no
     tool has, so that the model is told what is valid."""
     try:

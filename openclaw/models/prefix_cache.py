@@ -37,7 +37,7 @@ STREAMED: Mapping[str, Any] = {
 }
 BEAT = Waiting("")
 INSTRUCTIONS = "reading the instructions, once for this model"
-Wanted = Callable[[str], bool]
+KeepsState = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Slot:
     """
 
     def __init__(
-        self, engine: Engine, states: PrefixStates | None, wanted: Wanted, *model: str
+        self, engine: Engine, states: PrefixStates | None, wanted: KeepsState, *model: str
     ) -> None:
         self._engine, self._states, self._wanted = engine, states, wanted
         self._model = (*model, engine.version)
@@ -78,7 +78,7 @@ class Slot:
         self._head, self._session, self._key = None, "", ""
         text = self._common(body, _leading(body))
         key, fresh = session_key(session, *self._model, text), Read()
-        if self._restored(self._states, key):
+        if self._restore(self._states, key):
             self._states.touch(state_key(*self._model, text))
         elif not same and len(text) >= _SHORTEST_HEAD:
             fresh = yield from self._restore_or_read(self._states, text)
@@ -108,14 +108,14 @@ class Slot:
 
     def _restore_or_read(self, states: PrefixStates, head: str) -> Generator[Waiting, None, Read]:
         key = state_key(*self._model, head)
-        if self._restored(states, key):
+        if self._restore(states, key):
             return Read()
         yield Waiting(INSTRUCTIONS)
         fresh = yield from self._read(head, INSTRUCTIONS)
         self._save(states, key)
         return fresh
 
-    def _restored(self, states: PrefixStates, key: str) -> bool:
+    def _restore(self, states: PrefixStates, key: str) -> bool:
         name = states.find(key) if key else None
         if name is None:
             return False
@@ -185,7 +185,7 @@ _SPARE = 200_000_000  # bytes of the disk that are for other things than states
 _STALE_SECONDS = 3600.0
 _PART = ".part"
 _PIECE = 1 << 20  # bytes
-_UNFIT = re.compile(r'[\x00-\x1f/\\:*?"<>|]|^[ .]|[ .]$|\.\.')
+_UNFIT_FOR_NAMES = re.compile(r'[\x00-\x1f/\\:*?"<>|]|^[ .]|[ .]$|\.\.')
 
 
 def state_key(*parts: str) -> str:
@@ -196,7 +196,11 @@ def state_key(*parts: str) -> str:
 def session_key(session: str, *parts: str) -> str:
     """As `state_key`, of a conversation; "" for an id that cannot stand in a file's name. The
     engine opens files by narrow names, which on Windows are not UTF-8."""
-    if not session or _UNFIT.search(session) or (os.name == "nt" and not session.isascii()):
+    if (
+        not session
+        or _UNFIT_FOR_NAMES.search(session)
+        or (os.name == "nt" and not session.isascii())
+    ):
         return ""
     return f"s-{session}.{state_key(session, *parts)}"
 

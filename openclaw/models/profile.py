@@ -50,13 +50,13 @@ def write_profile(folder: Path, profile: Profile) -> Path:
 
     known = read_profile(folder, profile.model, profile.digest)
     if known and not profile.complete:
-        profile = _joined(known.at_place(profile.place), profile)
+        profile = _merge(known.at_place(profile.place), profile)
     path = file_of(folder, profile.model, profile.digest)
     put(path, (json.dumps(profile.to_json(), ensure_ascii=False, indent=2) + "\n").encode())
     return path
 
 
-def _joined(known: Profile, new: Profile) -> Profile:
+def _merge(known: Profile, new: Profile) -> Profile:
     """The new values where there are any, else the known ones."""
     empty: tuple[Any, ...] = (None, "", Score(0, 0), {})
     changed = {
@@ -73,33 +73,35 @@ def _read(path: Path) -> Profile | None:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return None
         value = parse_foreign_json(path.read_bytes())
-        return _profile(value) if value["version"] == VERSION else None
+        return _parse_profile(value) if value["version"] == VERSION else None
     except Exception:  # noqa: BLE001 - json alone raises four kinds of errors for damaged texts
         return None
 
 
-def _profile(value: Mapping[str, Any]) -> Profile:
+def _parse_profile(value: Mapping[str, Any]) -> Profile:
     """Raises TypeError, KeyError or ValueError for values of the wrong kind."""
     known = {item.name: item.type for item in fields(Profile)}
-    given = {name: _typed(known[name], value[name]) for name in known if name in value}
+    given = {name: _check_type(known[name], value[name]) for name in known if name in value}
     return Profile(**given)
 
 
-def _typed(kind: Any, value: Any) -> Any:
+def _check_type(kind: Any, value: Any) -> Any:
     """The value, when it is of the kind that an annotation (a text, see the first import) says."""
     if kind == "Score":
-        score = Score(_plain("int", value["right"]), _plain("int", value["of"]))
+        score = Score(_check_plain("int", value["right"]), _check_plain("int", value["of"]))
         if score.right > score.of:
             raise ValueError(f"not a score: {score}")
         return score
     if kind.startswith("Mapping"):
-        return {_plain("str", name): _plain("bool", done) for name, done in value.items()}
+        return {
+            _check_plain("str", name): _check_plain("bool", done) for name, done in value.items()
+        }
     if value is None and kind.endswith("| None"):
         return None
-    return _plain(kind.removesuffix(" | None"), value)
+    return _check_plain(kind.removesuffix(" | None"), value)
 
 
-def _plain(kind: str, value: Any) -> Any:
+def _check_plain(kind: str, value: Any) -> Any:
     """The value, when it is a text that can be printed, a truth, or a number as they are measured:
     neither negative nor endless."""
     if not isinstance(value, _TYPES[kind]) or (kind != "bool" and isinstance(value, bool)):

@@ -46,7 +46,7 @@ def choose(
     ModelMissing when a file is not there or `auto` finds nothing and there is no fallback.
     `wanted` tells whether what was computed for a conversation is to be kept; `profiles` is the
     folder of what tests of models have found (`openclaw.models.profile`), None to go without."""
-    offers = Offers(
+    offers = ModelOpener(
         host,
         window,
         keep_alive,
@@ -68,7 +68,7 @@ def choose(
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
+class ModelOpener:
     """What the settings say about each provider. `profiles` is the folder of what tests of models
     have found, None to go without."""
 
@@ -208,9 +208,9 @@ class FallbackModel:
         """The card of the first model that answers. Raises what the first one raised."""
         while True:
             try:
-                return self._opened().card
+                return self._current().card
             except (ServerAway, ModelMissing, ModelFailed) as error:
-                self._go_on(error)
+                self._use_next(error)
 
     @property
     def reading_rate(self) -> float:
@@ -226,28 +226,28 @@ class FallbackModel:
         """See `Model`."""
         while True:
             _ = self.card  # goes past models that are away
-            yield from self._news()
-            if (yield from self._tell(request)):
+            yield from self._take_notices()
+            if (yield from self._stream_current(request)):
                 return
 
     def wire(self, request: Request) -> bytes:
         """See `Model`: the first model that answers."""
         _ = self.card
-        return self._opened().wire(request)
+        return self._current().wire(request)
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`: the model whose turn it is."""
         with suppress(OpenclawError):
-            yield from self._opened().warm(request)
+            yield from self._current().warm(request)
 
     def close(self) -> None:
         if self._model is not None:
             self._model.close()
             self._model = None
 
-    def _tell(self, request: Request) -> Generator[Chunk, None, bool]:
+    def _stream_current(self, request: Request) -> Generator[Chunk, None, bool]:
         """Streams from the present model; returns whether its reply came (or began) there."""
-        chunks = self._opened().stream(request)
+        chunks = self._current().stream(request)
         began = False
         try:
             for chunk in chunks:
@@ -258,23 +258,23 @@ class FallbackModel:
         except (ServerAway, ModelMissing, ModelFailed) as error:
             if began:
                 raise
-            self._go_on(error)
+            self._use_next(error)
             return False
         finally:
             if close := getattr(chunks, "close", None):
                 close()
         return True
 
-    def _news(self) -> Iterator[Chunk]:
+    def _take_notices(self) -> Iterator[Chunk]:
         while self._notices:
             yield Waiting(self._notices.pop(0))
 
-    def _opened(self) -> Model:
+    def _current(self) -> Model:
         if self._model is None:
             self._model = self._ways[self._at][1]()
         return self._model
 
-    def _go_on(self, error: OpenclawError) -> None:
+    def _use_next(self, error: OpenclawError) -> None:
         """Take the next model; after the last, raise the first failure and name the others. Whoever
         reads ahead has not asked patiently, and takes none: that is for the turn."""
         if not http_client.is_patient():

@@ -183,13 +183,13 @@ class Meter:
                 f"raise the server's context size, or lower `window` (now {window}) in"
                 " openclaw.yaml",
             )
-        self._take(counted / ours)
+        self._set_ratio(counted / ours)
 
     def _weight(self, request: Request) -> int:
         said = sum(weight(flat([m])) + MESSAGE_OVERHEAD for m in request.messages)
         return said + weight(flat((), request.tools))
 
-    def _take(self, ratio: float) -> None:
+    def _set_ratio(self, ratio: float) -> None:
         ratio = min(MOST, max(LEAST, ratio))
         fall = (1 - DECAY) * self.ratio + DECAY * ratio
         self.ratio = round(ratio if ratio > self.ratio or not self.ratio else fall, 4)

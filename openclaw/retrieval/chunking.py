@@ -1,4 +1,4 @@
-"""What is found: chunks small enough to cite a line, ranked together with what stands around them.
+"""Splits a document into chunks: lines small enough to cite, ranked with the lines around them.
 
 Measured (docs, "how memory is found"): a line ranked with two neighbours on each side and returned
 alone is found 10 points more often within 500 tokens than a line ranked alone, and 20 more than a
@@ -22,14 +22,16 @@ SENTENCE_ENDS = (". ", "! ", "? ", "; ", "\u3002")
 class Chunk:
     """Lines `start_line` to `end_line` (from 1, inclusive) of a file.
 
-    `text` is the lines as they stand, `context` what is ranked and embedded: the chunk's own words
-    first, then its headings and neighbours ("" for a line that says nothing, such as a rule or a
-    comment: it is never found, and needs no vector). `parts` are the context's pieces in that
-    order; the same string object is shared by neighbours, which `terms.postings` makes use of.
-    `date` is the ISO day of the entry, its heading or its file, or "". `struck` is a line that is
-    struck through as a whole.
+    text      the lines as they are in the file
+    context   the text that is ranked and embedded: the chunk's own words, then its headings and
+              neighbours; "" for a line without words (a rule, a comment), which is never found
+    headings  the headings above, outermost first
+    date      the ISO day of the entry, its heading or its file, or ""
+    struck    the line is struck through as a whole
+    parts     the pieces of the context in order; neighbours share the same string objects, which
+              `snapshot.postings` relies on
 
-    The pieces of one very long line have the same line number; else no two chunks share a line.
+    Pieces of one very long line have the same line number; otherwise no two chunks share a line.
     """
 
     start_line: int
@@ -44,13 +46,13 @@ class Chunk:
 
 
 def split(text: str, kind: str, path: str = "") -> list[Chunk]:
-    """The chunks of a document in their order; every line that is not blank is in one.
+    """The chunks of a document in order; each line that is not blank is in one.
 
-    `kind` is "markdown", "text", "code", "html", "pdf" or "session" (see `readers`). Lines end with
-    a line feed, a carriage return or both; a form feed is a blank.
+    `kind` is one of `documents.Kind`. Lines end with a line feed, a carriage return or both; a form
+    feed is a blank.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    units = [piece for unit in _scan(lines, kind, path) for piece in _fitting(unit, lines)]
+    units = [piece for unit in _scan(lines, kind, path) for piece in _fit_window(unit, lines)]
     front = units[0].date if units and lines[units[0].start].rstrip() == "---" else ""
     return _chunks(units, lines, front or day_in(path.rpartition("/")[2]))
 
@@ -65,8 +67,8 @@ def _scan(lines: list[str], kind: str, path: str) -> list[Unit]:
     return units.scan_text(lines, path)
 
 
-def _fitting(unit: Unit, lines: list[str]) -> Iterator[Unit]:
-    """A unit as it is, or cut at its lines (or, one line alone, at its sentences) to the window."""
+def _fit_window(unit: Unit, lines: list[str]) -> Iterator[Unit]:
+    """A unit that fits the window, or its pieces: lines, or sentences of a single line."""
     if len(unit.said) <= WINDOW_BYTES // 3 or size(unit.said) <= WINDOW_BYTES:
         yield unit
     elif unit.start == unit.end:
@@ -86,7 +88,7 @@ def _rows(unit: Unit, lines: list[str]) -> Iterator[Unit]:
 
 
 def _part(unit: Unit, lines: list[str], start: int, end: int) -> Iterator[Unit]:
-    """Some lines of a unit; of a table's later rows the header is told as well."""
+    """Some lines of a unit; later rows of a table get its header as parent."""
     own = [line for line in lines[start : end + 1] if line.strip()]
     if not own:
         return
@@ -96,14 +98,14 @@ def _part(unit: Unit, lines: list[str], start: int, end: int) -> Iterator[Unit]:
         said = said.replace("|", " ")
         parent = unit.header if start > unit.start else ""
     part = replace(unit, start=start, end=end, said=said, parent=parent)
-    yield from _fitting(part, lines) if start == end else [part]
+    yield from _fit_window(part, lines) if start == end else [part]
 
 
 def _sentences(unit: Unit, line: str) -> Iterator[Unit]:
-    """Pieces of one long line, cut behind a sentence, else behind a word, else anywhere."""
+    """Pieces of one long line, cut after a sentence, else after a word, else anywhere."""
     at, end = 0, len(line)
     while at < end:
-        stop = min(end, at + _fits(line, at))
+        stop = min(end, at + _count_fitting(line, at))
         if stop < end:
             ends = [line.rfind(mark, at, stop) for mark in SENTENCE_ENDS]
             cut = max(ends) if max(ends) > at + (stop - at) // 3 else line.rfind(" ", at, stop)
@@ -115,7 +117,7 @@ def _sentences(unit: Unit, line: str) -> Iterator[Unit]:
         at = stop
 
 
-def _fits(line: str, at: int) -> int:
+def _count_fitting(line: str, at: int) -> int:
     """How many characters of a line from `at` fit half a window (at least one)."""
     sample = line[at : at + WINDOW_BYTES // 2]
     return max(1, len(sample) * len(sample) // max(1, size(sample)))
@@ -150,7 +152,7 @@ def _chunks(units: list[Unit], lines: list[str], day: str) -> list[Chunk]:
 
 
 def _dates(units: list[Unit], day: str) -> list[str]:
-    """The day above each unit: of the nearest heading that names one, else `day`, the file's."""
+    """The day of each unit: of the nearest heading above with a day, else `day`, the file's."""
     known: dict[tuple[str, ...], str] = {}
     dates = []
     for unit in units:
@@ -162,20 +164,20 @@ def _dates(units: list[Unit], day: str) -> list[str]:
 
 
 def _parts(units: list[Unit], at: int, title: str) -> tuple[str, ...]:
-    """What a unit is ranked with: itself, headings, parent, and neighbours while they fit."""
+    """The context of a unit: itself, its headings, its parent, and neighbours while they fit."""
     unit = units[at]
     if not unit.said:
         return (title,) if title and unit.heading else ()
     room = WINDOW_BYTES - size(unit.said) - size(title)
-    before = [] if unit.struck else list(_beside(units, at, -1, room // 2))[::-1]
-    after = [] if unit.struck else list(_beside(units, at, 1, room // 2))
+    before = [] if unit.struck else list(_near_texts(units, at, -1, room // 2))[::-1]
+    after = [] if unit.struck else list(_near_texts(units, at, 1, room // 2))
     parent = unit.parent[:PARENT_BYTES]
     above = [part for part in (title, parent) if part and part not in before]
     return (unit.said, *above, *before, *after)
 
 
-def _beside(units: list[Unit], at: int, step: int, room: int) -> Iterator[str]:
-    """The nearest units on one side, of the same section, as long as there is room."""
+def _near_texts(units: list[Unit], at: int, step: int, room: int) -> Iterator[str]:
+    """The texts of the nearest units on one side, in the same section, while `room` bytes hold."""
     headings, found = units[at].headings, 0
     near = at + step
     while 0 <= near < len(units) and found < NEIGHBOURS:

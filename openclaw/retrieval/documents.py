@@ -1,7 +1,7 @@
 """Files as text whose line numbers are the file's own.
 
-HTML loses its tags and keeps its lines; a session gives what was said on the lines where it stands;
-a PDF has no lines, so its text counts, a form feed before each page but the first.
+HTML loses its tags and keeps its lines. A session keeps its messages on their lines. A PDF has no
+lines, so lines of its text count, with a form feed before each page but the first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from openclaw.retrieval.records import Known, Stamp
+from openclaw.retrieval.records import KnownFile, Stamp
 from openclaw.storage.safe_open import open_file, reading
 from openclaw.storage.text import BOM, decode, md5
 
@@ -58,7 +58,7 @@ class Unreadable(Exception):
 
 
 def kind_of(path: str) -> Kind:
-    """The kind of a home-relative (or absolute) path with slashes, by its name."""
+    """The kind of a file by its path, home-relative or absolute, with slashes."""
     pure = PurePosixPath(path.lower())
     if pure.parts[:1] == ("sessions",) and pure.suffix == ".json":
         return "session"
@@ -99,7 +99,7 @@ def read_data(data: bytes, kind: Kind) -> Document:
 
 
 def _text(data: bytes) -> str:
-    """Text of bytes: UTF-8, or UTF-16 with its mark; what cannot be decoded becomes U+FFFD."""
+    """The text of UTF-8, or of UTF-16 with a byte order mark; other bytes become U+FFFD."""
     if data.startswith(UTF_16):
         text = data.decode("utf-16", errors="replace")
     elif b"\0" in data:
@@ -116,34 +116,36 @@ def _text(data: bytes) -> str:
     return text
 
 
-UNSEEN = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object"})
+HIDDEN_TAGS = frozenset(
+    {"script", "style", "template", "noscript", "svg", "math", "iframe", "object"}
+)
 INLINE = frozenset(
     "a abbr b bdi bdo cite code data del dfn em font i ins kbd mark q s samp small span strong sub "
     "sup time tt u var wbr".split()
 )
 MARKS = {"li": "- ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}}
-# An opening that is not closed before the next one, and an end of nothing. The parser would search
-# for its end up to the end of the file, each time anew, and take hours for a page of a megabyte.
+# A tag that is not closed before the next one, and an end tag without a name. The parser would
+# search the rest of the file for the end of each, and take hours for a page of a megabyte.
 _UNCLOSED = re.compile(r"<(?=/?[A-Za-z][^<>]*(?:<|\Z)|/(?![A-Za-z>]))")
 _MARKED = re.compile(r"<(?=[!?])")
 
 
 def html_text(source: str) -> str:
-    """The visible text; line n of it is what line n of `source` shows."""
+    """The visible text. Its line n is the visible part of line n of `source`."""
     page = _Page(source.count("\n") + 1)
-    page.feed(_UNCLOSED.sub("&lt;", _without_declarations(source)))
+    page.feed(_UNCLOSED.sub("&lt;", _remove_declarations(source)))
     page.close()
     return "\n".join(" ".join("".join(line).split()) for line in page.lines)
 
 
-def _without_declarations(source: str) -> str:
-    """Comments, CDATA marks, doctypes and instructions taken out; their line feeds stay."""
+def _remove_declarations(source: str) -> str:
+    """Remove comments, CDATA marks, doctypes and instructions, but not their line feeds."""
     kept, at = [], 0
     for match in _MARKED.finditer(source):
         start = match.start()
         if start < at:
             continue
-        close = _close(source, start)
+        close = _closing_mark(source, start)
         end = source.find(close, start)
         kept.append(source[at:start])
         if end < 0:
@@ -155,36 +157,36 @@ def _without_declarations(source: str) -> str:
     return "".join([*kept, source[at:]])
 
 
-def _close(source: str, start: int) -> str:
+def _closing_mark(source: str, start: int) -> str:
     if source.startswith("<!--", start):
         return "-->"
     return "]]>" if source.startswith("<![CDATA[", start) else ">"
 
 
 class _Page(HTMLParser):
-    """Collects what is shown, by line. References are kept apart from text, as one that stands for
-    a line feed would shift all lines below."""
+    """Collects the visible text by line. References are decoded separately, since a decoded line
+    feed would shift all lines below."""
 
     def __init__(self, count: int) -> None:
         super().__init__(convert_charrefs=False)
         self.lines: list[list[str]] = [[] for _ in range(count)]
-        self._unseen = 0
+        self._hidden_depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in UNSEEN:
-            self._unseen += 1
+        if tag in HIDDEN_TAGS:
+            self._hidden_depth += 1
         self._break(tag, MARKS.get(tag, ""))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._break(tag, "")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in UNSEEN:
-            self._unseen = max(0, self._unseen - 1)
+        if tag in HIDDEN_TAGS:
+            self._hidden_depth = max(0, self._hidden_depth - 1)
         self._break(tag, "")
 
     def handle_data(self, data: str) -> None:
-        if self._unseen:
+        if self._hidden_depth:
             return
         first = self.getpos()[0] - 1
         for offset, line in enumerate(data.split("\n")):
@@ -198,11 +200,11 @@ class _Page(HTMLParser):
         self._reference(f"&#{name};")
 
     def _reference(self, text: str) -> None:
-        if not self._unseen:
+        if not self._hidden_depth:
             self._line().append(unescape(text).replace("\n", " "))
 
     def _break(self, tag: str, mark: str) -> None:
-        """Text on both sides of a block, a cell or an image is two words."""
+        """Separate the words on both sides of a block, a cell or an image."""
         if tag not in INLINE:
             self._line().append(f" {mark}")
 
@@ -211,23 +213,22 @@ class _Page(HTMLParser):
 
 
 _STRING = r'"((?:[^"\\]|\\.)*+)"'
-_SAID = {
+_STRING_VALUES = {
     name: re.compile(rf'"{name}"\s*:\s*{_STRING}')
     for name in ("title", "compressed_context", "content")
 }
 
 
 def session_text(source: str) -> str:
-    """A text of as many lines as `source`: the title, the summary of what was compacted, and each
-    message as "role: content" (its line feeds as blanks), all else blank.
+    """A text of as many lines as `source`: the title, the summary of compacted messages, and each
+    message as "role: content" (its line feeds as blanks); other lines are blank.
 
-    Tool results and what was recalled for a message are left out: they are copies. So is the
-    summary in a part of the archive, as what it stands for is in the parts before. Raises
-    Unreadable for JSON that is no session.
+    Left out as copies: tool results, recalled passages, and the summary in a part of the archive,
+    whose messages are in earlier parts. Raises Unreadable for JSON that is no session.
     """
     lines: list[list[str]] = [[] for _ in range(source.count("\n") + 1)]
     line, counted = 0, 0
-    for at, said in sorted(_placed(source, _load(source))):
+    for at, said in sorted(_find_texts(source, _load(source))):
         line, counted = line + source.count("\n", counted, at), at
         lines[line].append(" ".join(said.split()))
     return "\n".join(" ".join(line) for line in lines)
@@ -244,37 +245,39 @@ def _load(source: str) -> Any:
     return data
 
 
-def _placed(source: str, data: Any) -> Iterator[tuple[int, str]]:
-    """What was said, with the offset of its string in the JSON."""
+def _find_texts(source: str, data: Any) -> Iterator[tuple[int, str]]:
+    """The title, summary and messages, each with the offset of its string in the JSON."""
     at, messages = 0, data
     if isinstance(data, dict):
         messages = data["messages"]
         for name in ("title",) if "part" in data else ("title", "compressed_context"):
-            start, _ = _next(_strings(source, name), data.get(name), 0)
+            start, _ = _next_place(_strings(source, name), data.get(name), 0)
             if start >= 0:
                 yield start, data[name]
     places = _strings(source, "content")
     for message in messages:
         if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
             continue
-        start, end = _next(places, message.get("content"), at)
+        start, end = _next_place(places, message.get("content"), at)
         if start >= 0:
             yield start, f"{message['role']}: {message['content']}"
             at = end
 
 
 def _strings(source: str, name: str) -> dict[str, deque[tuple[int, int]]]:
-    """Where each string stands that is the value of a key of this name."""
+    """The positions of the string values of all keys of this name, by string."""
     places: dict[str, deque[tuple[int, int]]] = defaultdict(deque)
-    for match in _SAID[name].finditer(source):
+    for match in _STRING_VALUES[name].finditer(source):
         with suppress(ValueError):
             places[json.loads(f'"{match[1]}"', strict=False)].append(match.span())
     return places
 
 
-def _next(places: Mapping[str, deque[tuple[int, int]]], value: Any, at: int) -> tuple[int, int]:
-    """Where the string `value` stands, from `at` on; (-1, -1) if nowhere. A key of the same name
-    within a tool's input is told apart by its value."""
+def _next_place(
+    places: Mapping[str, deque[tuple[int, int]]], value: Any, at: int
+) -> tuple[int, int]:
+    """The first position of the string `value` from `at` on; (-1, -1) without one. Comparing the
+    value skips keys of the same name in a tool's input."""
     if not isinstance(value, str) or not value.strip() or value not in places:
         return -1, -1
     found = places[value]
@@ -291,8 +294,8 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file's bytes, what it looked like then, and when that was; `read_at_ns` is 0 when it was
-    written while it was read, so that it is looked at again."""
+    """The bytes of a file with its stamp. `read_at_ns` is 0 when the file was written while it was
+    read, so that it is read again."""
 
     data: bytes
     stamp: Stamp
@@ -300,15 +303,15 @@ class Content:
     read_at_ns: int
 
 
-def is_young(known: Known, now_ns: int) -> bool:
-    """Whether the file may have changed after it was read without its stamp telling: it was read
-    within the tick of its last change, or the clock has been set back since."""
+def is_young(known: KnownFile, now_ns: int) -> bool:
+    """Return True when the file may have changed under the same stamp: it was read within the clock
+    tick of its last change, or the clock has been set back since."""
     changed_ns = known.ctime_ns or known.mtime_ns
     return changed_ns + COARSEST_NS > known.read_at_ns or known.read_at_ns > now_ns
 
 
 def read_file(name: str, max_bytes: int, now_ns: int) -> Content:
-    """The whole file. Raises Unreadable (too large, no regular file any more) or OSError."""
+    """Read the whole file. Raises Unreadable when it is too large, OSError when it is gone."""
     for _ in range(ATTEMPTS):
         with os.fdopen(open_file(name, _FLAGS), "rb", buffering=0) as file:
             status = os.fstat(file.fileno())

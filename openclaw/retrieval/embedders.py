@@ -1,7 +1,7 @@
-"""What an embedder is, and which one the settings mean.
+"""The protocol of an embedder, and the choice of one by the settings.
 
-Choosing opens nothing: files are only named, and a server is asked for its list (50 ms when none
-runs on this machine). What loads or embeds comes with the first text.
+Choosing loads nothing: it only checks for files, or asks a server for its list (50 ms when none
+runs on this machine). The embedder loads its model with the first text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from openclaw.retrieval.embedding_models import Installed
+    from openclaw.retrieval.embedding_models import InstalledModel
 
 
 EMBEDDED = "all-minilm-l6-v2"
@@ -24,20 +24,21 @@ PULL = f"openclaw models pull {EMBEDDED}"
 
 
 class Embedder(Protocol):
-    """Turns text into vectors of length 1 whose scalar product tells how near two meanings are."""
+    """Turns texts into vectors of length 1. Their scalar product measures how close in meaning two
+    texts are."""
 
     @property
     def name(self) -> str:
-        """Names the model to its very version; vectors of other names are not comparable."""
+        """Names the model and its exact version; vectors of different names are not comparable."""
         ...
 
     @property
     def window(self) -> int:
-        """Tokens of a text that are read; what is longer is cut."""
+        """The most tokens of a text; a longer text is cut."""
         ...
 
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row for each text, shape (n, d). Texts of one length together are quickest.
+        """One row for each text, shape (n, d). Texts of similar length together are fastest.
         Raises ServerAway, ModelMissing or ModelFailed."""
         ...
 
@@ -46,13 +47,13 @@ class Embedder(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what is held; the next use opens it again."""
+        """Free the model; the next use loads it again."""
         ...
 
 
 class Choice(NamedTuple):
-    """The embedder, or None with one line that says why and one that says what to do. Both lines
-    are empty when `embedding: none` asked for words only."""
+    """The embedder, or None with a line that says why and one that says what to do. Both lines are
+    empty when `embedding: none` asks for words only."""
 
     embedder: Embedder | None
     why_not: str = ""
@@ -62,11 +63,11 @@ class Choice(NamedTuple):
 def choose_embedder(
     setting: str, *, minilm: tuple[Path, Path] | None, ollama_url: str, threads: int = 0
 ) -> Choice:
-    """The embedder that the setting `embedding` means.
+    """The embedder of the setting `embedding`.
 
-    `minilm` are the installed network and tokenizer, None when they are not there; `ollama_url`
-    is a whole URL. `auto` takes the installed files, else an embedding model that Ollama has.
-    Raises UsageError for a setting that is none of the known ones.
+    `minilm` are the installed network and tokenizer, None when they are not installed; `ollama_url`
+    is a whole URL. `auto` takes the installed files, else an embedding model of Ollama. Raises
+    UsageError for an unknown setting.
     """
     kind, _, name = setting.partition("/")
     if setting == "none":
@@ -119,7 +120,7 @@ def _of_ollama(name: str, url: str) -> Choice:
     return _open(found, url)
 
 
-def _open(found: Installed, url: str) -> Choice:
+def _open(found: InstalledModel, url: str) -> Choice:
     from openclaw.retrieval.embedding_backends import OllamaEmbedder
 
     return Choice(OllamaEmbedder(found, url))

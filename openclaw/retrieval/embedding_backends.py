@@ -1,8 +1,9 @@
-"""all-MiniLM-L6-v2 in this process: onnxruntime runs the network, tokenizers cuts the words.
+"""Two embedders: all-MiniLM-L6-v2 in this process, and the models of an Ollama server.
 
-Imported lazily (numpy). Pooling and normalisation as the model card tells
-(https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2): the mean over the tokens that are
-no padding, divided by its length. The model asks for no prefixes.
+Imports numpy: import this module only lazily. MiniLM runs with onnxruntime and tokenizers. Pooling
+and normalisation follow its model card
+(https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2): the mean over all tokens but
+padding, divided by its length. The model needs no prefixes.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
-from openclaw.models.http_client import ask_plain, bound
-from openclaw.retrieval.embedding_models import Installed, cut, family
+from openclaw.models.http_client import ask_uncompressed, limit_size
+from openclaw.retrieval.embedding_models import InstalledModel, cut, family
 
 if TYPE_CHECKING:
     import ollama
@@ -32,20 +33,20 @@ if TYPE_CHECKING:
 NAME = "embedded/all-minilm-l6-v2"
 WINDOW = 256  # tokens with [CLS] and [SEP]; max_seq_length of the model card's configuration
 DIMENSIONS = 384
-# Texts of one run of the network. With 48 the layers' values leave the processor's cache, and a
-# text costs twice what it costs with 8 (measured at 150 tokens).
+# Texts of one run of the network. With 48 the layers' values exceed the processor's cache, and a
+# text costs twice as much as with 8 (measured at 150 tokens).
 MINILM_BATCH = 8
 MOST_THREADS = 4
 NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
-"""onnxruntime 1.32 reports its sessions to its maker, also on Linux, and keeps a number of the
-device in the user's cache, unless it finds the first variable when it is imported; other versions
-read the second (https://github.com/microsoft/onnxruntime/pull/29843)."""
+"""onnxruntime 1.32 reports its sessions to its maker, also on Linux, and keeps a device number in
+the user's cache, unless the first variable is set when it is imported; other versions read the
+second (https://github.com/microsoft/onnxruntime/pull/29843)."""
 
 
 class MiniLM:
-    """The model of two files, which are opened at the first use; may be used by several threads.
+    """The model of two files, opened at the first use. Several threads may use it.
 
-    `threads` 0: one for each core, at most 4.
+    `threads` 0 means one for each core, at most 4.
     """
 
     def __init__(self, model: Path, tokenizer: Path, threads: int = 0) -> None:
@@ -85,21 +86,24 @@ class MiniLM:
             session, tokenizer = self._open()
             inputs = _inputs(tokenizer, texts)
             wanted = {given.name: inputs[given.name] for given in session.get_inputs()}
-            return _pooled(session.run(None, wanted)[0], inputs["attention_mask"])
+            return _pool(session.run(None, wanted)[0], inputs["attention_mask"])
         except Exception as error:  # both libraries raise bare Exceptions of many kinds
-            raise _unusable(error, self._model.parent) from error
+            raise _to_model_failed(error, self._model.parent) from error
 
     def _open(self) -> tuple[Any, Tokenizer]:
         with self._opening:
             if self._opened is None:
-                self._opened = _session(self._model, self._threads), _reader(self._tokenizer)
+                self._opened = (
+                    _open_session(self._model, self._threads),
+                    _open_tokenizer(self._tokenizer),
+                )
             return self._opened
 
 
-def _session(model: Path, threads: int) -> Any:
-    """Basic optimisation turns the stored int8 weights into float32 once (0.19 s); without it each
-    run would (10 ms a question instead of 3), and more of it only takes longer to load. Threads
-    that spin while they wait would take the processor from llama.cpp."""
+def _open_session(model: Path, threads: int) -> Any:
+    """Load the network. Basic optimisation converts the int8 weights to float32 once (0.19 s)
+    instead of in each run (10 ms a question instead of 3); more optimisation only loads more
+    slowly. Threads that spin while they wait would take the processor from llama.cpp."""
     os.environ.update(NO_TELEMETRY)
     import onnxruntime
 
@@ -112,8 +116,8 @@ def _session(model: Path, threads: int) -> Any:
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
 
-def _reader(tokenizer: Path) -> Tokenizer:
-    """The file as published cuts and pads to 128 tokens, the model reads 256."""
+def _open_tokenizer(tokenizer: Path) -> Tokenizer:
+    """Load the tokenizer. The published file cuts and pads to 128 tokens; the model reads 256."""
     from tokenizers import Tokenizer
 
     reader = Tokenizer.from_file(str(tokenizer))
@@ -123,8 +127,8 @@ def _reader(tokenizer: Path) -> Tokenizer:
 
 
 def _inputs(tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-    """Token ids and mask, shape (n, longest). Text by text, since `encode_batch` would start a
-    pool of threads that warns on stderr when this process forks later."""
+    """Token ids and mask, shape (n, longest). Not by `encode_batch`: its thread pool would warn on
+    stderr when this process forks later."""
     read = [tokenizer.encode(text).ids for text in texts]
     ids = np.zeros((len(read), max(map(len, read))), np.int64)
     mask = np.zeros_like(ids)
@@ -134,7 +138,7 @@ def _inputs(tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, NDArray[np.
     return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
 
 
-def _pooled(tokens: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+def _pool(tokens: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
     """Token vectors (n, t, d) and their mask (n, t) as text vectors (n, d)."""
     sums: NDArray[np.float32] = np.einsum("ntd,nt->nd", tokens, mask.astype(np.float32))
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
@@ -142,7 +146,7 @@ def _pooled(tokens: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.
     return normalised
 
 
-def _unusable(error: Exception, folder: Path) -> ModelFailed:
+def _to_model_failed(error: Exception, folder: Path) -> ModelFailed:
     if isinstance(error, ImportError):
         return ModelFailed(
             f"the embedding model cannot run here: {error}",
@@ -157,8 +161,8 @@ def _unusable(error: Exception, folder: Path) -> ModelFailed:
 
 OLLAMA_BATCH = 16  # texts of one request; a slow processor answers it within a minute
 CONNECT_SECONDS = 5.0
-READ_SECONDS = 120.0  # a large model that must be loaded from disk first
-SHORTEST = 32  # characters below which a text that is "too long" is not cut again
+READ_SECONDS = 120.0  # enough to load a large model from disk
+SHORTEST = 32  # characters; a shorter text that is "too long" is not cut again
 
 _TOO_LONG = re.compile(
     r"(input|prompt) (length )?(exceeds|is too (long|large))|context length", re.I
@@ -170,10 +174,10 @@ class TextTooLongError(ModelFailed):
 
 
 class OllamaEmbedder:
-    """One model of one server. Nothing is contacted before the first text. What fails is said at
-    once and not tried again: a search goes on by words."""
+    """One model of one server. Connects with the first text. A failure is raised at once and not
+    tried again: the search goes on by words."""
 
-    def __init__(self, model: Installed, url: str) -> None:
+    def __init__(self, model: InstalledModel, url: str) -> None:
         self._model = model
         self._url = url
         self._family = family(model.name)
@@ -182,7 +186,7 @@ class OllamaEmbedder:
 
     @property
     def name(self) -> str:
-        """With the digest, so that another model of the same name is told from this one."""
+        """The name with the digest, which differs for another model of the same name."""
         return f"ollama/{self._model.name}@{self._model.digest[:12]}"
 
     @property
@@ -197,16 +201,16 @@ class OllamaEmbedder:
         ]
         if not batches:
             return np.empty((0, self._dimensions), np.float32)
-        return np.concatenate([self._documents(batch) for batch in batches])
+        return np.concatenate([self._embed_batch(batch) for batch in batches])
 
     def query(self, text: str) -> NDArray[np.float32]:
         """Shape (d,). Raises as `documents` does."""
         asked = cut(text, self.window)
         while True:
             try:
-                with self._faults():
+                with self._translate_errors():
                     found = [self._client.get_query_embedding(asked)]
-                vector: NDArray[np.float32] = self._checked(found, 1)[0]
+                vector: NDArray[np.float32] = self._check_vectors(found, 1)[0]
                 return vector
             except TextTooLongError:
                 asked = _shorter(asked)
@@ -216,17 +220,17 @@ class OllamaEmbedder:
             self._opened._client.close()
             self._opened = None
 
-    def _documents(self, texts: list[str]) -> NDArray[np.float32]:
-        """Ollama since 0.13.5 refuses what is too long instead of cutting it (ollama/ollama issue
-        14186): such a batch is asked text by text, and what is refused alone is cut in half."""
+    def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
+        """Embed a batch. Ollama since 0.13.5 refuses a text that is too long instead of cutting it
+        (ollama/ollama issue 14186): then each text is sent alone, and a refused one cut in half."""
         try:
-            with self._faults():
+            with self._translate_errors():
                 found = self._client.get_text_embedding_batch(texts)
-            return self._checked(found, len(texts))
+            return self._check_vectors(found, len(texts))
         except TextTooLongError:
             if len(texts) == 1:
-                return self._documents([_shorter(texts[0])])
-        return np.concatenate([self._documents([text]) for text in texts])
+                return self._embed_batch([_shorter(texts[0])])
+        return np.concatenate([self._embed_batch([text]) for text in texts])
 
     @property
     def _client(self) -> OllamaEmbedding:
@@ -243,33 +247,33 @@ class OllamaEmbedder:
             )
         return self._opened
 
-    def _checked(self, found: Any, count: int) -> NDArray[np.float32]:
-        """The vectors with length 1, or ModelFailed for what is no use as such."""
+    def _check_vectors(self, found: Any, count: int) -> NDArray[np.float32]:
+        """The vectors with length 1. Raises ModelFailed when they are unusable."""
         try:
             vectors = np.asarray(found, np.float32)
         except (ValueError, TypeError) as error:
-            raise self._useless("rows of different lengths") from error
+            raise self._unusable_vectors("rows of different lengths") from error
         if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
-            raise self._useless(f"vectors of shape {vectors.shape} for {count} texts")
+            raise self._unusable_vectors(f"vectors of shape {vectors.shape} for {count} texts")
         if self._dimensions not in (0, vectors.shape[1]):
             before = self._dimensions
-            raise self._useless(f"{vectors.shape[1]} dimensions where there were {before}")
+            raise self._unusable_vectors(f"{vectors.shape[1]} dimensions where there were {before}")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise self._useless("a vector that is zero or no number")
+            raise self._unusable_vectors("a vector that is zero or no number")
         self._dimensions = vectors.shape[1]
         normalised: NDArray[np.float32] = vectors / lengths
         return normalised
 
-    def _useless(self, what: str) -> ModelFailed:
+    def _unusable_vectors(self, what: str) -> ModelFailed:
         return ModelFailed(
             f"{self._model.name} gave {what}",
             "take another embedding model, or set `embedding` in openclaw.yaml to embedded",
         )
 
     @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """Turns whatever the libraries let through into our errors."""
+    def _translate_errors(self) -> Iterator[None]:
+        """Turn the libraries' exceptions into our errors."""
         import httpx
         import ollama
 
@@ -277,7 +281,7 @@ class OllamaEmbedder:
         try:
             yield
         except ollama.ResponseError as error:
-            raise self._answered(error) from error
+            raise self._to_openclaw_error(error) from error
         except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise ServerAway(f"{server} does not answer", "start it with `ollama serve`") from error
         except httpx.HTTPError as error:
@@ -286,9 +290,9 @@ class OllamaEmbedder:
                 f"{server} broke off while embedding ({why})", "see the server's own log"
             ) from error
         except (ValueError, TypeError, AttributeError, IndexError) as error:
-            raise self._useless("what is no vector") from error
+            raise self._unusable_vectors("what is no vector") from error
 
-    def _answered(self, error: ollama.ResponseError) -> OpenclawError:
+    def _to_openclaw_error(self, error: ollama.ResponseError) -> OpenclawError:
         said = " ".join(str(error.error).split())[:300]
         if error.status_code == 404 and "page not found" not in said:
             return ModelMissing(
@@ -313,14 +317,14 @@ def _shorter(text: str) -> str:
 
 
 def _client_options(url: str) -> dict[str, Any]:
-    """Arguments for `httpx.Client`. A proxy of the environment must not catch loopback, and
-    reading the certificate store (35 ms, twice) is left out where no TLS is spoken."""
+    """Arguments for `httpx.Client`. A proxy of the environment is not used for loopback; the
+    certificate store (35 ms, twice) is not read without TLS."""
     import httpx
 
     host = urlsplit(url).hostname or ""
     return {
         "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
         "verify": url.startswith("https://"),
-        "event_hooks": {"request": [ask_plain], "response": [bound]},
+        "event_hooks": {"request": [ask_uncompressed], "response": [limit_size]},
         "trust_env": not (host in ("localhost", "::1") or host.startswith("127.")),
     }

@@ -1,6 +1,6 @@
-"""What Ollama has for embedding, and how each family of models wants to be asked.
+"""The embedding models of an Ollama server, and the prefixes and windows of model families.
 
-Light: choosing must not wait for numpy, httpx or llama_index.
+Cheap to import: choosing must not wait for numpy, httpx or llama_index.
 """
 
 from __future__ import annotations
@@ -24,9 +24,14 @@ _PASSAGES = "Represent this sentence for searching relevant passages:"
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """`mark` is a part of the names of its models. `query` and `document` go before a text, with a
-    blank between; `window` is in tokens."""
+class ModelFamily:
+    """A family of embedding models.
+
+    mark      a part of the names of its models
+    window    in tokens
+    query     prefix of a question, followed by a blank
+    document  prefix of a passage, followed by a blank
+    """
 
     mark: str
     window: int
@@ -34,53 +39,53 @@ class Family:
     document: str = ""
 
 
-# `auto` takes the first that is there: those that read many languages before those that read
-# English only; among them the smaller ones first, because a processor must embed every line (0.3
-# billion parameters, 0.6, 0.6, 0.6 and more, 0.5); all-minilm is what openclaw brings itself.
-# A special name stands before the general one. Prefixes and windows are those of the model cards.
+# `auto` takes the first installed one: models for many languages before those for English only;
+# among them the smaller first, because a processor must embed every line (0.3 billion parameters,
+# 0.6, 0.6, 0.6 and more, 0.5); openclaw itself can fetch all-minilm. A special name precedes the
+# general one. Prefixes and windows are those of the model cards.
 FAMILIES = (
-    Family("embeddinggemma", 2048, "task: search result | query:", "title: none | text:"),
-    Family("bge-m3", 8192),
-    Family("snowflake-arctic-embed2", 8192, "query:"),
-    Family("snowflake-arctic-embed-l-v2", 8192, "query:"),
-    Family("snowflake-arctic-embed-m-v2", 8192, "query:"),
-    Family(
+    ModelFamily("embeddinggemma", 2048, "task: search result | query:", "title: none | text:"),
+    ModelFamily("bge-m3", 8192),
+    ModelFamily("snowflake-arctic-embed2", 8192, "query:"),
+    ModelFamily("snowflake-arctic-embed-l-v2", 8192, "query:"),
+    ModelFamily("snowflake-arctic-embed-m-v2", 8192, "query:"),
+    ModelFamily(
         "qwen3-embedding",
         32768,
         "Instruct: Given a web search query, retrieve relevant passages that answer the query\n"
         "Query:",
     ),
-    Family("nomic-embed-text-v2", 512, "search_query:", "search_document:"),
-    Family("multilingual-e5", 512, "query:", "passage:"),
-    Family("granite-embedding", 512),
-    Family("paraphrase-multilingual", 128),
-    Family("nomic-embed-text", 2048, "search_query:", "search_document:"),
-    Family("mxbai-embed-large", 512, _PASSAGES),
-    Family("snowflake-arctic-embed", 512, _PASSAGES),
-    Family("bge-large", 512, _PASSAGES),
-    Family("bge-base", 512, _PASSAGES),
-    Family("bge-small", 512, _PASSAGES),
-    Family("e5-", 512, "query:", "passage:"),
-    Family("all-minilm", 256),
+    ModelFamily("nomic-embed-text-v2", 512, "search_query:", "search_document:"),
+    ModelFamily("multilingual-e5", 512, "query:", "passage:"),
+    ModelFamily("granite-embedding", 512),
+    ModelFamily("paraphrase-multilingual", 128),
+    ModelFamily("nomic-embed-text", 2048, "search_query:", "search_document:"),
+    ModelFamily("mxbai-embed-large", 512, _PASSAGES),
+    ModelFamily("snowflake-arctic-embed", 512, _PASSAGES),
+    ModelFamily("bge-large", 512, _PASSAGES),
+    ModelFamily("bge-base", 512, _PASSAGES),
+    ModelFamily("bge-small", 512, _PASSAGES),
+    ModelFamily("e5-", 512, "query:", "passage:"),
+    ModelFamily("all-minilm", 256),
 )
-UNKNOWN = Family("", 512)
+UNKNOWN = ModelFamily("", 512)
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
-    """A model that Ollama lists; `digest` is of its manifest, `size` in bytes."""
+class InstalledModel:
+    """A model that Ollama lists. `digest` is the manifest's, `size` is in bytes."""
 
     name: str
     digest: str
     size: int
 
 
-def installed(url: str) -> list[Installed]:
-    """What Ollama at `url` has. ServerAway when nothing that speaks its API answers quickly."""
+def installed(url: str) -> list[InstalledModel]:
+    """The models of the Ollama at `url`. Raises ServerAway when no Ollama answers quickly."""
     try:
         listed = _ask(url)
         return [
-            Installed(str(m["name"]), str(m.get("digest") or ""), int(m.get("size") or 0))
+            InstalledModel(str(m["name"]), str(m.get("digest") or ""), int(m.get("size") or 0))
             for m in listed
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -89,32 +94,32 @@ def installed(url: str) -> list[Installed]:
         ) from error
 
 
-def find(name: str, models: Sequence[Installed]) -> Installed | None:
-    """The model of that name; without a tag, its `latest`."""
+def find(name: str, models: Sequence[InstalledModel]) -> InstalledModel | None:
+    """The model of that name; a name without a tag means `latest`."""
     return next((m for m in models if m.name in (name, f"{name}:latest")), None)
 
 
-def preferred(models: Sequence[Installed]) -> Installed | None:
-    """The embedding model that `auto` takes: by the order of families, those of more than 2 GB
-    last, since embedding with them takes a machine of its own. None when no family is known."""
+def preferred(models: Sequence[InstalledModel]) -> InstalledModel | None:
+    """The embedding model that `auto` takes: by the order of families, those over 2 GB last, since
+    they need a machine of their own. None when no family is known."""
     known = [model for model in models if family(model.name) is not UNKNOWN]
     return min(known, key=lambda m: (m.size > HEAVY_BYTES, _rank(m.name), m.name), default=None)
 
 
-def family(name: str) -> Family:
-    """The family of a model by its name, UNKNOWN for none of them."""
+def family(name: str) -> ModelFamily:
+    """The family of a model by its name, else UNKNOWN."""
     lower = name.lower().replace("_", "-")
     return next((known for known in FAMILIES if known.mark in lower), UNKNOWN)
 
 
 def embeds(name: str) -> bool:
-    """Whether a model is known, or calls itself, one for embedding."""
+    """Return True when a model's name is known as, or says, an embedding model."""
     return family(name) is not UNKNOWN or "embed" in name.lower()
 
 
 def cut(text: str, window: int) -> str:
-    """The beginning of `text` that surely fits `window` tokens, by a careful guess: three ASCII
-    letters a token, any other letter one, and 32 tokens for marks and prefix."""
+    """The beginning of `text` that fits `window` tokens, by a safe estimate: three ASCII letters a
+    token, one token for any other letter, and 32 tokens for marks and prefix."""
     room = window - 32
     if len(text) <= room:
         return text
@@ -131,8 +136,7 @@ def _rank(name: str) -> int:
 
 
 def _ask(url: str) -> list[Mapping[str, Any]]:
-    """/api/tags by http.client: the ollama library would cost 0.3 s of import before it is known
-    whether it is needed."""
+    """Ask /api/tags with http.client: importing the ollama library would take 0.3 s."""
     import http.client
 
     parts = urlsplit(url)

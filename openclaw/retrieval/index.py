@@ -14,23 +14,25 @@ from openclaw.errors import OpenclawError
 from openclaw.retrieval.embedders import Choice, Embedder
 from openclaw.retrieval.index_store import Store
 from openclaw.retrieval.indexer import IndexReport, Upkeep
-from openclaw.retrieval.records import ENGINE, Known, Stamp
+from openclaw.retrieval.records import ENGINE, KnownFile, Stamp
 from openclaw.retrieval.scan import IndexOptions
-from openclaw.retrieval.vector_store import Attached
+from openclaw.retrieval.vector_store import LazyEngine
 from openclaw.storage.home import Home
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
 
     from openclaw.retrieval.snapshot import Snapshot
-    from openclaw.retrieval.vector_store import Engine
+    from openclaw.retrieval.vector_store import VectorEngine
 
 
 class LiveIndex:
-    """Files, words, vectors and, where one is set, the engine. May be used by several threads.
+    """The index of a home with its files, words and vectors. Several threads may use it.
 
-    `notices` are lines for the user, each told once. `on_reading` is told how many files of how
-    many are read, where a refresh has no other listener.
+    notices     lines for the user, each added once
+    on_reading  called with the files read and all files, when a refresh has no other listener
+    meaning     the embedder and the vectors it has still to make
+    engine      a copy of the vectors in another vector store, if the settings name one
     """
 
     def __init__(
@@ -39,15 +41,15 @@ class LiveIndex:
         options: IndexOptions,
         embedder: Callable[[], Embedder | Choice | None],
         folder: Path,
-        make_engine: Callable[[], Engine] | None,
+        make_engine: Callable[[], VectorEngine] | None,
     ) -> None:
         self.notices: list[str] = []
         self.options = options
         self.on_reading: Progress | None = None
-        self.meaning = Meaning(embedder, self.tell)
-        self.engine = Attached(make_engine)
+        self.meaning = LazyEmbedder(embedder, self.tell)
+        self.engine = LazyEngine(make_engine)
         self._home, self._folder = home, folder
-        self._told: set[str] = set()
+        self._said_keys: set[str] = set()
         self._lock = threading.RLock()
         self._opened: tuple[Store, Upkeep] | None = None
 
@@ -55,7 +57,7 @@ class LiveIndex:
         """Read what changed since the last time; `force` reads all files anew."""
         store, upkeep = self._open()
         report = upkeep.refresh(force=force, on_progress=on_progress or self.on_reading)
-        self._pass_on(store)
+        self._take_notices(store)
         return report
 
     def embed(
@@ -64,8 +66,7 @@ class LiveIndex:
         on_progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """See `Search.embed`. The engine, where there is one, is brought up to date as well when
-        there is no hurry."""
+        """See `Search.embed`. Without a limit of `seconds` the engine is brought up to date too."""
         store, upkeep = self._open()
         try:
             before, wanted = self.meaning.counts(store.snapshot())
@@ -78,25 +79,25 @@ class LiveIndex:
             self.recover(error)
             return 0
         finally:
-            self._pass_on(store)
+            self._take_notices(store)
         return wanted - have if have > before else 0
 
     def current(self, seconds: float | None, on_progress: Progress | None = None) -> Snapshot:
-        """The index as the files are now, passages without a vector given one as `embed` does.
-        Raises sqlite3.Error, to be handed to `recover`."""
+        """Read changed files, embed passages for at most `seconds`, and return a snapshot.
+        Raises sqlite3.Error, which the caller hands to `recover`."""
         self.refresh()
         store, upkeep = self._open()
         snapshot = store.snapshot()
         have, wanted = self.meaning.counts(snapshot)
         if have < wanted:
             self.meaning.fill(store, upkeep, seconds, on_progress)
-            self._pass_on(store)
+            self._take_notices(store)
             snapshot = store.snapshot()
             self.meaning.tell_missing(snapshot)
         return snapshot
 
-    def files(self) -> dict[str, Known]:
-        """What the index knows of files, by path; those that could not be read are among them."""
+    def files(self) -> dict[str, KnownFile]:
+        """All files of the index by path, including those that could not be read."""
         return self._open()[0].files()
 
     def held(self) -> tuple[int, int, int]:
@@ -105,11 +106,11 @@ class LiveIndex:
         return len(self.files()), snapshot.count, self.meaning.counts(snapshot)[0]
 
     def real(self, path: str) -> Path:
-        """Where a file of the index lies."""
+        """The absolute path of a file of the index."""
         return self._home.root / path
 
     def is_fresh(self, path: str) -> bool:
-        """Whether the file is still the one that was read."""
+        """Return True when the file has not changed since it was read."""
         known = self.files().get(path)
         try:
             return known is not None and known.stamp == Stamp.of(self.real(path).stat())
@@ -119,25 +120,25 @@ class LiveIndex:
     def engine_failed(self, error: Exception) -> None:
         """Go on without the engine for a while, and say why."""
         self.engine.failed()
-        self.tell(ENGINE, f"the {ENGINE} failed and is not used for now: {told(error)}")
+        self.tell(ENGINE, f"the {ENGINE} failed and is not used for now: {to_line(error)}")
 
     def recover(self, error: sqlite3.Error) -> None:
-        """Make the index usable again after an error of its file."""
+        """Make the index usable again after SQLite failed."""
         store, _ = self._open()
         store.recover(error)
-        self._pass_on(store)
+        self._take_notices(store)
 
     def tell(self, key: str, line: str) -> None:
-        """Say a line, the first one of each `key` only."""
+        """Add a notice for the user, unless one of the same `key` was added before."""
         with self._lock:
-            if key not in self._told:
-                self._told.add(key)
+            if key not in self._said_keys:
+                self._said_keys.add(key)
                 self.notices.append(line)
 
     def hush(self, key: str) -> None:
-        """Say nothing of this key."""
+        """Add no notice of this key from now on."""
         with self._lock:
-            self._told.add(key)
+            self._said_keys.add(key)
 
     def close(self) -> None:
         with self._lock:
@@ -167,31 +168,34 @@ class LiveIndex:
                 self._opened = store, Upkeep(self._home, store, self.options)
             return self._opened
 
-    def _pass_on(self, store: Store) -> None:
+    def _take_notices(self, store: Store) -> None:
         with self._lock:
             while store.notices:
                 self.notices.append(store.notices.pop(0))
 
 
-# After a failure the embedder is not asked for this long.
+# The embedder is not asked again for this long after a failure.
 REST_SECONDS = 30.0
 LAST_NAME = "embedder"
-# Keys of what is so until somebody changes it, and need not be said with every prompt.
+# Keys of notices that stay true until the user changes something: not shown with every prompt.
 NONE, MISSING = STANDING = ("no embedder", "no vectors yet")
 
 Tell = Callable[[str, str], None]
 Progress = Callable[[int, int], None]
 
 
-def told(error: Exception) -> str:
-    """What happened and what to do, in a line."""
+def to_line(error: Exception) -> str:
+    """The error and its hint in one line."""
     hint = f" ({error.hint})" if isinstance(error, OpenclawError) and error.hint else ""
     return " ".join((str(error) or type(error).__name__).split())[:300] + hint
 
 
-class Meaning:
-    """`choose` gives the embedder, None or a `Choice` without one for words only. `tell` takes a
-    line for the user, with a key: of each key only the first line is shown."""
+class LazyEmbedder:
+    """The embedder of an index: chosen at first use, and not asked for a while after a failure.
+
+    choose  returns the embedder; None or a `Choice` without one means search by words only
+    tell    takes a key and a line for the user; only the first line of each key is shown
+    """
 
     def __init__(self, choose: Callable[[], Embedder | Choice | None], tell: Tell) -> None:
         self._choose, self._tell = choose, tell
@@ -201,12 +205,12 @@ class Meaning:
         self._rest_until = 0.0
 
     def embedder(self) -> Embedder | None:
-        """The embedder, None when there is none or it failed a moment ago."""
+        """The embedder; None when there is none, or when it failed a moment ago."""
         with self._lock:
             if time.monotonic() < self._rest_until:
                 return None
             if self._choice is None:
-                choice = self._chosen()
+                choice = self._make_choice()
                 if choice.why_not:
                     self._rest_until = time.monotonic() + REST_SECONDS
                     return None
@@ -214,8 +218,8 @@ class Meaning:
             return self._choice.embedder
 
     def question(self, text: str, snapshot: Snapshot) -> tuple[Embedder, list[float]] | None:
-        """The embedder and the question's vector; None when that, or any other vector, is
-        missing."""
+        """The embedder and the question's vector; None when the question or all passages lack a
+        vector."""
         embedder = self.embedder()
         if embedder is None or not snapshot.known(embedder.name).any():
             return None
@@ -235,16 +239,16 @@ class Meaning:
         on_progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Give vectors to the passages without one, for at most `seconds` (None: all of them), and
-        return how many are left, as far as they can be given one now.
+        """Embed passages without a vector, for at most `seconds` (None: all of them). Returns how
+        many are left; 0 when none can be embedded now.
 
-        When another thread is at it already, only a call for all of them waits for it.
+        When another thread is embedding already, only a call without a time limit waits for it.
         """
         embedder = self.embedder()
         if embedder is None or not self._filling.acquire(blocking=seconds is None):
             return 0
         try:
-            self._notice_change(store, embedder.name)
+            self._tell_model_change(store, embedder.name)
             return upkeep.embed_pending(
                 embedder, seconds=seconds, on_progress=on_progress, stop=stop
             )
@@ -257,7 +261,7 @@ class Meaning:
             self._filling.release()
 
     def counts(self, snapshot: Snapshot) -> tuple[int, int]:
-        """How many passages have a vector, and how many should; (0, 0) without an embedder."""
+        """(passages with a vector, passages that need one); (0, 0) without an embedder."""
         embedder = self.embedder()
         if embedder is None:
             return 0, 0
@@ -275,17 +279,17 @@ class Meaning:
             )
 
     def failed(self, error: Exception) -> None:
-        """Rest the embedder for a while and say why."""
+        """Do not ask the embedder for `REST_SECONDS`, and tell the user why."""
         with self._lock:
             self._rest_until = time.monotonic() + REST_SECONDS
-        self._tell("embedder", f"search goes by words only: {told(error)}")
+        self._tell("embedder", f"search goes by words only: {to_line(error)}")
 
     def close(self) -> None:
         with self._lock:
             if self._choice and self._choice.embedder:
                 self._choice.embedder.close()
 
-    def _chosen(self) -> Choice:
+    def _make_choice(self) -> Choice:
         try:
             chosen = self._choose()
         except OpenclawError as error:
@@ -296,8 +300,8 @@ class Meaning:
             self._tell(NONE, f"{choice.why_not}{advice}")
         return choice
 
-    def _notice_change(self, store: Store, name: str) -> None:
-        """Say that the passages are embedded again when the model is another than before."""
+    def _tell_model_change(self, store: Store, name: str) -> None:
+        """Tell the user when another model embeds all passages again."""
         last = store.recall(LAST_NAME)
         if last == name:
             return
@@ -308,18 +312,19 @@ class Meaning:
             writer.remember(LAST_NAME, name)
 
 
-# Folders that went away are looked for as often as this.
+# How often missing folders are looked for.
 LOOK_SECONDS = 2.0
 CHANGES = frozenset({"created", "modified", "moved", "deleted", "closed"})
 CLOSED = frozenset({".openclaw", ".git"})
 
 
-class Watch:
-    """Calls `on_change` from a thread of its own, `delay` seconds after the last change of many.
+class FolderWatcher:
+    """Calls `on_change` from its own thread, `delay` seconds after the last of several changes.
 
-    Folders that do not exist yet, or go and come back, are watched while they are there. `notice`
-    is a line for the user when watching is not possible, "" otherwise. What `on_change` raises is
-    kept in `error`, and the watch goes on.
+    A folder that does not exist yet is watched as soon as it appears.
+
+    notice  a line for the user when watching is not possible, else ""
+    error   the last exception that `on_change` raised; watching goes on
     """
 
     def __init__(
@@ -345,7 +350,7 @@ class Watch:
             self._thread.start()
 
     def close(self) -> None:
-        """Stop watching; waits for a running `on_change`."""
+        """Stop watching, and wait for a running `on_change`."""
         self._closing.set()
         self._changed.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
@@ -356,7 +361,7 @@ class Watch:
             self._observer = None
 
     def _start(self) -> bool:
-        """Start the observer; the lazy door of watchdog."""
+        """Start the observer. Loads watchdog."""
         from watchdog.observers import Observer
 
         observer = Observer()
@@ -366,13 +371,13 @@ class Watch:
             self.notice = f"files are not watched ({error}); they are still looked at when needed"
             return False
         self._observer = observer
-        self._look()
+        self._update_watches()
         return True
 
     def _run(self) -> None:
         while not self._closing.is_set():
             if not self._changed.wait(self._look_seconds):
-                if not self._look():
+                if not self._update_watches():
                     continue
                 self._changed.set()
             while self._changed.is_set() and not self._closing.is_set():
@@ -387,8 +392,8 @@ class Watch:
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
             self.error = error
 
-    def _look(self) -> bool:
-        """Watch what is there now; True when that is not what was there before."""
+    def _update_watches(self) -> bool:
+        """Watch the folders that exist now. Returns True when they differ from those before."""
         different = False
         for folder in self._folders:
             there = _identity(folder)
@@ -407,7 +412,7 @@ class Watch:
         from watchdog.events import FileSystemEventHandler
 
         handler = FileSystemEventHandler()
-        handler.on_any_event = self._note  # type: ignore[method-assign]
+        handler.on_any_event = self._on_event  # type: ignore[method-assign]
         try:
             watch = self._observer.schedule(handler, folder, recursive=True)
         except (OSError, RuntimeError) as error:
@@ -422,8 +427,8 @@ class Watch:
         except (KeyError, OSError, RuntimeError):
             return
 
-    def _note(self, event: FileSystemEvent) -> None:
-        """Reading is no change, nor is anything in the folders of the program and of git."""
+    def _on_event(self, event: FileSystemEvent) -> None:
+        """Ignore reads, and changes in the folders of the program and of git."""
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
         inner = all(CLOSED.intersection(Path(path).parts) for path in paths)
         if event.event_type in CHANGES and not inner:

@@ -1,8 +1,8 @@
 """The index: one SQLite file that several processes may read and write at once.
 
-What it holds is derived from files and may be lost, so nothing here fails the caller for long: a
-damaged file is made anew, and where none can be written the index goes on in memory. Both are told
-in `notices`. A transaction is the swap: readers see the index before or after it, and never wait.
+The index is derived from files and may be lost. A damaged file is created again; where no file can
+be written, the index stays in memory. Both add a notice. Readers see the index before or after a
+transaction and never wait for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw.retrieval import records
-from openclaw.retrieval.records import Known
+from openclaw.retrieval.records import KnownFile
 from openclaw.retrieval.writer import Writer
 from openclaw.storage.safe_open import NotOrdinary, checked_database, make_folder, remove
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 BUSY_SECONDS = 5.0
-# What hinders writing, by SQLite's names of errors, and how the user is told; all else is damage.
+# Reasons why the index cannot be written, by SQLite's error names. All other errors mean damage.
 HINDRANCES = {
     "SQLITE_BUSY": "another process holds its file",
     "SQLITE_LOCKED": "another process holds its file",
@@ -37,13 +37,15 @@ HINDRANCES = {
 
 
 class IndexDeleted(sqlite3.OperationalError):
-    """The file had gone when it should be written; a new one is open, and empty."""
+    """The file was deleted before a write; a new, empty one is open."""
 
 
 class Store:
-    """The opened index of `path`. `notices` are lines for the user, each told once.
+    """The opened index file at `path`.
 
-    `busy_seconds` is how long a writer waits for another one; `max_pages` limits the size.
+    busy_seconds  how long a writer waits for another one
+    max_pages     limits the size; 0 is no limit
+    notices       lines for the user, each added once
     """
 
     def __init__(
@@ -56,14 +58,14 @@ class Store:
         self._max_pages = max_pages
         self._writing = threading.RLock()
         self._reading = threading.RLock()
-        self._files: tuple[int, dict[str, Known]] | None = None
+        self._files: tuple[int, dict[str, KnownFile]] | None = None
         self._snapshot: Snapshot | None = None
         self._vectors: VectorCache | None = None
         self._term_ids: dict[str, int] = {}
         self._identity: tuple[int, int] | None = None
         self._open()
 
-    def files(self) -> dict[str, Known]:
+    def files(self) -> dict[str, KnownFile]:
         """All files of the index by path. The caller must not change the dictionary."""
         self._reopened_when_deleted()
         with self._reading:
@@ -71,13 +73,13 @@ class Store:
             if self._files is None or self._files[0] != revision:
                 # A row may be newer than the revision read before it, never older.
                 rows = self._reader.execute("SELECT * FROM files")
-                self._files = (revision, {row[1]: Known._make(row) for row in rows})
+                self._files = (revision, {row[1]: KnownFile._make(row) for row in rows})
             return self._files[1]
 
-    def known(self, path: str) -> Known | None:
+    def known(self, path: str) -> KnownFile | None:
         """One file as the index knows it now."""
         rows = self.query("SELECT * FROM files WHERE path = ?", (path,))
-        return Known._make(rows[0]) if rows else None
+        return KnownFile._make(rows[0]) if rows else None
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement that only reads."""
@@ -85,20 +87,20 @@ class Store:
             return self._reader.execute(statement, values).fetchall()
 
     def generation(self) -> int:
-        """A number that differs after every change that a search could see."""
+        """A number that changes with every change that a search could see."""
         with self._reading:
             return self._state("generation")
 
     def recall(self, key: str) -> str:
-        """A text kept by `Writer.remember`, "" when there is none."""
+        """The text saved by `Writer.remember`, "" without one."""
         rows = self.query("SELECT value FROM meta WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else ""
 
     @contextlib.contextmanager
     def write(self) -> Iterator[Writer]:
-        """One transaction: all that is written in it is seen at once, or nothing of it.
+        """One transaction: readers see all of its changes or none.
 
-        Raises sqlite3.Error, to be handed to `recover`; nothing is changed then.
+        Raises sqlite3.Error, which the caller hands to `recover`; then nothing has changed.
         """
         with self._writing:
             if self._reopened_when_deleted():
@@ -110,7 +112,7 @@ class Store:
                 yield writer
                 writer.finish()
                 db.execute("COMMIT")
-                self._keep_up(writer)
+                self._update_known_files(writer)
             except BaseException:
                 self._term_ids.clear()
                 with contextlib.suppress(sqlite3.Error):
@@ -120,8 +122,8 @@ class Store:
     def snapshot(self) -> Snapshot:
         """The index as it is now; the same object as long as nothing changes.
 
-        Its methods raise sqlite3.Error when the file is damaged: hand that to `recover`, refresh,
-        and take a new snapshot.
+        Its methods raise sqlite3.Error when the file is damaged: then call `recover`, refresh, and
+        take a new snapshot.
         """
         from openclaw.retrieval.snapshot import Snapshot, VectorCache
 
@@ -130,17 +132,18 @@ class Store:
                 return self._snapshot
             self._vectors = self._vectors or VectorCache()
             self._snapshot = None
-            self._snapshot = Snapshot(self._own_view(), self._vectors)
+            self._snapshot = Snapshot(self._open_view(), self._vectors)
             return self._snapshot
 
     def recover(self, error: sqlite3.Error) -> None:
-        """Make the index usable again after an error: anew when it is damaged, else in memory."""
+        """Make the index usable again after an error: as a new file when it is damaged, else in
+        memory."""
         if isinstance(error, IndexDeleted | sqlite3.ProgrammingError):
             return  # another thread has recovered already
         with self._writing, self._reading:
             if self.in_memory:
                 self._to_memory("", seed=False)
-            elif reason := _hindrance(error):
+            elif reason := _write_obstacle(error):
                 self._to_memory(reason, seed=True)
             else:
                 self._start_over()
@@ -152,8 +155,8 @@ class Store:
             for db in {self._reader, self._writer}:
                 db.close()
 
-    def _keep_up(self, writer: Writer) -> None:
-        """Bring what is held in memory along with what was written, when nothing else was."""
+    def _update_known_files(self, writer: Writer) -> None:
+        """Update the files in memory with those written, when no other process has written."""
         with self._reading:
             if writer.visible:
                 self._snapshot = None
@@ -168,11 +171,11 @@ class Store:
             self._files = (writer.revision, files)
 
     def _open(self) -> None:
-        """Open the file, make it anew when it is damaged, go to memory when that fails too."""
+        """Open the file; create it again when it is damaged; use memory when that fails too."""
         try:
             self._open_file()
         except (OSError, sqlite3.Error) as error:
-            if reason := _hindrance(error):
+            if reason := _write_obstacle(error):
                 self._to_memory(reason, seed=True)
             else:
                 self._start_over()
@@ -187,9 +190,9 @@ class Store:
         except BaseException:
             writer.close()
             raise
-        self._take(writer, reader)
+        self._use(writer, reader)
 
-    def _take(self, writer: sqlite3.Connection, reader: sqlite3.Connection) -> None:
+    def _use(self, writer: sqlite3.Connection, reader: sqlite3.Connection) -> None:
         self._writer, self._reader = writer, reader
         self._files = self._snapshot = self._vectors = None
         self._term_ids.clear()
@@ -200,15 +203,15 @@ class Store:
         self.notices.append("the memory index was damaged and is built again")
         try:
             if self._identity in (None, _identity(self.path)):
-                # The log before the file: an empty file beside an old log drops the log.
+                # First the log, then the file: SQLite drops an old log next to an empty file.
                 for suffix in ("-wal", "-shm", ""):
                     remove(self.path.with_name(self.path.name + suffix))
             self._open_file()
         except (OSError, sqlite3.Error) as error:
-            self._to_memory(_hindrance(error) or "its file stays damaged", seed=False)
+            self._to_memory(_write_obstacle(error) or "its file stays damaged", seed=False)
 
     def _to_memory(self, reason: str, *, seed: bool) -> None:
-        """Go on in memory, with what can still be read of the file."""
+        """Continue in memory, with the rows that can still be read from the file."""
         memory = records.connect(":memory:", 0)
         if seed:
             try:
@@ -224,7 +227,7 @@ class Store:
             self.notices.append(f"the memory index is kept in memory only: {reason}")
         self.in_memory = True
         self._identity = None
-        self._take(memory, memory)
+        self._use(memory, memory)
         # One connection for both, so one lock for both.
         self._reading = self._writing
 
@@ -236,7 +239,7 @@ class Store:
                     db.close()
 
     def _reopened_when_deleted(self) -> bool:
-        """The index may be deleted at any time, also below our feet."""
+        """Open a new file when the index was deleted. Returns True when it was."""
         if self._identity is None or self._identity == _identity(self.path):
             return False
         with self._writing, self._reading:
@@ -250,8 +253,8 @@ class Store:
             raise sqlite3.DatabaseError("the index has no state")
         return int(row[0])
 
-    def _own_view(self) -> sqlite3.Connection:
-        """A connection for one snapshot, which nobody writes with."""
+    def _open_view(self) -> sqlite3.Connection:
+        """A read-only connection for one snapshot."""
         if not self.in_memory:
             return records.connect_reader(self.path, self._busy)
         copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -267,8 +270,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _hindrance(error: Exception) -> str:
-    """Why the index cannot be written, in the user's words; "" when it is damaged."""
+def _write_obstacle(error: Exception) -> str:
+    """Why the index cannot be written, in words for the user; "" when it is damaged."""
     if isinstance(error, NotOrdinary):
         return str(error.strerror)
     if isinstance(error, OSError):

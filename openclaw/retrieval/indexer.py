@@ -1,4 +1,4 @@
-"""Keeps the index equal to the files: whatever changed since is read again, nothing else."""
+"""Keeps the index equal to the files: reads only the files that changed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from openclaw.retrieval.documents import (
     read_file,
 )
 from openclaw.retrieval.index_store import Store
-from openclaw.retrieval.records import Known, Stamp
-from openclaw.retrieval.scan import Found, IndexOptions, Memo, Scan
-from openclaw.retrieval.writer import Reading, Writer
+from openclaw.retrieval.records import KnownFile, Stamp
+from openclaw.retrieval.scan import FoundFile, IgnoreCache, IndexOptions, Scan
+from openclaw.retrieval.writer import FileReading, Writer
 from openclaw.storage.home import Home
 from openclaw.storage.text import md5
 
@@ -34,24 +34,24 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 SLOW = "pdf"
-"""The kind of files of which one may take seconds to read."""
+"""The kind of files that may take seconds to read."""
 MOST_BREAKS = 3
-"""Processes that may end, or be ended, while they read one slow file."""
+"""Processes that may end while they read the same slow file."""
 BROKEN_OFF = "reading it was interrupted each time; openclaw memory reindex tries it again"
-# A transaction ends after as many chunks or seconds, so that little is lost when we are killed.
+# A transaction ends after this many chunks or seconds, so that a killed process loses little.
 BATCH_CHUNKS = 4000
 BATCH_SECONDS = 1.0
 
 Split = Callable[[str, str, str], "list[Chunk]"]
-# For each word the ordinals of the chunks that have it and its counts there; all chunks' lengths.
+# Returns for each word the ordinals of its chunks with its counts there, and all chunks' lengths.
 CountWords = Callable[["Sequence[Chunk]"], tuple[Mapping[str, Any], Any]]
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What a refresh found: numbers of files, (path, reason) of what could not be read, the chunks
-    the index holds now, and the seconds it took."""
+    """The result of a refresh: numbers of files, (path, reason) of unreadable files, all chunks of
+    the index, and the duration in seconds."""
 
     added: int = 0
     changed: int = 0
@@ -63,23 +63,27 @@ class IndexReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A file that was read, ready to be written. `old` is what the index knew of it before;
-    `chunks` is None when the file says the same as then or gives no text."""
+class _PreparedFile:
+    """A file that was read, ready for the index.
 
-    reading: Reading
-    old: Known | None
+    old     the file as the index knew it before
+    chunks  None when the text has not changed or the file gives no text
+    """
+
+    reading: FileReading
+    old: KnownFile | None
     chunks: Sequence[Chunk] | None = None
     postings: Mapping[str, Any] = field(default_factory=dict)
     lengths: Any = None
 
 
 class Upkeep:
-    """The upkeep of one home's index. Many threads may call it; they take turns.
+    """Updates the index of one home. Several threads may call it; one works at a time.
 
-    `split` makes chunks of (text, kind, path) and `count_words` postings of chunks; when they are
-    not the usual ones, `made_by` names them, as files are read anew when that name changes.
-    `clock` gives the time in nanoseconds.
+    split        makes chunks of (text, kind, path)
+    count_words  makes postings of chunks
+    made_by      names these two when they are not the default; files are read again when it changes
+    clock        returns the time in nanoseconds
     """
 
     def __init__(
@@ -101,11 +105,11 @@ class Upkeep:
         self._made_by = made_by or recipe()
         self._clock = clock
         self._turn = threading.RLock()
-        self._memo = ("", Memo())
+        self._memo = ("", IgnoreCache())
 
     def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
-        """Bring the index up to date. `force` reads all files anew, also those that look the same.
-        `on_progress` is told how many of the files to read are done. Never raises for a file or for
+        """Bring the index up to date. `force` also reads files that look unchanged.
+        `on_progress` is called with (files read, files to read). Never raises for a file or for
         the index: see `IndexReport.problems` and `Store.notices`."""
         started = time.perf_counter()
         with self._turn:
@@ -125,18 +129,18 @@ class Upkeep:
         on_progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Give vectors to the chunks that have none yet; returns how many contexts still have none.
+        """Embed the chunks without a vector. Returns how many contexts still have none.
 
-        Ends after `seconds`, or when `stop` says so. What is done is kept at once, also when the
-        embedder raises its OpenclawError, which is passed on.
+        Ends after `seconds`, or when `stop` returns True. Each batch is saved at once. Raises the
+        OpenclawError of the embedder.
         """
-        from openclaw.retrieval.vector_upkeep import Pending
+        from openclaw.retrieval.vector_upkeep import VectorFiller
 
-        pending = Pending(self.store, embedder, self.contexts)
+        pending = VectorFiller(self.store, embedder, self.contexts)
         return pending.run(seconds, on_progress, stop)
 
     def contexts(self, path: str) -> list[str]:
-        """The contexts of a file's chunks, none when it is no longer as the index knows it."""
+        """The contexts of a file's chunks; none when the file has changed since it was indexed."""
         known = self.store.known(path)
         if known is None:
             return []
@@ -150,7 +154,7 @@ class Upkeep:
 
     def _refresh(self, force: bool, on_progress: Progress | None, started: float) -> IndexReport:
         known = self.store.files()
-        scan = Scan(self.home, self.options, known, self._last_memo())
+        scan = Scan(self.home, self.options, known, self._last_cache())
         now, seen, stale = self._clock(), set(), []
         for found in scan.files():
             seen.add(found.path)
@@ -162,18 +166,18 @@ class Upkeep:
         counts = self._read_all(stale, force, on_progress)
         return self._report(counts, len(gone), scan.problems, started)
 
-    def _last_memo(self) -> Memo:
+    def _last_cache(self) -> IgnoreCache:
         text = self.store.recall("scan")
         if text != self._memo[0]:
-            self._memo = (text, Memo.of(text))
+            self._memo = (text, IgnoreCache.of(text))
         return self._memo[1]
 
-    def _is_current(self, known: Known | None, found: Found, now: int) -> bool:
+    def _is_current(self, known: KnownFile | None, found: FoundFile, now: int) -> bool:
         if known is None or not known.md5 or known.recipe != self._made_by:
             return False
         return known[2:6] == Stamp.of(found.stat) and not is_young(known, now)
 
-    def _remove(self, paths: set[str], memo: Memo) -> None:
+    def _remove(self, paths: set[str], memo: IgnoreCache) -> None:
         with self.store.write() as writer:
             for path in sorted(paths):
                 writer.remove(path)
@@ -181,13 +185,13 @@ class Upkeep:
             _prune(writer)
 
     def _read_all(
-        self, stale: Sequence[Found], force: bool, on_progress: Progress | None
+        self, stale: Sequence[FoundFile], force: bool, on_progress: Progress | None
     ) -> dict[str, int]:
-        """Read files and write them in batches; how many were added and changed."""
+        """Read files and write them in batches. Returns how many were added and changed."""
         counts = {"added": 0, "changed": 0}
-        batch: list[_Prepared] = []
+        batch: list[_PreparedFile] = []
         begun, chunks = time.monotonic(), 0
-        # What is slow comes last, when all else is written: the next prompt may end this process.
+        # Slow files come last, after all others are written: the next prompt may end this process.
         for done, found in enumerate(sorted(stale, key=_is_slow), 1):
             if _is_slow(found):
                 self._write(batch, counts)
@@ -204,8 +208,8 @@ class Upkeep:
                 on_progress(done, len(stale))
         return counts
 
-    def _prepare(self, found: Found, force: bool) -> _Prepared | None:
-        """Read and split a file, None when it is gone or another process has just done it."""
+    def _prepare(self, found: FoundFile, force: bool) -> _PreparedFile | None:
+        """Read and split a file; None when it is gone or another process has just read it."""
         now = self._clock()
         old = self.store.known(found.path)
         if not force and self._is_current(old, found, now):
@@ -215,44 +219,44 @@ class Upkeep:
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
         except (OSError, Unreadable) as error:
-            return _Prepared(self._failed(found, error), old)
+            return _PreparedFile(self._failed_reading(found, error), old)
         same = old and old.md5 == content.md5 and old.recipe == self._made_by
         if same and old and not force:
-            return _Prepared(self._reading(found, content, old.problem), old)
-        if _is_slow(found) and self._begun(content.md5) > MOST_BREAKS and not force:
-            return _Prepared(self._reading(found, content, BROKEN_OFF), old)
+            return _PreparedFile(self._reading(found, content, old.problem), old)
+        if _is_slow(found) and self._count_attempt(content.md5) > MOST_BREAKS and not force:
+            return _PreparedFile(self._reading(found, content, BROKEN_OFF), old)
         try:
             chunks = self._chunks(found.path, content)
         except Unreadable as error:
-            return _Prepared(self._reading(found, content, str(error)), old)
+            return _PreparedFile(self._reading(found, content, str(error)), old)
         finally:
             if _is_slow(found):
-                self._remember_begun("")
-        postings, lengths = self._words(chunks)
-        return _Prepared(self._reading(found, content), old, chunks, postings, lengths)
+                self._remember_attempt("")
+        postings, lengths = self._word_counts(chunks)
+        return _PreparedFile(self._reading(found, content), old, chunks, postings, lengths)
 
-    def _begun(self, md5: str) -> int:
-        """How often a slow file was begun to be read and not brought to an end, this time with
-        it. A prompt ends its search, which would begin anew with each of them."""
+    def _count_attempt(self, md5: str) -> int:
+        """Count the unfinished attempts to read a slow file, including this one. A prompt that ends
+        also ends its search, so that each prompt would begin again."""
         last, _, times = self.store.recall("begun").partition(" ")
         count = int(times) + 1 if last == md5 else 1
-        self._remember_begun(f"{md5} {count}")
+        self._remember_attempt(f"{md5} {count}")
         return count
 
-    def _remember_begun(self, text: str) -> None:
+    def _remember_attempt(self, text: str) -> None:
         with self.store.write() as writer:
             writer.remember("begun", text)
 
-    def _failed(self, found: Found, error: OSError | Unreadable) -> Reading:
-        """Not settled: it is tried again next time."""
+    def _failed_reading(self, found: FoundFile, error: OSError | Unreadable) -> FileReading:
+        """A file that could not be read. Without an MD5 it is tried again next time."""
         reason = str(error)
         if isinstance(error, OSError):
             reason = f"cannot be read: {error.strerror or error}"
-        return Reading(found.path, Stamp.of(found.stat), "", 0, self._made_by, reason)
+        return FileReading(found.path, Stamp.of(found.stat), "", 0, self._made_by, reason)
 
-    def _reading(self, found: Found, content: Content, problem: str = "") -> Reading:
+    def _reading(self, found: FoundFile, content: Content, problem: str = "") -> FileReading:
         read = (content.stamp, content.md5, content.read_at_ns)
-        return Reading(found.path, *read, self._made_by, problem)
+        return FileReading(found.path, *read, self._made_by, problem)
 
     def _chunks(self, path: str, content: Content) -> Sequence[Chunk]:
         if self._split is None:
@@ -262,14 +266,14 @@ class Upkeep:
         document = read_data(content.data, kind_of(path))
         return self._split(document.text, document.kind, path)
 
-    def _words(self, chunks: Sequence[Chunk]) -> tuple[Mapping[str, Any], Any]:
+    def _word_counts(self, chunks: Sequence[Chunk]) -> tuple[Mapping[str, Any], Any]:
         if self._count_words is None:
             from openclaw.retrieval.snapshot import postings
 
             self._count_words = postings
         return self._count_words(chunks)
 
-    def _write(self, batch: Sequence[_Prepared], counts: dict[str, int]) -> None:
+    def _write(self, batch: Sequence[_PreparedFile], counts: dict[str, int]) -> None:
         if not batch:
             return
         with self.store.write() as writer:
@@ -303,25 +307,25 @@ class Upkeep:
         )
 
 
-def _is_slow(found: Found) -> bool:
+def _is_slow(found: FoundFile) -> bool:
     return kind_of(found.path) == SLOW
 
 
-def _is_newer(known: Known | None, reading: Reading) -> bool:
-    """Whether another process has meanwhile read the file later than we did."""
+def _is_newer(known: KnownFile | None, reading: FileReading) -> bool:
+    """Return True when another process has read the file later than this one."""
     return known is not None and known.read_at_ns > reading.read_at_ns
 
 
 def _prune(writer: Writer) -> None:
-    """Let go of old vectors, when there is something to let go of; numpy stays out otherwise."""
+    """Drop old vectors when texts have left the index. Loads numpy only then."""
     if writer.lost_contexts:
         from openclaw.retrieval import vector_upkeep
 
         vector_upkeep.prune(writer)
 
 
-def _write_one(writer: Writer, prepared: _Prepared, now: Known | None) -> str:
-    """Write a file that was read; "added", "changed", or "" for neither."""
+def _write_one(writer: Writer, prepared: _PreparedFile, now: KnownFile | None) -> str:
+    """Write a file that was read. Returns "added", "changed", or "" for neither."""
     reading = prepared.reading
     if prepared.chunks is not None:
         writer.put(reading, prepared.chunks, prepared.postings, prepared.lengths)
@@ -338,7 +342,7 @@ MODULES = ("../storage/child", "chunking", "documents", "snapshot", "tokens", "u
 
 @cache
 def recipe() -> str:
-    """Twelve hex digits of the source of `MODULES`; the version where the source is not there."""
+    """Twelve hex digits of the source of `MODULES`; the program's version without the source."""
     folder = Path(__file__).parent
     try:
         return md5(b"".join((folder / f"{name}.py").read_bytes() for name in MODULES))[:12]

@@ -1,11 +1,9 @@
 """The index as LlamaIndex retrievers.
 
-This and its parts `llama_*` are the only modules that import llama_index, which costs about a
-second: `search.load_llama` is the door.
+Importing llama_index takes about a second, so this module is loaded by `search.load_llama` only.
 
-Nothing here touches LlamaIndex's global `Settings`: what would fall back to them (embedding model,
-callbacks, transformations) is always passed, so no default of another vendor, no tokenizer download
-and no progress bar is ever reached.
+Nothing here uses LlamaIndex's global `Settings`: the embedding model, callbacks and transformations
+are always passed. So no vendor's default model, no tokenizer download and no progress bar appears.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from llama_index.retrievers.bm25 import BM25Retriever
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval import ranking, snapshot
-from openclaw.retrieval.ranking import K1, POOL, B, Ranked, fused, scale, weighted
+from openclaw.retrieval.ranking import K1, POOL, B, Ranked, fused, scale, weigh_words
 from openclaw.retrieval.records import ENGINE
 from openclaw.retrieval.snapshot import Mask, Rows, View
 from openclaw.retrieval.tokens import words
@@ -48,16 +46,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A vector store and what it is asked for: the `top_k` nearest, of `documents` when they are
-    given (their ids, for a store that does not know what a view allows)."""
+class VectorSource:
+    """A vector store to search.
+
+    documents  ids of the only documents to search, for a store that does not know the view's rows
+    top_k      how many of the nearest vectors it returns
+    """
 
     store: BasePydanticVectorStore
     documents: list[str] | None = None
     top_k: int = POOL
 
     def retriever(self, embedder: Embedder) -> BaseRetriever:
-        """`VectorStoreIndex.from_vector_store(store).as_retriever()`, no global default used."""
+        """`VectorStoreIndex.from_vector_store(store).as_retriever()` without global defaults."""
         model = TextEmbedding(embedder)
         index = VectorStoreIndex.from_vector_store(
             self.store,
@@ -68,7 +69,7 @@ class Source:
         return index.as_retriever(similarity_top_k=self.top_k, doc_ids=self.documents)
 
     def cosines(self, node_ids: list[str], vector: list[float]) -> dict[str, float]:
-        """The cosines of these nodes, as far as the store has them."""
+        """The cosines of those of these nodes that the store has."""
         if not node_ids:
             return {}
         query = VectorStoreQuery(vector, similarity_top_k=len(node_ids), node_ids=node_ids)
@@ -76,27 +77,27 @@ class Source:
         return dict(zip(found.ids or (), found.similarities or (), strict=True))
 
 
-# Gives where the vectors of a view are searched. Raises when that is away.
-Vectors = Callable[[View, "Embedder"], Source]
+# Returns the store that holds the vectors of a view. Raises when it cannot be reached.
+FindVectors = Callable[[View, "Embedder"], VectorSource]
 EMBEDDING = "embedding"
-# Is told what failed, `EMBEDDING` or `ENGINE`, and how.
-Trouble = Callable[[str, Exception], None]
+# Called with what failed, `EMBEDDING` or `ENGINE`, and the error.
+OnTrouble = Callable[[str, Exception], None]
 
 
 class HybridRetriever(BaseRetriever):
-    """Words and meaning, fused: the index of a home as a LlamaIndex retriever.
+    """The index of a home as a LlamaIndex retriever, ranked by words and meaning.
 
-    In a program of your own, beside any query engine or agent of LlamaIndex:
+    In your own program, with any query engine or agent of LlamaIndex:
 
         search = Search(home, IndexOptions(), lambda: embedder, home.private)
         retriever = search.retriever(k=5)
         for found in retriever.retrieve("Which port does staging use?"):
             print(found.score, found.metadata["path"], found.metadata["start_line"], found.text)
 
-    `state` gives a view of the index as it is when a question comes. Nodes carry path, start_line,
-    end_line, date and headings as metadata; scores are between 0 and 1. The vectors are searched in
-    `engine`, else in our own file. When it fails our own file answers, when the question cannot be
-    embedded the words do, and `on_trouble` is told.
+    `state` gives a view of the index for each question. Nodes have path, start_line, end_line, date
+    and headings as metadata; scores are between 0 and 1. Vectors are searched in `engine`, else in
+    our own file. When the engine fails, our own file is searched; when the question cannot be
+    embedded, only words are. Both call `on_trouble`.
     """
 
     def __init__(
@@ -104,10 +105,10 @@ class HybridRetriever(BaseRetriever):
         state: Callable[[], View],
         embedder: Embedder | None = None,
         *,
-        engine: Vectors | None = None,
+        engine: FindVectors | None = None,
         top_k: int = 5,
         today: Callable[[], date] = date.today,
-        on_trouble: Trouble = lambda what, error: None,
+        on_trouble: OnTrouble = lambda what, error: None,
     ) -> None:
         super().__init__(callback_manager=CallbackManager([]))
         self._state, self._embedder, self._engine = state, embedder, engine
@@ -121,8 +122,8 @@ class HybridRetriever(BaseRetriever):
     def fused(
         self, view: View, query_bundle: QueryBundle, *, whole: bool = False
     ) -> list[ranking.Fused]:
-        """The ranked rows, best first, at most `ranking.POOL`; what `retrieve` makes nodes of. With
-        `whole` all rows of both rankings, however badly they answer."""
+        """The ranked rows of which `retrieve` makes nodes, best first, at most `ranking.POOL`. With
+        `whole` all rows of both rankings."""
         if not view.snapshot.count:
             return []
         by_words = ranked(view, StoredBM25(view).retrieve(query_bundle))
@@ -142,9 +143,9 @@ class HybridRetriever(BaseRetriever):
         )
 
     def _by_meaning(self, view: View, bundle: QueryBundle, others: Rows) -> ranking.Ranked | None:
-        """The nearest rows, and the cosines of `others` beside them; None without vectors."""
+        """The nearest rows and the rows `others` with their cosines; None without vectors."""
         embedder = self._embedder
-        if embedder is None or not self._has_vector(bundle, embedder):
+        if embedder is None or not self._embed_question(bundle, embedder):
             return None
         if self._engine:
             try:
@@ -159,8 +160,8 @@ class HybridRetriever(BaseRetriever):
             self._on_trouble(EMBEDDING, error)
             return None
 
-    def _has_vector(self, bundle: QueryBundle, embedder: Embedder) -> bool:
-        """Whether the question has a vector now."""
+    def _embed_question(self, bundle: QueryBundle, embedder: Embedder) -> bool:
+        """Embed the question when it has no vector yet. Returns True when it has one."""
         try:
             if bundle.embedding is None:
                 text = bundle.query_str
@@ -172,7 +173,7 @@ class HybridRetriever(BaseRetriever):
 
 
 def _nearest(
-    source: Source, embedder: Embedder, view: View, bundle: QueryBundle, others: Rows
+    source: VectorSource, embedder: Embedder, view: View, bundle: QueryBundle, others: Rows
 ) -> ranking.Ranked:
     near = ranked(view, source.retriever(embedder).retrieve(bundle))
     more = view.chunks(np.setdiff1d(others, near.rows).tolist())
@@ -185,7 +186,7 @@ def _nearest(
 
 
 def node_of(chunk: StoredChunk) -> TextNode:
-    """A chunk as a node; what stands where is metadata, and no part of the text."""
+    """A chunk as a node; its place is metadata, not part of the text."""
     place = {
         "path": chunk.path,
         "start_line": chunk.start_line,
@@ -212,7 +213,7 @@ def scored(nodes: Sequence[TextNode], scores: Sequence[float]) -> list[NodeWithS
 
 
 def ranked(view: View, found: Sequence[NodeWithScore]) -> Ranked:
-    """Nodes as rows and scores; what the snapshot does not know or may not show is left out."""
+    """Nodes as rows and scores, without nodes that the view does not hold or allow."""
     pairs = [
         (row, each.score or 0.0)
         for each in found
@@ -226,9 +227,8 @@ def ranked(view: View, found: Sequence[NodeWithScore]) -> Ranked:
 class SqliteVectorStore(BasePydanticVectorStore):
     """The vectors of a snapshot as a LlamaIndex vector store: all cosines, exactly.
 
-    It is read only: the files are the truth, and `upkeep` writes what they say. `filters` may ask
-    for "path" with any of LlamaIndex's operators; other keys raise ValueError. Rows that have no
-    vector yet are not found.
+    It is read only: only the indexer writes. `filters` may name "path" with any of LlamaIndex's
+    operators; other keys raise ValueError. Rows without a vector are not found.
     """
 
     stores_text: bool = True
@@ -296,7 +296,7 @@ def _rows_of_paths(snapshot: Snapshot, filters: MetadataFilters) -> Mask:
 
 
 class TextEmbedding(BaseEmbedding):
-    """An embedder of ours as LlamaIndex's embedding model. It cuts texts to its own window."""
+    """Our embedder as a LlamaIndex embedding model. It cuts texts to its own window."""
 
     _embedder: Any = PrivateAttr()
 
@@ -323,19 +323,19 @@ class TextEmbedding(BaseEmbedding):
         return rows
 
 
-def stored_vectors(view: View, embedder: Embedder) -> Source:
+def stored_vectors(view: View, embedder: Embedder) -> VectorSource:
     """The vectors of our own SQLite file."""
-    return Source(SqliteVectorStore(view, embedder.name))
+    return VectorSource(SqliteVectorStore(view, embedder.name))
 
 
 def word_index(view: View, terms: Sequence[str]) -> bm25s.BM25:
-    """The part of a bm25s index of everything that these words need, from the stored postings.
+    """A bm25s index of these words only, from the stored postings.
 
     The scores are those of `bm25s.BM25(k1, b, method="lucene").index(all chunks)`.
     """
     snapshot, index = view.snapshot, bm25s.BM25(k1=K1, b=B, method="lucene")
     found, data, indices, ends = [], [], [], [0]
-    for word, rows, weights in weighted(view, terms):
+    for word, rows, weights in weigh_words(view, terms):
         found.append(word)
         data.append(weights)
         indices.append(rows.astype(np.int32))
@@ -353,11 +353,10 @@ def word_index(view: View, terms: Sequence[str]) -> bm25s.BM25:
 
 
 class StoredBM25(BM25Retriever):  # type: ignore[misc]
-    """LlamaIndex's BM25Retriever over the stored postings, with our own words.
+    """LlamaIndex's BM25Retriever over the stored postings, with our own tokens.
 
-    Each question gets a bm25s index of its own words only, so nothing is loaded or built ahead. An
-    index without chunks, a question without words and a word that nothing holds give no nodes, and
-    no node has score 0.
+    Each question gets a bm25s index of its own words, so nothing is built in advance. An index
+    without chunks, a question without words and an unknown word give no nodes; no node has score 0.
     """
 
     def __init__(self, view: View, top_k: int = POOL) -> None:

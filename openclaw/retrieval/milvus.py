@@ -1,6 +1,6 @@
 """Milvus as the vector store, through LlamaIndex's integration: a file of Milvus Lite, or a server.
 
-Imports llama_index and pymilvus (a second, and half of one): `engines` is the door.
+Imports llama_index (1 s) and pymilvus (0.5 s): import this module only lazily.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 
 from openclaw.errors import OpenclawError
-from openclaw.retrieval.llamaindex import Source
+from openclaw.retrieval.llamaindex import VectorSource
 from openclaw.retrieval.ranking import POOL
-from openclaw.retrieval.vector_store import Sent
+from openclaw.retrieval.vector_store import SentVectors
 from openclaw.storage.safe_open import checked, make_folder
 
 if TYPE_CHECKING:
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from openclaw.retrieval.snapshot import Mask, Snapshot, View
 
 
-Item = TypeVar("Item")
+T = TypeVar("T")
 
-# Most documents that a filter names. Beyond that, and where only a part of a document is wanted,
-# more is asked for and sorted out afterwards.
+# Most documents that a filter names. For more, or for parts of documents, a wider search is
+# filtered afterwards.
 MOST_NAMED = 1_000
 WIDE_POOL = 2_000
 BATCH = 500
-# What one search sends, a second's worth; the rest is left to the next ones.
+# Most vectors that one search sends (about 1 s); later searches send the rest.
 MOST_AT_ONCE = 2_000
-# Milvus Lite is slow with what was just sent: a question took 0.7 s with 10,000 such vectors, and
-# 0.1 s when they had been written down.
+# Milvus Lite is slow with vectors that are not flushed: with 10,000 of them a question took 0.7 s,
+# after a flush 0.1 s.
 FLUSH_FROM = 500
-# Milvus takes 65,535 bytes of a text.
+# Milvus accepts 65,535 bytes of a text.
 LONGEST_TEXT = 16_000
 WAIT_SECONDS = 5.0
 COLLECTION_NOT_FOUND = 100
@@ -53,37 +53,39 @@ COUNT = "count(*)"
 class Milvus:
     """The vectors of one home in a collection of its own.
 
-    `target` is a file (Milvus Lite, one process at a time) or the address of a server; `sent_path`
-    is where the list of what was sent is kept; `owner` tells homes on one server apart. A
-    collection that is lost, or does not hold what was sent, is filled anew.
+    target     a file (Milvus Lite, one process at a time) or the address of a server
+    sent_path  the file that lists the vectors that were sent
+    owner      distinguishes homes on one server
+
+    A collection that is lost or incomplete is filled again.
     """
 
     def __init__(self, target: str, sent_path: Path, owner: str) -> None:
         self._target, self._is_file = target, "://" not in target
         self._owner = "openclaw_" + _digest(f"{platform.node()}:{owner}".encode())
-        self._sent = Sent(sent_path)
+        self._sent = SentVectors(sent_path)
         self._store: MilvusVectorStore | None = None
         self._followed: Snapshot | None = None
         self._count = self._loose = 0
 
-    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> Source:
-        """See `engines.Engine`."""
+    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> VectorSource:
+        """See `VectorEngine`."""
         store = self._current(view.snapshot, embedder.name, patient)
         if view.allowed is None:
-            return Source(store)
-        paths, are_whole = _wanted(view.snapshot, view.allowed)
+            return VectorSource(store)
+        paths, are_whole = _allowed_files(view.snapshot, view.allowed)
         if len(paths) > MOST_NAMED:
-            return Source(store, top_k=WIDE_POOL)
+            return VectorSource(store, top_k=WIDE_POOL)
         named = [_document(path) for path in paths]
-        return Source(store, named, POOL if are_whole else WIDE_POOL)
+        return VectorSource(store, named, POOL if are_whole else WIDE_POOL)
 
     def close(self) -> None:
-        self._let_go()
+        self._close_store()
         self._sent.close()
 
     def _current(self, snapshot: Snapshot, name: str, patient: bool) -> MilvusVectorStore:
         """The store with exactly the vectors that the snapshot has."""
-        store = self._store = self._opened(snapshot, name)
+        store = self._store = self._open_collection(snapshot, name)
         if self._followed is snapshot:
             return store
         self._followed = None
@@ -103,30 +105,30 @@ class Milvus:
         self._followed = snapshot
         return store
 
-    def _opened(self, snapshot: Snapshot, name: str) -> MilvusVectorStore:
-        """The collection for the vectors of an embedder, as it was left or empty."""
+    def _open_collection(self, snapshot: Snapshot, name: str) -> MilvusVectorStore:
+        """The collection for the vectors of an embedder: as it was left, else a new one."""
         collection = self._sent.state("collection")
         is_current = bool(collection) and self._sent.state("embedder") == name
         held = self._store if is_current else None
         if held and held.collection_name == collection and self._is_whole(held):
             return held
-        self._let_go()
+        self._close_store()
         if is_current:
-            store = _connected(self._target, collection, int(self._sent.state("width")))
+            store = _connect(self._target, collection, int(self._sent.state("width")))
             if self._size(store) >= sum(self._sent.nodes().values()):
                 return store
             store.client.close()
-        return self._started(snapshot, name)
+        return self._create_collection(snapshot, name)
 
     def _is_whole(self, held: MilvusVectorStore) -> bool:
-        """Whether nobody has taken anything out. A file is this process's alone; to ask a server is
-        also to learn in time that it hangs."""
+        """Return True when the collection still holds every vector. A file belongs to this process
+        alone; asking a server also shows early when it hangs."""
         return self._is_file or self._size(held) >= self._count
 
     def _size(self, store: MilvusVectorStore) -> int:
-        """How many vectors there are, -1 without the collection."""
+        """How many vectors the collection holds, -1 without one."""
         name = store.collection_name
-        with _told(self._target):
+        with _translate_errors(self._target):
             try:
                 counted = store.client.query(name, output_fields=[COUNT], timeout=WAIT_SECONDS)
             except MilvusException as error:
@@ -135,19 +137,19 @@ class Milvus:
                 return -1
         return int(counted[0][COUNT])
 
-    def _started(self, snapshot: Snapshot, name: str) -> MilvusVectorStore:
-        """A new collection in place of all others of this home."""
+    def _create_collection(self, snapshot: Snapshot, name: str) -> MilvusVectorStore:
+        """Create a collection in place of all others of this home."""
         self._sent.clear()
         collection = f"{self._owner}_{secrets.token_hex(4)}"
         width = snapshot.vectors(name)[0].shape[1]
-        store = _connected(self._target, collection, width)
+        store = _connect(self._target, collection, width)
         for other in store.client.list_collections():
             if other.startswith(self._owner) and other != collection:
                 store.client.drop_collection(other)
         self._sent.set_state(collection=collection, embedder=name, width=str(width))
         return store
 
-    def _let_go(self) -> None:
+    def _close_store(self) -> None:
         store, self._store, self._followed = self._store, None, None
         self._count = self._loose = 0
         if store:
@@ -185,18 +187,18 @@ class Milvus:
             self._loose = 0
 
 
-def _connected(target: str, collection: str, width: int) -> MilvusVectorStore:
-    """The opened collection, made when it is missing. Milvus Lite compares all vectors, which is
-    exact; a server chooses its own index."""
-    # What goes wrong is raised as well; its own lines on stderr would only repeat it.
+def _connect(target: str, collection: str, width: int) -> MilvusVectorStore:
+    """Open the collection, or create it. Milvus Lite compares all vectors, which is exact; a server
+    chooses its own index."""
+    # Errors are raised as well; the log lines on stderr would only repeat them.
     for name in ("pymilvus", "milvus_lite"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     is_file = "://" not in target
-    with _told(target):
+    with _translate_errors(target):
         if is_file:
             make_folder(checked(Path(target)).parent)
         else:
-            _greet(target)
+            _wait_for_server(target)
         store = MilvusVectorStore(
             uri=target,
             collection_name=collection,
@@ -209,13 +211,13 @@ def _connected(target: str, collection: str, width: int) -> MilvusVectorStore:
             output_fields=["_node_content", "_node_type"],
             timeout=WAIT_SECONDS,
         )
-        # One that another process left is on disk only.
+        # A collection that another process left is only on disk.
         store.client.load_collection(collection)
     return store
 
 
-def _greet(target: str) -> None:
-    """Wait for a server's answer: the integration would wait a minute for one that hangs."""
+def _wait_for_server(target: str) -> None:
+    """Wait briefly for a server: the integration would wait a minute for one that hangs."""
     client = MilvusClient(uri=target, timeout=WAIT_SECONDS)
     try:
         client.get_server_version(timeout=WAIT_SECONDS)
@@ -224,26 +226,26 @@ def _greet(target: str) -> None:
 
 
 @contextlib.contextmanager
-def _told(target: str) -> Iterator[None]:
-    """What Milvus raises, as an error that says where and what to do."""
+def _translate_errors(target: str) -> Iterator[None]:
+    """Raise errors of Milvus as an OpenclawError that says where and what to do."""
     try:
         yield
     except (MilvusException, RpcError) as error:
         what = error.message if isinstance(error, MilvusException) else "no answer"
         raise OpenclawError(
-            f"Milvus at {_shown(target)}: {what}",
+            f"Milvus at {_hide_password(target)}: {what}",
             "is it running?" if "://" in target else "a file serves one process at a time",
         ) from error
 
 
-def _shown(target: str) -> str:
-    """An address without the password in it."""
+def _hide_password(target: str) -> str:
+    """An address without its password."""
     scheme, separator, rest = target.rpartition("://")
     return scheme + separator + rest.rpartition("@")[2] if separator else target
 
 
-def _wanted(snapshot: Snapshot, allowed: Mask) -> tuple[list[str], bool]:
-    """The files of which anything is allowed, and whether all of each is."""
+def _allowed_files(snapshot: Snapshot, allowed: Mask) -> tuple[list[str], bool]:
+    """(files with allowed rows, True when all rows of these files are allowed)."""
     paths, are_whole = [], True
     for file in snapshot.files():
         part = allowed[file.first_row : file.first_row + file.count]
@@ -258,7 +260,7 @@ def _source(path: str) -> RelatedNodeInfo:
 
 
 def _document(path: str) -> str:
-    """What stands for a file: no quotes in it, as it is written into filters."""
+    """An id for a file without quotes, since filters contain it."""
     return _digest(path.encode("utf-8"))
 
 
@@ -266,5 +268,5 @@ def _digest(data: bytes) -> str:
     return blake2b(data, digest_size=8).hexdigest()
 
 
-def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[start : start + BATCH] for start in range(0, len(items), BATCH))

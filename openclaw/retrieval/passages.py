@@ -1,4 +1,4 @@
-"""What a search gives back: lines of files that do not overlap, none of them twice. Pure."""
+"""Makes passages of ranked chunks: lines of files without overlaps or repetitions. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AGAIN = "says nothing new"
 MOST_LEFT_OUT = 5
 _MARKS = re.compile(r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|#+\s+|>\s*)?")
 CUT = " [...]"
-# How far apart two chunks may stand, in lines, to be given as one passage.
+# The most lines between two chunks of one passage.
 GAP = 3
 NEIGHBOURHOOD = 2
 # A passage cut to fewer words than these is not shown.
@@ -31,8 +31,9 @@ MIN_WORDS = 10
 class Passage:
     """Lines `start_line` to `end_line` (from 1, inclusive) of a file, as they stand in it.
 
-    `score` is between 0 and 1. `ranks` tells for "words" and "meaning" the rank (from 1) and the
-    raw score, where that one found it; `reason` says in words why it is here.
+    score   between 0 and 1
+    ranks   by ranking ("words", "meaning"): (rank from 1, raw score)
+    reason  in words, why the passage was found
     """
 
     path: str
@@ -53,7 +54,7 @@ def passage_of(fused: Fused, chunk: StoredChunk) -> Passage:
 
 
 def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:
-    """The first `most` hits that say something new: no line of a better hit, no equal text."""
+    """The first `most` hits without lines or text of a better hit."""
     kept: list[Hit] = []
     lines: dict[str, list[tuple[int, int]]] = {}
     texts: set[str] = set()
@@ -79,8 +80,14 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may go into a prompt: `most` passages, `tokens` in all as `count` counts them, of hits
-    with at least `score`, none from the files `skip`."""
+    """Limits of the passages in a prompt.
+
+    most    the most passages
+    tokens  the most tokens in all
+    score   the least score of a hit
+    count   counts tokens
+    skip    files to leave out
+    """
 
     most: int
     tokens: int
@@ -91,7 +98,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Lines that a search found and that were not shown; `rule` says in words why."""
+    """Lines that a search found but does not show; `rule` says why in words."""
 
     path: str
     start_line: int
@@ -102,31 +109,30 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a search shows, best first, and what it found beside that, at most `MOST_LEFT_OUT`."""
+    """The passages that a search shows, best first, and at most `MOST_LEFT_OUT` others."""
 
     passages: list[Passage]
     left_out: list[LeftOut] = field(default_factory=list)
 
 
 def for_prompt(hits: Sequence[Hit], limits: Limits) -> list[Passage]:
-    """The passages that are worth showing unasked, best first.
+    """The passages to show unasked, best first.
 
-    Good hits that stand side by side become one passage, since whole lines in their order say more
-    than fragments; only the first `NEIGHBOURHOOD` times `most` hits are looked at for that. What is
-    struck through is no longer true and left out.
+    Adjacent good hits become one passage, since lines in their order say more than fragments; only
+    the first `NEIGHBOURHOOD * most` hits are joined. Struck lines are no longer true and left out.
     """
-    good = _good(hits, limits)
+    good = _filter_good(hits, limits)
     found: list[Passage] = []
     room = limits.tokens
     for group in _neighbours(distinct(good, NEIGHBOURHOOD * limits.most))[: limits.most]:
-        passage = _fitting(group, room, limits.count)
+        passage = _fit_group(group, room, limits.count)
         if passage:
             room -= limits.count(passage.text)
             found.append(passage)
     return found
 
 
-def _good(hits: Iterable[Hit], limits: Limits) -> list[Hit]:
+def _filter_good(hits: Iterable[Hit], limits: Limits) -> list[Hit]:
     return [
         (fused, chunk)
         for fused, chunk in hits
@@ -135,12 +141,12 @@ def _good(hits: Iterable[Hit], limits: Limits) -> list[Hit]:
 
 
 def chosen(hits: Sequence[Hit], limits: Limits, known: Sequence[Hit] = ()) -> Chosen:
-    """What `for_prompt` shows, and why the best of the rest stay out. `known` are hits in files
-    that stand in the prompt already."""
+    """The passages of `for_prompt`, and why the best of the other hits are left out. `known` are
+    hits in files that the prompt holds already."""
     found = for_prompt(hits, limits)
-    others = [hit for hit in hits if not any(_within(hit[1], passage) for passage in found)]
+    others = [hit for hit in hits if not any(_lies_within(hit[1], passage) for passage in found)]
     in_head = [(hit, IN_HEAD) for hit in known if hit[0].score >= limits.score]
-    rules = [*in_head, *_reasons(others, _good(hits, limits), found, limits)]
+    rules = [*in_head, *_reasons(others, _filter_good(hits, limits), found, limits)]
     rules.sort(key=lambda pair: -pair[0][0].score)
     return Chosen(found, [_left_out(hit, rule) for hit, rule in rules[:MOST_LEFT_OUT]])
 
@@ -148,7 +154,7 @@ def chosen(hits: Sequence[Hit], limits: Limits, known: Sequence[Hit] = ()) -> Ch
 def _reasons(
     others: Iterable[Hit], good: Sequence[Hit], found: Sequence[Passage], limits: Limits
 ) -> Iterator[tuple[Hit, str]]:
-    """Each hit that is not shown, with the rule that kept it out."""
+    """Each hit that is not shown, with the rule that excludes it."""
     fresh = {chunk.row for _, chunk in distinct(good, len(good))}
     room = limits.tokens - sum(limits.count(passage.text) for passage in found)
     for hit in others:
@@ -167,8 +173,8 @@ def _reasons(
             yield hit, f"over {limits.most} passages"
 
 
-def _within(chunk: StoredChunk, passage: Passage) -> bool:
-    """Whether a chunk's lines are among those of a passage."""
+def _lies_within(chunk: StoredChunk, passage: Passage) -> bool:
+    """Return True when a passage contains the chunk's lines."""
     inside = passage.start_line <= chunk.start_line and chunk.end_line <= passage.end_line
     return chunk.path == passage.path and inside
 
@@ -179,8 +185,7 @@ def _left_out(hit: Hit, rule: str) -> LeftOut:
 
 
 def _neighbours(hits: Sequence[Hit]) -> list[list[Hit]]:
-    """The hits in groups that stand together, each in the order of their scores; the groups by
-    their best."""
+    """Groups of adjacent hits: the hits by score, the groups by their best hit."""
     groups: list[list[Hit]] = []
     for hit in hits:
         near = [group for group in groups if any(_adjacent(hit[1], other) for _, other in group)]
@@ -196,29 +201,29 @@ def _neighbours(hits: Sequence[Hit]) -> list[list[Hit]]:
 
 
 def _adjacent(one: StoredChunk, other: StoredChunk) -> bool:
-    """Whether two chunks of a file follow each other, with no more than blank lines between."""
+    """Return True when two chunks of a file follow each other with only blank lines between."""
     first, second = (one, other) if one.row < other.row else (other, one)
     gap = second.start_line - first.end_line
     return one.path == other.path and second.row == first.row + 1 and 0 < gap <= GAP
 
 
-def _fitting(group: Sequence[Hit], room: int, count: Callable[[str], int]) -> Passage | None:
-    """The group's best hit with as many of the others as fit and stand beside it."""
+def _fit_group(group: Sequence[Hit], room: int, count: Callable[[str], int]) -> Passage | None:
+    """The group's best hit, with as many adjacent hits as fit."""
     (fused, chunk), *others = group
     block = [chunk]
     if count(chunk.text) > room:
-        text = _cut(chunk.text, room, count)
-        return _joined(fused, block, text) if text else None
+        text = _truncate(chunk.text, room, count)
+        return _to_passage(fused, block, text) if text else None
     waiting = [other for _, other in others]
     while beside := [each for each in waiting if any(_adjacent(each, own) for own in block)]:
         waiting.remove(beside[0])
         wider = sorted([*block, beside[0]], key=lambda each: each.row)
         if count(_text(wider)) <= room:
             block = wider
-    return _joined(fused, block, _text(block))
+    return _to_passage(fused, block, _text(block))
 
 
-def _joined(fused: Fused, block: Sequence[StoredChunk], text: str) -> Passage:
+def _to_passage(fused: Fused, block: Sequence[StoredChunk], text: str) -> Passage:
     return Passage(
         block[0].path, block[0].start_line, block[-1].end_line, text,
         fused.score, block[0].date, dict(fused.ranks), fused.reason,
@@ -226,15 +231,16 @@ def _joined(fused: Fused, block: Sequence[StoredChunk], text: str) -> Passage:
 
 
 def _text(block: Sequence[StoredChunk]) -> str:
-    """The lines of chunks that follow each other, blank lines between them kept."""
+    """The lines of consecutive chunks, with the blank lines between them."""
     text = block[0].text
     for before, chunk in itertools.pairwise(block):
         text += "\n" * (chunk.start_line - before.end_line) + chunk.text
     return text
 
 
-def _cut(text: str, room: int, count: Callable[[str], int]) -> str:
-    """The beginning of a text that is too long, at the end of a word; "" when little would stay."""
+def _truncate(text: str, room: int, count: Callable[[str], int]) -> str:
+    """The beginning of a text that is too long, up to the end of a word; "" when it has fewer than
+    `MIN_WORDS` words."""
     words = text.split(" ")
     low, high = 0, len(words)
     while low < high:

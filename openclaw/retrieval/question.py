@@ -1,6 +1,6 @@
-"""What a question asks for: words, quoted phrases, days, names, and whether it wants the latest.
+"""Reads a question: its words, quoted phrases, days, names, and the wish for the latest.
 
-Pure functions by rules; nothing here is heavy to import.
+Pure functions by rules, cheap to import.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LATEST = re.compile(
     r"|laatste?|momenteel|tegenwoordig|huidige)\b",
     re.IGNORECASE,
 )
-# Words of _LATEST that say something else. A time that was read is out of the text before.
+# Words of _LATEST with another meaning. Times that were read are removed from the text before.
 _NOT_LATEST = re.compile(
     r"\b(?:at the latest|last (?:names?|minute|resort|but not least)|letzten endes"
     r"|how long\b[^?.!]{0,80}?\blast|(?:will|would|can|could|not|\w+n['\u2019]t) last"
@@ -47,13 +47,15 @@ _NAME = re.compile(r"[^\W\d_][\w'\u2019-]*")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it was read.
+    """The parts of a question.
 
-    `words` are its distinct words as in `tokens.words`, in their order, without those of a day it
-    names (an entry of that day need not say the day), none when it asks for the day as such;
-    `phrases` what it quotes; `dates` the days it names as pairs of ISO days (from, to), inclusive;
-    `names` the words written with a capital, case folded, for labels and people; `keys` the
-    identifiers among its words (letters with digits or inner marks: ops-4217, v1.2.3, a.b@c.de).
+    words         its distinct words as in `tokens.words`, in order, without those of the days that
+                  it names (an entry of a day need not name it); none when it asks for the day only
+    phrases       quoted texts
+    dates         days that it names, as pairs of ISO days (from, to), inclusive
+    wants_latest  it asks for the current state
+    names         words with a capital, case folded, for labels and people
+    keys          its identifiers: letters with digits or inner marks (ops-4217, v1.2.3, a.b@c.de)
     """
 
     text: str
@@ -66,7 +68,7 @@ class Question:
 
 
 def read_question(text: str, today: date) -> Question:
-    """Read a question; `today` is what "yesterday" and "May" without a year count from."""
+    """Read a question. `today` is the base for "yesterday" and for "May" without a year."""
     phrases = tuple(
         phrase
         for found in _QUOTED.finditer(text)
@@ -86,13 +88,13 @@ def read_question(text: str, today: date) -> Question:
 
 
 def _topic(text: str) -> list[str]:
-    """Its words if one of them is more than a small one."""
+    """The words of a text; none when all are stop words."""
     terms = words(text)
     return [] if STOP.issuperset(terms) else terms
 
 
 def _is_key(term: str) -> bool:
-    """Whether a word is an identifier: digits within letters or marks; no plain word or number."""
+    """Return True for an identifier: letters with digits or marks, no plain word or number."""
     marks = any(not char.isalnum() for char in term)
     digits = any(char.isdigit() for char in term)
     letters = any(char.isalpha() for char in term)
@@ -100,7 +102,7 @@ def _is_key(term: str) -> bool:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Words with a capital, but for one that only begins the question and is a small word."""
+    """Words with a capital, except a stop word that begins the question."""
     found = []
     for at, match in enumerate(_NAME.finditer(text)):
         name = match[0].replace("\u2019", "'").removesuffix("'s")
@@ -110,13 +112,13 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-# Of a longer question the beginning and the end are read: a pasted log asks for nothing itself.
+# Only the beginning and the end of a longer question are read: a pasted log asks nothing itself.
 LONGEST_QUESTION = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A question, and what may answer it."""
+class Query:
+    """A question with the files, days and number of passages that may answer it."""
 
     question: str
     today: date | None
@@ -128,14 +130,14 @@ class Wanted:
     whole: bool = False
 
 
-def shortened(question: str) -> str:
+def shorten_question(question: str) -> str:
     if len(question) <= LONGEST_QUESTION:
         return question
     return f"{question[: LONGEST_QUESTION - 500]} {question[-500:]}"
 
 
-def prefix_of(home: Home, path: str) -> str:
-    """The beginning of paths that is meant: as they are shown, with slashes."""
+def to_path_prefix(home: Home, path: str) -> str:
+    """The beginning of paths as the index shows them, with slashes, from what a user typed."""
     plain = path.strip().replace("\\", "/").removeprefix("./")
     root = home.root.as_posix().rstrip("/") + "/"
     return plain.removeprefix(root)

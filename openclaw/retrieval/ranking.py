@@ -1,4 +1,4 @@
-"""How the words' ranking and the meaning's ranking become one, and what its scores mean.
+"""Fuses the ranking by words (BM25) and the ranking by meaning (cosine) into one.
 
 Pure functions over rows and raw scores. Imports numpy: import this module only lazily.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # BM25, lucene's form. Flat within a point between k1 0.9 and 2.0, b 0.3 and 0.75.
 K1 = 1.2
 B = 0.5
-# Rows that each of the two rankings hands over.
+# Rows that each of the two rankings gives.
 POOL = 200
 
 # Share of the meaning in the sum of both scores, each scaled to 0..1 over the pool. Mean of seven
@@ -36,8 +36,8 @@ POOL = 200
 # 83.7, with k = 60 75.4 / 84.0. Between 0.4 and 0.6 nothing changes by more than the noise.
 MEANING = 0.5
 
-# What speaks for a row beside its scores, on the scale of the blend (0..1). On chat the label of a
-# speaker is worth 2.5 points within 500 tokens, the date 0.5.
+# Bonuses of a row, on the scale of the blended score (0..1). In chats the label of a speaker is
+# worth 2.5 points within 500 tokens, the date 0.5.
 BONUS_DATE = 0.1
 BONUS_LABEL = 0.15
 BONUS_LATEST = 0.2
@@ -45,42 +45,42 @@ BONUS_HEADING = -0.2
 BONUS_KEY = 1.0
 BONUS_PHRASE = 2.0
 
-# A question of so few words is a look-up: a line that itself holds all of them comes first. (For
-# longer questions such a bonus changes nothing, and counting the neighbours' words it does harm.)
+# A question of at most this many words is a look-up: a line that holds all of them comes first.
+# (For longer questions this bonus changes nothing; counting the neighbours' words does harm.)
 KEYWORDS = 3
 BONUS_ALL = 0.25
 
-# The cosines of MiniLM that mean nothing and the same: 75 % of the questions that nothing answers
-# find no row over 0.2 in other kinds of text, the median of those that are answered finds 0.57.
+# The cosines of MiniLM for unrelated texts and for equal meaning: 75 % of the questions without an
+# answer find no row over 0.2 in other kinds of text; the median question with one finds 0.57.
 COSINES = (0.1, 0.7)
 
 
 def scale_from(unrelated: float) -> tuple[float, float]:
-    """`COSINES` of another model, whose cosine of unrelated texts (0.1 for MiniLM, 0.4 to 0.55 for
-    nomic and bge) is given: as much of the way from there to 1 means the same."""
+    """`COSINES` of another model, from its cosine of unrelated texts (0.1 for MiniLM, 0.4 to 0.55
+    for nomic and bge): the same share of the way from there to 1 means equal meaning."""
     low, high = COSINES
     return unrelated, unrelated + (1 - unrelated) * (high - low) / (1 - low)
 
 
-# A paraphrase shares no word with what answers it, and a made-up name means nothing to a model: so
-# much counts one of the two when the other says nothing.
+# Weights of one ranking when the other finds nothing: a paraphrase shares no word with its answer,
+# and an embedding model does not know a made-up name.
 NEAR_ALONE = 0.7
 COVERED_BESIDE = 0.6
 # Of the words alone, coverage 0.25 tells as much as both together at 0.35.
 COVERED_ALONE = 1.4
 
-# How well the best row must answer: below NOTHING no row is returned, below LITTLE FEW, or half
-# of what was asked for. Of the questions that six kinds of text answer 99.7 % pass the first and
-# 97.9 % the second; of those of another kind of text 1.9 % and 0.6 %, of those of another
-# conversation 50 % and 17 %.
+# When the best row scores below NOTHING, no row is returned; below LITTLE, FEW rows or half of what
+# was asked for. Of questions with an answer in six kinds of text 99.7 % pass the first and 97.9 %
+# the second; of questions about another kind of text 1.9 % and 0.6 %, about another conversation
+# 50 % and 17 %.
 NOTHING = 0.25
 LITTLE = 0.35
 FEW = 3
 # Rows whose own score is below this are left out.
 DROP_SCORE = 0.1
-# A passage over this may go into a prompt unasked: 62 % of the answered questions then have
-# evidence among their first three passages (69 % without any threshold), and something is shown
-# for 0.5 % of those that nothing answers (1.8 % of those of another conversation).
+# A passage over this may go into a prompt unasked. 62 % of the questions with an answer then have
+# evidence among their first three passages (69 % without any threshold). Something is shown for
+# 0.5 % of the questions without an answer (1.8 % of those about another conversation).
 RECALL_SCORE = 0.5
 EXACT_LEVEL = 0.6
 NO_ROWS = np.empty(0, np.int64)
@@ -97,8 +97,12 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A row that was found: score 0..1, and by ranking ("words", "meaning") its rank from 1 and raw
-    score. `reason` says in words what spoke for it."""
+    """A row of the fused ranking.
+
+    score   between 0 and 1
+    ranks   by ranking ("words", "meaning"): (rank from 1, raw score)
+    reason  in words, why the row was found
+    """
 
     row: int
     score: float
@@ -107,7 +111,7 @@ class Fused:
 
 
 class Candidate(Protocol):
-    """What the fusion reads of a stored chunk."""
+    """The fields of a stored chunk that the fusion reads."""
 
     @property
     def text(self) -> str: ...
@@ -143,18 +147,18 @@ def coverage(
 
 
 def with_days(by_words: Ranked, days: Rows, count: int) -> Ranked:
-    """The words' ranking when a question names days: one more word, which the rows of those days
-    hold once. So "what did I do on 7 March?" finds them though no line of that day says so."""
+    """Add the days that a question names to the ranking by words: one more word, which the rows of
+    those days hold once. So "what did I do on 7 March?" finds lines that do not name the day."""
     if not len(days):
         return by_words
     rows = np.union1d(by_words.rows, days)
-    scores = _aligned(rows, by_words.rows, by_words.scores)
+    scores = _align(rows, by_words.rows, by_words.scores)
     scores[np.isin(rows, days)] += _idf(len(days), count) / (1 + K1)
     return Ranked(rows, scores)
 
 
 def _idf(holders: int, count: int) -> float:
-    """The weight of a word that `holders` of `count` rows hold, lucene's form."""
+    """The weight of a word in `holders` of `count` rows, in lucene's form."""
     return float(np.log(1 + (count - holders + 0.5) / (holders + 0.5)))
 
 
@@ -170,12 +174,16 @@ def fuse(
     *,
     whole: bool = False,
 ) -> list[Fused]:
-    """The rows that answer, best first, with scores that never rise from row to row.
+    """The fused ranking, best row first, with scores that never rise from row to row.
 
-    `covered` is `coverage` of `by_words.rows`; `read` gives the chunks of rows, in their order.
-    At most `limit` rows, and `weak_limit` when even the best answers badly. `cosines` are those of
-    the embedding model that mean nothing and the same. A row that is struck through comes after
-    all others; of equal rows the newer comes first. With `whole` nothing is left out.
+    covered     `coverage` of `by_words.rows`
+    read        gives the chunks of rows, in their order
+    limit       the most rows to return
+    weak_limit  the most rows when even the best row has a low score
+    cosines     of the embedding model for unrelated texts and for equal meaning
+    whole       leave nothing out
+
+    Struck rows come last; of equal rows the newer comes first.
     """
     pool = _Pool(by_words, by_meaning, covered)
     if not len(pool.rows):
@@ -207,7 +215,7 @@ def fuse(
 
 
 class _Pool:
-    """The best rows of both rankings, with all that is known of each; arrays of shape [n]."""
+    """The best rows of both rankings with their values; arrays of shape [n]."""
 
     def __init__(
         self, by_words: Ranked, by_meaning: Ranked | None, covered: npt.NDArray[np.float32]
@@ -215,31 +223,30 @@ class _Pool:
         best_words = _best(by_words)
         best_meaning = _best(by_meaning) if by_meaning is not None else by_words.rows[:0]
         self.rows = np.union1d(best_words, best_meaning).astype(np.int64)
-        self.words = _aligned(self.rows, by_words.rows, by_words.scores)
-        self.covered = _aligned(self.rows, by_words.rows, covered)
+        self.words = _align(self.rows, by_words.rows, by_words.scores)
+        self.covered = _align(self.rows, by_words.rows, covered)
         self.has_meaning = by_meaning is not None
         self.cosine = (
-            _aligned(self.rows, by_meaning.rows, by_meaning.scores, -1.0)
+            _align(self.rows, by_meaning.rows, by_meaning.scores, -1.0)
             if by_meaning is not None
             else np.zeros(len(self.rows), np.float32)
         )
 
     def blended(self, unrelated: float) -> npt.NDArray[np.float32]:
-        """Both scores scaled to 0..1 over the pool, and added by weight. The scales begin at what
-        means nothing, no word and cosine `unrelated`, as in a small pool even the last may answer.
-        """
-        by_words = _scaled(self.words, 0.0)
+        """Both scores scaled to 0..1 over the pool, and added by weight. The scales begin at no
+        word and cosine `unrelated`: in a small pool even the last row may answer."""
+        by_words = _scale(self.words, 0.0)
         if not self.has_meaning:
             return by_words
         known = self.cosine > -1.0
         low = float(self.cosine[known].min(initial=unrelated))
-        by_meaning = _scaled(np.where(known, self.cosine, low), low)
+        by_meaning = _scale(np.where(known, self.cosine, low), low)
         return (1 - MEANING) * by_words + MEANING * by_meaning
 
     def levels(
         self, cosines: tuple[float, float], bonus: npt.NDArray[np.float32]
     ) -> npt.NDArray[np.float32]:
-        """How well each row answers, 0..1, whatever else was found: words covered and meaning."""
+        """How well each row answers, 0..1, by itself: its covered words and its meaning."""
         low, high = cosines
         near = np.clip((self.cosine - low) / (high - low), 0, 1)
         alone = np.minimum(self.covered * COVERED_ALONE, 1)
@@ -275,13 +282,13 @@ def _best(ranked: Ranked) -> npt.NDArray[np.int64]:
     return ranked.rows[order][ranked.scores[order] > 0]
 
 
-def _aligned(
+def _align(
     rows: npt.NDArray[np.int64],
     known: npt.NDArray[np.int64],
     values: npt.NDArray[np.float32],
     missing: float = 0.0,
 ) -> npt.NDArray[np.float32]:
-    """The values of `rows` out of those of `known`."""
+    """The value of each of `rows`, from the `values` of the rows `known`."""
     result = np.full(len(rows), missing, np.float32)
     if len(known):
         order = np.argsort(known, kind="stable")
@@ -291,7 +298,7 @@ def _aligned(
     return result
 
 
-def _scaled(values: npt.NDArray[np.float32], low: float) -> npt.NDArray[np.float32]:
+def _scale(values: npt.NDArray[np.float32], low: float) -> npt.NDArray[np.float32]:
     """The values as shares of the way from `low` to the highest."""
     high = float(values.max())
     if high <= low:
@@ -300,7 +307,7 @@ def _scaled(values: npt.NDArray[np.float32], low: float) -> npt.NDArray[np.float
 
 
 def _notes(question: Question, chunk: Candidate) -> dict[str, float]:
-    """What speaks for a chunk beside its two scores: the reason in words, and its bonus."""
+    """The bonuses of a chunk, by the reason in words."""
     notes: dict[str, float] = {}
     if question.phrases and _has_phrase(question.phrases, chunk.text):
         notes["quoted phrase"] = BONUS_PHRASE
@@ -320,7 +327,7 @@ def _notes(question: Question, chunk: Candidate) -> dict[str, float]:
 
 
 def _is_heading(chunk: Candidate) -> bool:
-    """Whether a chunk is only a heading, which says less than what stands below it."""
+    """Return True when a chunk is only a heading, which says less than the text below it."""
     first = chunk.text.split("\n", 1)[0]
     return bool(chunk.headings) and first.strip("# \t") == chunk.headings[-1]
 
@@ -358,7 +365,7 @@ def _nearness(
 
 
 ByMeaning = Callable[[Rows], Ranked | None]
-"""Gives the nearest rows, and the cosines of the given ones beside them; None without vectors."""
+"""Gives the nearest rows and the given rows with their cosines; None without vectors."""
 
 
 def fused(
@@ -372,8 +379,8 @@ def fused(
     *,
     whole: bool = False,
 ) -> list[Fused]:
-    """The ranked rows, best first, at most `POOL`; with `whole` all rows of both rankings, however
-    badly they answer. `cosines` gives those that mean nothing and the same, and is asked last."""
+    """The ranked rows, best first, at most `POOL`; with `whole` all rows of both rankings.
+    `cosines` gives the cosines for unrelated texts and for equal meaning, and is called last."""
     question = read_question(text, today)
     days = view.rows_of(question.dates)
     count = view.snapshot.count
@@ -393,7 +400,7 @@ def fused(
 
 
 def scale(view: View, embedder: Embedder | None, vector: list[float] | None) -> tuple[float, float]:
-    """The cosines that mean nothing and the same, by what the question has with any text."""
+    """The cosines for unrelated texts and for equal meaning, from the question's usual cosine."""
     if embedder is None or not vector or embedder.name == MINILM:
         return COSINES
     usual = snapshot.usual_cosine(view.snapshot, embedder.name, np.array(vector, np.float32))
@@ -403,7 +410,7 @@ def scale(view: View, embedder: Embedder | None, vector: list[float] | None) -> 
 def by_words(view: View, text: str) -> Ranked:
     """The `POOL` best rows by BM25."""
     scores = np.zeros(view.snapshot.count, np.float32)
-    for _, rows, weights in weighted(view, dict.fromkeys(words(text))):
+    for _, rows, weights in weigh_words(view, dict.fromkeys(words(text))):
         scores[rows] += weights
     found = scores > 0
     best = snapshot.best(scores, POOL, found if view.allowed is None else found & view.allowed)
@@ -411,8 +418,8 @@ def by_words(view: View, text: str) -> Ranked:
 
 
 def nearest(view: View, embedder: Embedder, vector: list[float], others: Rows) -> Ranked:
-    """The `POOL` nearest rows, and `others`, each with its cosine. Raises ModelFailed for a vector
-    that does not fit the stored ones."""
+    """The `POOL` nearest rows and the rows `others`, each with its cosine. Raises ModelFailed when
+    the vector does not match the stored ones."""
     question = np.asarray(vector, np.float32)
     cosines, known = snapshot.cosines(view.snapshot, embedder.name, question)
     if view.allowed is not None:
@@ -421,10 +428,9 @@ def nearest(view: View, embedder: Embedder, vector: list[float], others: Rows) -
     return Ranked(rows, cosines[rows])
 
 
-def weighted(view: View, terms: Iterable[str]) -> Iterator[tuple[str, Rows, Floats]]:
-    """Of each word that is stored the rows that hold it and what it adds to their BM25 score:
-    idf = ln(1 + (N - df + 0.5) / (df + 0.5)), times tf / (tf + k1 * (1 - b + b * length / mean
-    length))."""
+def weigh_words(view: View, terms: Iterable[str]) -> Iterator[tuple[str, Rows, Floats]]:
+    """For each stored word its rows and its part of their BM25 score:
+    ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length))."""
     snapshot = view.snapshot
     lengths = snapshot.lengths.astype(np.float64)
     mean = lengths.mean() if snapshot.count else 0.0

@@ -1,4 +1,4 @@
-"""What the index stores of files and chunks, as values."""
+"""The index's tables, its connections, and its files and chunks as values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+# The name of an engine in notices, and their key.
+ENGINE = "vector store"
 # Chunk number n of file f has the key f * ORDINALS + n, so that a file's rows lie together.
 ORDINALS = 1 << 24
 _SIGNED = (1 << 63) - 1
 
 
 class Stamp(NamedTuple):
-    """What tells without reading that a file is still the same: size in bytes, times in
-    nanoseconds, inode. On Windows a folder listing knows no inode and no time of change."""
+    """Shows without reading whether a file has changed: size in bytes, times in nanoseconds, inode.
+    On Windows a folder listing has no inode and no time of change."""
 
     size: int
     mtime_ns: int
@@ -31,9 +33,14 @@ class Stamp(NamedTuple):
         return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
 
 
-class Known(NamedTuple):
-    """A file as the index knows it. `md5` is "" when it could not be read, `problem` then says why;
-    `recipe` names the code that made its chunks."""
+class KnownFile(NamedTuple):
+    """A file as the index knows it.
+
+    md5      "" when the file could not be read
+    recipe   names the code that made its chunks
+    problem  why the file could not be read, else ""
+    chunks   how many chunks it has
+    """
 
     id: int
     path: str
@@ -54,7 +61,7 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """A file with chunks: its first row of the snapshot, and how many rows it has."""
+    """A file with chunks: its first row in the snapshot and its number of rows."""
 
     id: int
     path: str
@@ -65,8 +72,8 @@ class IndexedFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk as it was when its file was read. `row` is its place in the snapshot, lines count
-    from 1 and are inclusive, `mtime_ns` is the file's."""
+    """A chunk as it was when its file was read. `row` is its place in the snapshot; lines count
+    from 1 and are inclusive; `mtime_ns` is the file's."""
 
     row: int
     node_id: str
@@ -112,7 +119,7 @@ CREATE TABLE departed (context INTEGER PRIMARY KEY, at INTEGER);
 
 
 def connect(path: Path | str, busy_seconds: float, max_pages: int = 0) -> sqlite3.Connection:
-    """The opened index, its tables made when they are missing or of another version.
+    """Open the index. Creates its tables when they are missing or of another version.
 
     `max_pages` limits its size (0: no limit). Raises sqlite3.Error.
     """
@@ -135,7 +142,7 @@ def connect(path: Path | str, busy_seconds: float, max_pages: int = 0) -> sqlite
 
 
 def connect_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    """A second connection to an index that `connect` has made ready."""
+    """A second, read-only connection to an index that `connect` has prepared."""
     db = _open(path, busy_seconds)
     try:
         db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -147,7 +154,7 @@ def connect_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def copy_unwritable(path: Path, target: sqlite3.Connection) -> None:
-    """Copy an index that nobody can write now into `target`, or raise sqlite3.Error."""
+    """Copy an index that cannot be written into `target`. Raises sqlite3.Error."""
     source = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         if _version(source) != VERSION or path.with_name(path.name + "-wal").exists():
@@ -191,7 +198,3 @@ def _make_tables(db: sqlite3.Connection) -> None:
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute("COMMIT")
-
-
-# How a failing engine is called, and the key of its notice.
-ENGINE = "vector store"

@@ -1,9 +1,9 @@
 """Which files are indexed: the home's memory and workspace, the paths of `index.paths`, sessions.
 
-Left out: hidden files and folders, what .gitignore files name, symlinks that lead out of the home,
-folders of packages and byte code, memory/inbox, memory/TESTS.md, and what holds credentials by its
-name. The home's own stores (daily notes, MEMORY.md, TODO.md, sessions) are read whatever a
-.gitignore says, as the source repository, used as a home, keeps them out of its history.
+Left out: hidden files and folders, files that a .gitignore excludes, symlinks that lead out of the
+home, folders of packages and byte code, memory/inbox, memory/TESTS.md, and files whose names point
+to credentials. The home's own files (daily notes, MEMORY.md, TODO.md, sessions) are indexed even
+when a .gitignore excludes them: the source repository, used as a home, keeps them out of git.
 """
 
 # A walk over thousands of files takes three times as long with Path objects.
@@ -31,16 +31,21 @@ if TYPE_CHECKING:
 ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
 OWN_STORES = re.compile(r"memory/(\d{4}-\d\d-\d\d[^/]*\.md|MEMORY\.md|TODO\.md)|sessions(/.*)?")
 INBOX = "memory/inbox"
-"""Candidates from untrusted text, which are no memory before the user's yes."""
+"""Candidates from untrusted text, which become memory only when the user agrees."""
 TESTS = "memory/TESTS.md"
-"""Questions and where their answers stand: the test of memory, and no memory itself."""
+"""The questions of the memory test and the places of their answers."""
 NOT_MEMORY = frozenset((INBOX, TESTS))
 BUILT_IN = ("memory", "workspace")
 
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """What is indexed beside memory and workspace, and how large a file may be, in bytes."""
+    """The files to index besides memory and workspace.
+
+    paths      files and folders of `index.paths`
+    sessions   index conversations too
+    max_bytes  the largest file that is indexed
+    """
 
     paths: tuple[str, ...] = ()
     sessions: bool = False
@@ -48,9 +53,13 @@ class IndexOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A file to index. `path` is relative to the home, with slashes; absolute for files elsewhere.
-    `name` is where it is opened. `stat` is that of the file itself, also behind a symlink."""
+class FoundFile:
+    """A file to index.
+
+    path  relative to the home, with slashes; absolute for files elsewhere
+    name  the path to open
+    stat  of the file itself, also behind a symlink
+    """
 
     path: str
     name: str
@@ -61,13 +70,13 @@ class Found:
         return Path(self.name)
 
 
-def find_files(home: Home, options: IndexOptions) -> Iterator[Found]:
+def find_files(home: Home, options: IndexOptions) -> Iterator[FoundFile]:
     """All files to index, each once, in the order of their folders."""
     return Scan(home, options).files()
 
 
 def notes_elsewhere(home: Home, options: IndexOptions) -> list[str]:
-    """The Markdown files of a home that are not indexed because of their folder: those of a vault
+    """The Markdown files of a home that are outside the indexed folders, as in a folder of notes
     that was made a home."""
     whole = find_files(home, replace(options, paths=(*options.paths, ".")))
     indexed = {found.path for found in find_files(home, options)}
@@ -81,42 +90,47 @@ def notes_elsewhere(home: Home, options: IndexOptions) -> list[str]:
 
 
 class Scan:
-    """One walk over the files. `known` are paths that were indexed under the rules of `memo`: they
-    are not matched again while these stand. Afterwards `problems` holds what could not be looked
-    at, as (path, reason), and `memo` what the next scan may be given."""
+    """One walk over the files.
+
+    known     indexed paths, not matched again while the rules in `memo` are unchanged
+    memo      the .gitignore rules of the last scan; afterwards those for the next scan
+    problems  afterwards (path, reason) of folders and files that could not be read
+    """
 
     def __init__(
         self,
         home: Home,
         options: IndexOptions,
         known: Container[str] = frozenset(),
-        memo: Memo | None = None,
+        memo: IgnoreCache | None = None,
     ) -> None:
         self.options = options
         self.known = known
-        self.memo = Memo()
+        self.memo = IgnoreCache()
         self.problems: list[tuple[str, str]] = []
-        self._old = memo or Memo()
+        self._old = memo or IgnoreCache()
         self._root = os.path.realpath(home.root)
         self._seen: set[str] = set()
         self._entered: set[tuple[int, int] | str] = set()
-        self._links: list[tuple[str, str, Chain, str]] = []
+        self._links: list[tuple[str, str, IgnoreRules, str]] = []
 
-    def files(self) -> Iterator[Found]:
-        """Walk. Symlinks come last, so that a file is found under its own name where it has one."""
-        top = enter(Chain(), self._root, "", self._has_rules(self._root), self._old, self.memo)
+    def files(self) -> Iterator[FoundFile]:
+        """All files to index. Symlinks come last, so that a file in the home keeps its own path."""
+        top = enter(
+            IgnoreRules(), self._root, "", self._has_rules(self._root), self._old, self.memo
+        )
         for name in BUILT_IN:
             if self._is_own(name):
                 yield from self._walk(os.path.join(self._root, name), f"{name}/", top, self._root)
         if self.options.sessions and self._is_own("sessions") and self._is_own("sessions/archive"):
             yield from self._sessions()
         for entry in self.options.paths:
-            yield from self._named(entry)
+            yield from self._configured_files(entry)
         while self._links:
             yield from self._follow(*self._links.pop(0))
 
     def _is_own(self, name: str) -> bool:
-        """Whether a folder of the home is none that lies elsewhere, behind a link."""
+        """Return True when a folder of the home is no link to a folder elsewhere."""
         try:
             checked(Path(self._root, name))
         except NotOrdinary as error:
@@ -124,7 +138,9 @@ class Scan:
             return False
         return True
 
-    def _walk(self, folder: str, prefix: str, chain: Chain, bound: str) -> Iterator[Found]:
+    def _walk(
+        self, folder: str, prefix: str, chain: IgnoreRules, bound: str
+    ) -> Iterator[FoundFile]:
         """A folder and those below it. `bound` is the folder that symlinks may not leave."""
         stack = [(folder, prefix, chain)]
         while stack:
@@ -141,11 +157,11 @@ class Scan:
                 elif entry.is_dir(follow_symlinks=False):
                     if self._enters(path, chain):
                         stack.append((entry.path, path + "/", chain))
-                elif entry.is_file(follow_symlinks=False) and self._wanted(path, chain):
-                    yield from self._found(path, entry)
+                elif entry.is_file(follow_symlinks=False) and self._is_indexed(path, chain):
+                    yield from self._found_file(path, entry)
 
     def _entries(self, folder: str, prefix: str) -> list[os.DirEntry[str]]:
-        """What lies in a folder, by name; nothing when it was entered before or is gone."""
+        """The entries of a folder by name; none when it was entered before or is gone."""
         try:
             status = os.stat(folder)
             key = (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(folder)
@@ -160,7 +176,7 @@ class Scan:
             self._problem(prefix.rstrip("/"), f"cannot be read: {error.strerror or error}")
             return []
 
-    def _enters(self, path: str, chain: Chain) -> bool:
+    def _enters(self, path: str, chain: IgnoreRules) -> bool:
         if path.rpartition("/")[2] in ALWAYS_OUT or path == "sessions":
             return False
         folder = path + "/"
@@ -173,7 +189,7 @@ class Scan:
         (self.memo.ignored if ignored else self.memo.kept).add(folder)
         return not ignored
 
-    def _wanted(self, path: str, chain: Chain) -> bool:
+    def _is_indexed(self, path: str, chain: IgnoreRules) -> bool:
         if path in self._seen or denied_name(path):
             return False
         if not chain.rules or (chain.trusted and path in self.known):
@@ -186,7 +202,7 @@ class Scan:
             self.memo.ignored.add(path)
         return not ignored
 
-    def _found(self, path: str, entry: os.DirEntry[str] | str) -> Iterator[Found]:
+    def _found_file(self, path: str, entry: os.DirEntry[str] | str) -> Iterator[FoundFile]:
         """The file, unless it has gone meanwhile or has a name that cannot be shown."""
         try:
             path.encode("utf-8")
@@ -201,59 +217,57 @@ class Scan:
             self._problem(path, f"cannot be read: {error.strerror or error}")
             return
         self._seen.add(path)
-        yield Found(path, entry if isinstance(entry, str) else entry.path, status)
+        yield FoundFile(path, entry if isinstance(entry, str) else entry.path, status)
 
-    def _sessions(self) -> Iterator[Found]:
-        """The conversations, and what was archived of each."""
-        yield from self._talks("sessions/")
+    def _sessions(self) -> Iterator[FoundFile]:
+        """The conversations and their archives."""
+        yield from self._session_files("sessions/")
         archive = "sessions/archive/"
         for entry in self._entries(os.path.join(self._root, "sessions", "archive"), archive):
             if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".":
-                yield from self._talks(f"{archive}{entry.name}/")
+                yield from self._session_files(f"{archive}{entry.name}/")
 
-    def _talks(self, prefix: str) -> Iterator[Found]:
+    def _session_files(self, prefix: str) -> Iterator[FoundFile]:
         for entry in self._entries(os.path.join(self._root, *prefix.split("/")[:-1]), prefix):
             plain = entry.is_file(follow_symlinks=False) and entry.name[0] != "."
             if plain and entry.name.endswith(".json") and "." not in entry.name[:-5]:
-                yield from self._found(prefix + entry.name, entry)
+                yield from self._found_file(prefix + entry.name, entry)
 
-    def _named(self, entry: str) -> Iterator[Found]:
+    def _configured_files(self, entry: str) -> Iterator[FoundFile]:
         """A file or folder of `index.paths`: relative to the home, absolute, or with ~."""
         real = os.path.realpath(os.path.join(self._root, os.path.expanduser(entry)))
         path = self._path_of(real)
-        trouble = _closed(path, self._root) or denied_name(path)
+        trouble = _refusal_reason(path, self._root) or denied_name(path)
         if os.path.isabs(path) and self._lies_within(entry):
             trouble = f"is a link out of the home; name what it leads to, {real}"
         if trouble:
             self._problem(entry, f"{trouble} (index.paths)")
         elif os.path.isfile(real):
             if path not in self._seen:
-                yield from self._found(path, real)
+                yield from self._found_file(path, real)
         elif os.path.isdir(real):
             inside = not os.path.isabs(path)
-            chain = self._chain_to(path) if inside else Chain()
+            chain = self._chain_to(path) if inside else IgnoreRules()
             prefix = f"{path}/" if path else ""
             yield from self._walk(real, prefix, chain, self._root if inside else real)
         else:
             self._problem(entry, "there is no such file or folder (index.paths)")
 
     def _lies_within(self, entry: str) -> bool:
-        """Whether an entry names something of the home, wherever a link there leads."""
+        """Return True when an entry is a path in the home, even if a link there leads elsewhere."""
         named = os.path.abspath(os.path.join(self._root, os.path.expanduser(entry)))
         return named.startswith(self._root + os.sep)
 
-    def _chain_to(self, path: str) -> Chain:
-        """The rules of the folders between the home and a folder of it, without the folder's own.
-
-        The walk begins at the folder, so what lies above it is read here.
-        """
-        chain, folder, prefix = Chain(), self._root, ""
+    def _chain_to(self, path: str) -> IgnoreRules:
+        """The rules of the folders between the home and one of its folders, where the walk begins,
+        without that folder's own."""
+        chain, folder, prefix = IgnoreRules(), self._root, ""
         for part in path.split("/") if path else ():
             chain = enter(chain, folder, prefix, self._has_rules(folder), self._old, self.memo)
             folder, prefix = os.path.join(folder, part), f"{prefix}{part}/"
         return chain
 
-    def _follow(self, name: str, path: str, chain: Chain, bound: str) -> Iterator[Found]:
+    def _follow(self, name: str, path: str, chain: IgnoreRules, bound: str) -> Iterator[FoundFile]:
         """A symlink: its target must lie in `bound`, in no hidden folder, and be new."""
         real = os.path.realpath(name)
         inside = real.startswith(bound.rstrip(os.sep) + os.sep)
@@ -265,12 +279,12 @@ class Scan:
         if os.path.isdir(real):
             if self._enters(path, chain) and not target.startswith("sessions"):
                 yield from self._walk(real, path + "/", chain, bound)
-        elif os.path.isfile(real) and self._wanted(path, chain):
+        elif os.path.isfile(real) and self._is_indexed(path, chain):
             self._seen.add(target)
-            yield from self._found(path, real)
+            yield from self._found_file(path, real)
 
     def _path_of(self, real: str) -> str:
-        """How a real path is shown: relative to the home, "" for the home, else absolute."""
+        """The path to show: relative to the home ("" for the home itself), else absolute."""
         if real == self._root:
             return ""
         inside = real.startswith(self._root.rstrip(os.sep) + os.sep)
@@ -289,8 +303,8 @@ def _is_hidden(path: str) -> bool:
     return any(part.startswith(".") for part in path.split(os.sep) if part)
 
 
-def _closed(path: str, root: str) -> str:
-    """Why a path of `index.paths` is not walked, "" when it is."""
+def _refusal_reason(path: str, root: str) -> str:
+    """Why a path of `index.paths` is not indexed, "" when it is."""
     if os.path.isabs(path):
         holds_home = root.replace(os.sep, "/").startswith(path.rstrip("/") + "/")
         return "holds the home itself and is not indexed" if holds_home else ""
@@ -303,22 +317,26 @@ MOST_BYTES = 1_000_000
 
 
 @dataclass(slots=True)
-class Memo:
-    """What the last scan learned: the MD5 of each .gitignore by its folder, and the verdict on each
-    path that was asked for. Files that are indexed need no entry: `kept` holds folders only."""
+class IgnoreCache:
+    """The .gitignore rules and verdicts of the last scan.
+
+    rules    the MD5 of each .gitignore, by its folder
+    kept     folders that no rule excludes; indexed files need no entry
+    ignored  paths that a rule excludes
+    """
 
     rules: dict[str, str] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     ignored: set[str] = field(default_factory=set)
 
     def text(self) -> str:
-        """As JSON, the same text for the same content."""
+        """As JSON: equal content gives equal text."""
         parts = {"rules": self.rules, "kept": sorted(self.kept), "ignored": sorted(self.ignored)}
         return json.dumps(parts, ensure_ascii=True, sort_keys=True)
 
     @classmethod
-    def of(cls, text: str) -> Memo:
-        """From `text()`; an empty one when the text is none."""
+    def of(cls, text: str) -> IgnoreCache:
+        """Read the JSON of `text()`; empty when it is damaged."""
         try:
             parts: dict[str, Any] = json.loads(text)
             return cls(dict(parts["rules"]), set(parts["kept"]), set(parts["ignored"]))
@@ -326,7 +344,7 @@ class Memo:
             return cls()
 
 
-class Rules:
+class IgnoreFile:
     """One .gitignore file of the folder `prefix` (with a slash at its end, "" for the top)."""
 
     def __init__(self, prefix: str, data: bytes) -> None:
@@ -335,36 +353,39 @@ class Rules:
         self._spec: GitIgnoreSpec | None = None
 
     def verdict(self, path: str) -> bool | None:
-        """True when the file leaves the path out, False when it takes it back in, None if silent.
-        A folder's path ends with a slash."""
+        """True when the rules exclude the path, False when they include it again, None without a
+        matching rule. A folder's path ends with a slash."""
         if self._spec is None:
-            self._spec = _compiled(decode(self.data))
+            self._spec = _compile(decode(self.data))
         return self._spec.check_file(path[len(self.prefix) :]).include
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """The rules that hold in a folder, nearest last. `trusted`: all are as in the last scan."""
+class IgnoreRules:
+    """The .gitignore files that apply in a folder, nearest last. `trusted`: none has changed since
+    the last scan."""
 
-    rules: tuple[Rules, ...] = ()
+    rules: tuple[IgnoreFile, ...] = ()
     trusted: bool = True
 
     def ignores(self, path: str) -> bool:
-        """The nearest .gitignore that says anything decides."""
+        """Return True when the nearest .gitignore with a matching rule excludes the path."""
         verdicts = (rules.verdict(path) for rules in reversed(self.rules))
         return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
-def enter(chain: Chain, folder: str, prefix: str, has_file: bool, old: Memo, new: Memo) -> Chain:
-    """The chain in the folder `prefix`, whose .gitignore (when there is one) is noted in `new`."""
+def enter(
+    chain: IgnoreRules, folder: str, prefix: str, has_file: bool, old: IgnoreCache, new: IgnoreCache
+) -> IgnoreRules:
+    """The rules in the folder `prefix`. Notes the MD5 of its .gitignore in `new`."""
     data = _read(folder) if has_file else None
     if data is None and prefix not in old.rules:
         return chain
     if data is not None:
         new.rules[prefix] = md5(data)
     trusted = chain.trusted and old.rules.get(prefix) == new.rules.get(prefix)
-    rules = chain.rules if data is None else (*chain.rules, Rules(prefix, data))
-    return Chain(rules, trusted)
+    rules = chain.rules if data is None else (*chain.rules, IgnoreFile(prefix, data))
+    return IgnoreRules(rules, trusted)
 
 
 def _read(folder: str) -> bytes | None:
@@ -374,8 +395,8 @@ def _read(folder: str) -> bytes | None:
         return None
 
 
-def _compiled(text: str) -> GitIgnoreSpec:
-    """The lazy door of pathspec. A line that is no pattern is passed over, as git does."""
+def _compile(text: str) -> GitIgnoreSpec:
+    """Compile the patterns. Skips invalid lines, as git does. Loads pathspec."""
     from pathspec import GitIgnoreSpec
 
     lines = [line.rstrip("\r") for line in text.split("\n")]

@@ -26,7 +26,7 @@ from openclaw.retrieval.embedders import Choice, Embedder
 from openclaw.retrieval.index import STANDING, LiveIndex, Progress
 from openclaw.retrieval.indexer import IndexReport
 from openclaw.retrieval.passages import Chosen, Hit, Limits, Passage, chosen, distinct, passage_of
-from openclaw.retrieval.question import Wanted, day_of, prefix_of, shortened
+from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
 from openclaw.retrieval.records import ENGINE
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.storage.home import Home
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from openclaw.retrieval.llamaindex import HybridRetriever
     from openclaw.retrieval.ranking import Fused, Ranked
     from openclaw.retrieval.snapshot import Rows, Snapshot, View
-    from openclaw.retrieval.vector_store import Engine
+    from openclaw.retrieval.vector_store import VectorEngine
 
 
-# What a search may spend on passages that have no vector yet; the rest waits for `memory index`.
+# Seconds that a search may spend on new vectors; the rest waits for `memory index`.
 EMBED_SECONDS = 1.5
 PROMPT_EMBED_SECONDS = 0.3
 ATTEMPTS = 3
@@ -47,15 +47,16 @@ MOST_RANKED = 1_000
 WAIT_SECONDS = 0.05
 
 
-_Look = Callable[[Wanted], "list[Hit]"]
+_Lookup = Callable[[Query], "list[Hit]"]
 
 
 class Search:
-    """Finds passages in the files of a home. May be used by several threads.
+    """Finds passages in the files of a home. Several threads may use it.
 
-    `embedder` is asked when a search first needs it; None, or a `Choice` without one, means words
-    only. `private` is the home's folder for derived files. `notices` are lines for the user, each
-    told once; whoever shows them may empty the list.
+    embedder  called when a search first needs vectors; None or a `Choice` without an embedder
+              means search by words only
+    private   the home's folder for derived files
+    engine    opens another vector store, if the settings name one
     """
 
     def __init__(
@@ -65,28 +66,28 @@ class Search:
         embedder: Callable[[], Embedder | Choice | None],
         private: Path,
         *,
-        engine: Callable[[], Engine] | None = None,
+        engine: Callable[[], VectorEngine] | None = None,
     ) -> None:
         self._home = home
         self._index = LiveIndex(home, options, embedder, private / "index", engine)
 
     @property
     def notices(self) -> list[str]:
-        """Lines for the user, each told once; whoever shows them may empty the list."""
+        """Lines for the user, each added once; the caller may empty the list after showing them."""
         return self._index.notices
 
     def tell_news_only(self) -> None:
-        """From now on no notice of what is so every time: no embedder, passages without vectors."""
+        """Add no more notices about a missing embedder or missing vectors."""
         for key in STANDING:
             self._index.hush(key)
 
     def tell_reading(self, on_progress: Progress) -> None:
-        """Whenever files are read, tell how many of how many are done."""
+        """Call `on_progress` with (files read, all files) whenever files are read."""
         self._index.on_reading = on_progress
 
     def refresh(self, *, force: bool = False, on_progress: Progress | None = None) -> IndexReport:
-        """Read what changed since the last time; `force` reads all files anew. `on_progress` is
-        told how many files of how many are done."""
+        """Read the files that changed since the last time; `force` reads all files.
+        `on_progress` is called with (files read, all files)."""
         return self._index.refresh(force=force, on_progress=on_progress)
 
     def embed(
@@ -96,10 +97,10 @@ class Search:
         on_progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Give vectors to passages that have none, for at most `seconds` (None: to all of them).
-        A failure is a notice, and what was done is kept.
+        """Embed passages without a vector, for at most `seconds` (None: all of them).
+        A failure becomes a notice; vectors made before it are kept.
 
-        Returns how many passages still have none; 0 also when none of them could be given one.
+        Returns how many passages still have none; 0 also when none could be embedded.
         """
         return self._index.embed(seconds, on_progress, stop)
 
@@ -114,19 +115,21 @@ class Search:
         complete: bool = False,
         on_progress: Progress | None = None,
     ) -> list[Passage]:
-        """The best `k` passages, best first, of files whose path begins with `path` and of the day
-        `since` (ISO) or later.
+        """The best `k` passages, best first, of files whose path begins with `path`, dated `since`
+        (ISO) or later.
 
-        Passages that have no vector yet are given one first, for at most `EMBED_SECONDS`, or all of
-        them when `complete`. Raises UsageError for a `since` that is no day.
+        Embeds passages without a vector first: for at most `EMBED_SECONDS`, with `complete` all.
+        Raises UsageError when `since` is no day.
         """
-        wanted = Wanted(shortened(question), today, prefix_of(self._home, path), day_of(since), k)
+        wanted = Query(
+            shorten_question(question), today, to_path_prefix(self._home, path), day_of(since), k
+        )
         seconds = None if complete else EMBED_SECONDS
 
-        def choose(look: _Look) -> Chosen:
+        def choose(look: _Lookup) -> Chosen:
             return Chosen([passage_of(*hit) for hit in distinct(look(wanted), k)])
 
-        return self._found(wanted, choose, seconds, on_progress).passages
+        return self._choose_hits(wanted, choose, seconds, on_progress).passages
 
     def passages_for_prompt(
         self,
@@ -137,8 +140,8 @@ class Search:
         count: Callable[[str], int] = lambda text: len(text) // 4 + 1,
         today: date | None = None,
     ) -> list[Passage]:
-        """What is worth saying to the model unasked: at most `most` passages and `tokens` in all,
-        good enough each, none from the files `skip` (they stand in the prompt already)."""
+        """Passages good enough to show the model unasked: at most `most`, at most `tokens` in all,
+        none from the files `skip`, which the prompt holds already."""
         return self.chosen_for_prompt(question, skip, most, tokens, count, today).passages
 
     def chosen_for_prompt(
@@ -150,32 +153,32 @@ class Search:
         count: Callable[[str], int],
         today: date | None = None,
     ) -> Chosen:
-        """The same, with what was found beside it and why that is not said."""
+        """The same passages, and the best of the others with the reason why each is left out."""
         from openclaw.retrieval.ranking import RECALL_SCORE
 
-        wanted = Wanted(shortened(question), today, k=most, skip=frozenset(skip))
+        wanted = Query(shorten_question(question), today, k=most, skip=frozenset(skip))
         in_head = replace(wanted, skip=frozenset(), only=wanted.skip)
         limits = Limits(most, tokens, RECALL_SCORE, count)
 
-        def choose(look: _Look) -> Chosen:
+        def choose(look: _Lookup) -> Chosen:
             return chosen(look(wanted), limits, look(in_head) if in_head.only else ())
 
-        return self._found(wanted, choose, PROMPT_EMBED_SECONDS, quick=True)
+        return self._choose_hits(wanted, choose, PROMPT_EMBED_SECONDS, quick=True)
 
     def ranked(self, question: str, k: int = 5, today: date | None = None) -> Rankings:
-        """What `search` finds for a question, however many, and all that either ranking found."""
-        wanted = Wanted(shortened(question), today, k=k)
-        look = self._look(wanted.question, EMBED_SECONDS)
+        """The passages that `search` finds, and all candidates of both rankings."""
+        wanted = Query(shorten_question(question), today, k=k)
+        look = self._open_lookup(wanted.question, EMBED_SECONDS)
         shown = [passage_of(*hit) for hit in distinct(look(wanted), MOST_RANKED)]
         return Rankings(shown, [passage_of(*hit) for hit in look(replace(wanted, whole=True))])
 
     def worth_asking(self, skip: Collection[str]) -> bool:
-        """Whether anything is indexed beside the files `skip`; cheap, LlamaIndex stays out."""
+        """Return True when files other than `skip` are indexed. Cheap: loads no LlamaIndex."""
         self._index.refresh()
         return any(file.chunks and path not in skip for path, file in self._index.files().items())
 
     def get(self, path: str, start: int = 1, end: int = 0) -> str:
-        """Lines `start` to `end` (0: to the end) of an indexed file, with their numbers. Raises
+        """Numbered lines `start` to `end` (0: the last line) of an indexed file. Raises
         ToolProblem when the file is not indexed or has no such lines."""
         self._index.refresh()
         readable = [path for path, file in self._index.files().items() if not file.problem]
@@ -188,29 +191,30 @@ class Search:
         return self._hybrid(self._fresh_view, self._index.meaning.embedder(), None, k)
 
     def held(self) -> tuple[int, int, int]:
-        """How many files and passages the index holds as it is, and how many of those have a
-        vector."""
+        """(files, passages, passages with a vector) in the index as it is, without a refresh."""
         return self._index.held()
 
     def close(self) -> None:
         self._index.close()
 
-    def _found(
+    def _choose_hits(
         self,
-        wanted: Wanted,
-        choose: Callable[[_Look], Chosen],
+        wanted: Query,
+        choose: Callable[[_Lookup], Chosen],
         seconds: float | None,
         on_progress: Progress | None = None,
         *,
         quick: bool = False,
     ) -> Chosen:
-        """What `choose` takes of the hits. A file that changes while it is searched is searched
-        again; one that never rests is left out. `quick` goes without LlamaIndex where it can."""
+        """Search and let `choose` pick passages. Searches again when a file changed meanwhile, and
+        leaves out a file that keeps changing. `quick` avoids LlamaIndex where possible."""
         found = Chosen([])
         for attempt in range(ATTEMPTS):
             time.sleep(WAIT_SECONDS if attempt else 0)
             try:
-                found = choose(self._look(wanted.question, seconds, on_progress, quick=quick))
+                found = choose(
+                    self._open_lookup(wanted.question, seconds, on_progress, quick=quick)
+                )
             except sqlite3.Error as error:
                 self._index.recover(error)
                 continue
@@ -219,23 +223,23 @@ class Search:
         fresh = [passage for passage in found.passages if self._index.is_fresh(passage.path)]
         return Chosen(fresh, found.left_out)
 
-    def _look(
+    def _open_lookup(
         self,
         question: str,
         seconds: float | None,
         on_progress: Progress | None = None,
         *,
         quick: bool = False,
-    ) -> _Look:
-        """A look into the index as the files are now: gives the ranked chunks of what is wanted."""
+    ) -> _Lookup:
+        """A function that ranks the chunks for a query in the index as the files are now."""
         quick = quick and not self._index.engine.is_ready
         if self._index.files() and question.strip() and not quick:
-            load_beside()
+            preload_llama()
         snapshot = self._index.current(seconds, on_progress)
         asked = self._index.meaning.question(question, snapshot) if question.strip() else None
         embedder, vector = asked or (None, None)
 
-        def look(wanted: Wanted) -> list[Hit]:
+        def look(wanted: Query) -> list[Hit]:
             view = self._view(snapshot, wanted)
             if view is None:
                 return []
@@ -250,9 +254,9 @@ class Search:
         return look
 
     def _ranked(
-        self, view: View, wanted: Wanted, embedder: Embedder | None, vector: list[float] | None
+        self, view: View, wanted: Query, embedder: Embedder | None, vector: list[float] | None
     ) -> list[Fused]:
-        """What a retriever's `fused` gives, from our own files and without LlamaIndex."""
+        """The rows that `HybridRetriever.fused` gives, from our own file, without LlamaIndex."""
         from openclaw.retrieval import ranking
 
         def by_meaning(others: Rows) -> Ranked | None:
@@ -275,8 +279,8 @@ class Search:
             whole=wanted.whole,
         )
 
-    def _view(self, snapshot: Snapshot, wanted: Wanted) -> View | None:
-        """The snapshot and its rows that are wanted; None when there are none."""
+    def _view(self, snapshot: Snapshot, wanted: Query) -> View | None:
+        """The rows of the snapshot that the query allows; None when there are none."""
         from openclaw.retrieval.snapshot import View, allowed_rows
 
         if not snapshot.count or not wanted.question.strip():
@@ -317,8 +321,11 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """What a question finds: `shown` as a search shows it, best first; `pool` all that words or
-    meaning found, also what answers too badly to be shown."""
+    """The passages for a question.
+
+    shown  the passages that a search shows, best first
+    pool   all candidates of both rankings, including those with too low a score
+    """
 
     shown: list[Passage]
     pool: list[Passage]
@@ -329,7 +336,7 @@ LONGEST_LINE = 1_000
 
 
 def indexed_name(path: str, known: Collection[str]) -> str:
-    """The indexed file that a path means. Raises ToolProblem that names the nearest ones."""
+    """The indexed file of a path. Raises ToolProblem that names similar files."""
     wanted = path.strip().replace("\\", "/").removeprefix("./")
     if wanted in known:
         return wanted
@@ -342,8 +349,8 @@ def indexed_name(path: str, known: Collection[str]) -> str:
 
 
 def numbered_lines(file: Path, name: str, start: int, end: int, max_bytes: int) -> str:
-    """Lines `start` to `end` (from 1, inclusive; 0: to the end), at most `MOST_LINES` of them, each
-    with its number. Raises ToolProblem for a file that cannot be read or has no such lines."""
+    """Numbered lines `start` to `end` (from 1, inclusive; 0: the last line), at most `MOST_LINES`.
+    Raises ToolProblem when the file cannot be read or has no such lines."""
     try:
         text = read_document(file, kind_of(name), max_bytes).text
     except (Unreadable, OSError) as error:
@@ -355,13 +362,13 @@ def numbered_lines(file: Path, name: str, start: int, end: int, max_bytes: int) 
     wanted = min(end if end >= first else len(lines) if end <= 0 else first, len(lines))
     last = min(wanted, first + MOST_LINES - 1)
     width = len(str(last))
-    shown = [f"{at:>{width}}  {_short(lines[at - 1])}" for at in range(first, last + 1)]
+    shown = [f"{at:>{width}}  {_shorten_line(lines[at - 1])}" for at in range(first, last + 1)]
     if last < wanted:
         shown.append(f"[{wanted - last} more lines: ask for {last + 1} to {wanted}]")
     return f"{name}, lines {first}-{last} of {len(lines)}:\n" + "\n".join(shown)
 
 
-def _short(line: str) -> str:
+def _shorten_line(line: str) -> str:
     if len(line) <= LONGEST_LINE:
         return line
     return f"{line[:LONGEST_LINE]} [cut: {len(line):,} characters in this line]"
@@ -373,8 +380,8 @@ LLAMA = "openclaw.retrieval.llamaindex"
 def load_llama() -> ModuleType:
     """`openclaw.retrieval.llamaindex`.
 
-    The import makes a million objects that stay, so the collector, which would walk through them
-    again and again, is off meanwhile (17 % less, measured).
+    The import creates a million lasting objects, so the garbage collector is off meanwhile (17 %
+    less time, measured).
     """
     was_on = gc.isenabled()
     first = LLAMA not in sys.modules
@@ -390,12 +397,12 @@ def load_llama() -> ModuleType:
     return llamaindex
 
 
-def load_beside() -> None:
-    """Begin the import in a thread of its own, while something else is made ready."""
+def preload_llama() -> None:
+    """Start the import in a thread of its own."""
     if LLAMA not in sys.modules:
         threading.Thread(target=_load, name="llama-import", daemon=True).start()
 
 
 def _load() -> None:
-    with contextlib.suppress(Exception):  # raised again where it is waited for
+    with contextlib.suppress(Exception):  # `load_llama` raises it again
         load_llama()

@@ -99,7 +99,7 @@ class Snapshot:
         return matrix, known
 
     def vectors(self, embedder: str) -> tuple[Matrix, Places]:
-        """The same without copying: float16[m, d], and int64[count] with each row's place or -1."""
+        """`matrix` without a copy: float16[m, d], and int64[count] with each row's place or -1."""
         with self._lock:
             if embedder not in self._matrix:
                 self._matrix[embedder] = self._vectors.find(self._db, embedder, self.contexts)
@@ -166,7 +166,7 @@ class Snapshot:
         return StoredChunk(*line, struck=bool(struck), mtime_ns=mtime_ns)
 
     def _read_files(self) -> None:
-        """What all searches need: about 20 bytes a chunk."""
+        """Read the columns that all searches need: about 20 bytes a chunk."""
         select = (
             "SELECT id, path, mtime_ns, chunks, rows FROM files JOIN file_rows ON file = id "
             "WHERE chunks > 0 ORDER BY id"
@@ -194,7 +194,7 @@ class Snapshot:
 
 
 class View:
-    """A snapshot as one search sees it; each row and each word is read once.
+    """A snapshot for one search, which reads each row and each word once.
 
     `allowed` narrows the search to those rows (bool[count]); None allows all.
     """
@@ -243,10 +243,12 @@ def allowed_rows(
     skip: Collection[str] = (),
     only: Collection[str] = (),
 ) -> Mask | None:
-    """The rows (bool[count]) of files whose path begins with `prefix`, is not in `skip` and, when
-    there are `only` some, is one of these, that are of the day `since` or later; None when all are.
+    """The rows (bool[count]) that a search may use; None when all are allowed.
 
-    The day of a row is its own date, else the day on which its file was last changed.
+    prefix  the beginning of the file's path
+    since   the first day (ISO); the day of a row is its own date, else its file's last change
+    skip    files to leave out
+    only    when not empty, the only files to search
     """
     if not (prefix or since or skip or only):
         return None
@@ -274,8 +276,8 @@ def _since(snapshot: Snapshot, day: str) -> Mask:
 
 Mask = npt.NDArray[np.bool_]
 
-# A product of more numbers is given to several BLAS threads by OpenBLAS, which costs 40 ms instead
-# of 1 ms when the other core is busy (measured, 2 cores); half a MiB also stays in the cache.
+# OpenBLAS uses several threads for a larger product, which costs 40 ms instead of 1 ms when the
+# other core is busy (measured, 2 cores). Half a MiB also stays in the cache.
 BLOCK_NUMBERS = 300_000
 SAMPLE, FEWEST = 200, 30
 _SIGN_AND_REST = np.int32(-0x70002000)  # 0x8FFFE000: what is a number's own after the shift
@@ -285,9 +287,9 @@ _SCALE = np.float32(2.0**112)
 def products(matrix: npt.NDArray[np.float16], vector: Floats) -> Floats:
     """`matrix` (float16[n, d]) times `vector` (float32[d]) as float32[n], summed in float32.
 
-    A float16's bits, moved to the place that float32 has them in, are the number times 2^-112, so
-    the vector is scaled up instead: exact for all finite numbers, and five times quicker than
-    numpy's conversion (100,000 x 384: 10 ms instead of 54).
+    The bits of a float16, shifted to their place in a float32, are the number times 2^-112. So the
+    vector is scaled up instead: exact for all finite numbers, and five times faster than numpy's
+    conversion (100,000 x 384: 10 ms instead of 54).
     """
     count, width = matrix.shape
     result = np.empty(count, np.float32)
@@ -320,7 +322,7 @@ def best(scores: Floats, most: int, allowed: Mask | None = None) -> Rows:
 
 
 def question_vector(embedder: Embedder, text: str) -> Floats:
-    """The question as a vector of length 1. Raises ModelFailed when it is no usable one."""
+    """The question as a vector of length 1. Raises ModelFailed when the vector is unusable."""
     return usable(np.asarray(embedder.query(text), dtype=np.float32), embedder.name)
 
 
@@ -336,8 +338,8 @@ def usable(vector: Floats, name: str) -> Floats:
 
 
 def usual_cosine(snapshot: Snapshot, name: str, vector: Floats) -> float | None:
-    """The median cosine of a unit vector and stored ones, of a sample of `SAMPLE`; None when there
-    are fewer than `FEWEST`, too few to tell, or they are of another length."""
+    """The median cosine of a unit vector and `SAMPLE` stored ones; None when fewer than `FEWEST`
+    are stored, or they have another length."""
     held, places = snapshot.vectors(name)
     places = places[places >= 0]  # vectors of former texts are kept too
     if len(places) < FEWEST or len(vector) != held.shape[1]:
@@ -347,8 +349,8 @@ def usual_cosine(snapshot: Snapshot, name: str, vector: Floats) -> float | None:
 
 
 def cosines(snapshot: Snapshot, name: str, vector: Floats) -> tuple[Floats, Mask]:
-    """The cosine of a unit vector and each row (float32[count], 0 where there is none), and which
-    rows have one. Raises ModelFailed when the vector is of another length than the stored ones."""
+    """The cosine of a unit vector and each row (float32[count], 0 for a row without a vector), and
+    which rows have one. Raises ModelFailed when the stored vectors have another length."""
     held, places = snapshot.vectors(name)
     known = places >= 0
     if not len(held):
@@ -408,7 +410,7 @@ class VectorCache:
             self._contexts = [np.concatenate(self._contexts)]
         held = self._contexts[0]
         order = np.argsort(held, kind="stable")
-        # The last of several equal ones, as it was added last.
+        # The last of several equal contexts: it was added last.
         at = np.searchsorted(held, contexts, side="right", sorter=order) - 1
         places = order[np.maximum(at, 0)]
         return self._matrix[: self._used], np.where(held[places] == contexts, places, -1)
@@ -418,7 +420,7 @@ class VectorCache:
         return int(db.execute(select, (self._embedder, self._last)).fetchone()[0]) // 8
 
     def _is_wasteful(self, db: sqlite3.Connection) -> bool:
-        """More than a third of what is held has been taken out of the index since."""
+        """Return True when more than a third of the vectors here have left the index."""
         if self._used < 1000:
             return False
         select = "SELECT coalesce(sum(length(contexts)), 0) FROM vectors WHERE embedder = ?"
@@ -426,7 +428,7 @@ class VectorCache:
         return self._used + self._new_count(db) > 1.5 * held
 
     def _reserve(self, more: int) -> None:
-        """Make room. Snapshots go on with the old matrix when a new one is made."""
+        """Enlarge the matrix when needed. Earlier snapshots keep the old matrix."""
         need = self._used + more
         if need <= len(self._matrix):
             return

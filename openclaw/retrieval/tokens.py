@@ -1,8 +1,8 @@
 """Words for BM25: the same function for documents and for questions.
 
-A word is case folded, freed of accents and stemmed as English (Snowball, "Porter 2"). A text that
-is clearly in another language gives the stems of that language as well, so a line that is too short
-to tell and a question still meet in the English form. Identifiers keep their whole and their parts.
+A word is case folded, loses its accents and is stemmed as English (Snowball, "Porter 2"). A text
+that is clearly in another language also gives that language's stems, so that it still shares the
+English stem with a text too short to tell. Identifiers are kept whole and in parts.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ _ELISION = re.compile(r"(?:[cdjlmnstCDJLMNST]|qu|Qu|dell|all|nell)'(?=[^\W\d_]{2
 def words(text: str, language: str = "") -> list[str]:
     """The words of a text in their order, identifiers followed by their parts.
 
-    `language` (a name of `language_of`) is taken for a text that does not show its own. A text of
-    stop words only keeps them, so that "to be or not to be" is found.
+    `language` (a name of `language_of`) is the default for a text that does not show its own. A
+    text of stop words only keeps them, so that "to be or not to be" is found.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
@@ -83,11 +83,11 @@ def words(text: str, language: str = "") -> list[str]:
     else:
         for raw in raws:
             found.extend(_terms(raw))
-    return found or [term for raw in raws for term in _read(raw, "", frozenset())]
+    return found or [term for raw in raws for term in _split_terms(raw, "", frozenset())]
 
 
 def language_of(raws: Iterable[str]) -> str:
-    """The Snowball name of a text's language when its small words show it, "" for English.
+    """The Snowball name of a text's language by its small words, "" for English.
 
     At least one small word in seven must be that language's, and more of them than English ones.
     """
@@ -107,18 +107,18 @@ def language_of(raws: Iterable[str]) -> str:
 
 @lru_cache(maxsize=1 << 17)
 def _short_terms(raw: str, language: str) -> tuple[str, ...]:
-    return tuple(_read(raw, language, STOP))
+    return tuple(_split_terms(raw, language, STOP))
 
 
 def _terms(raw: str, language: str = "") -> Iterable[str]:
     if len(raw) > MAX_LENGTH:
-        return _read(raw, language, STOP)
+        return _split_terms(raw, language, STOP)
     return _short_terms(raw, language)
 
 
-def _read(raw: str, language: str, stop: frozenset[str]) -> Iterator[str]:
-    """The terms of what stands between two blanks."""
-    core = _bare(raw)
+def _split_terms(raw: str, language: str, stop: frozenset[str]) -> Iterator[str]:
+    """The terms of the characters between two blanks."""
+    core = _strip_punctuation(raw)
     if core.isalpha() and core.isascii() and (core.islower() or core[1:].islower()):
         if core.lower() not in stop:
             yield from _stems(core, language)
@@ -131,13 +131,13 @@ def _read(raw: str, language: str, stop: frozenset[str]) -> Iterator[str]:
         if core.lower() in stop:
             return
     if _CJK_RUN.search(core):
-        yield from _mixed(core, language, stop)
+        yield from _split_scripts(core, language, stop)
     else:
-        yield from _latin(core, language, stop)
+        yield from _split_latin(core, language, stop)
 
 
-def _bare(raw: str) -> str:
-    """Without the punctuation around it; C++, C# and .NET keep theirs."""
+def _strip_punctuation(raw: str) -> str:
+    """Strip punctuation at both ends, except from C++, C# and .NET."""
     core = raw.strip(_EDGES).rstrip(".")
     if core[:1] == "." and not re.match(r"\.[A-Za-z]\w*$", core):
         core = core.lstrip(".")
@@ -146,19 +146,19 @@ def _bare(raw: str) -> str:
     return core.lstrip("+#&@").strip(_EDGES)
 
 
-def _mixed(core: str, language: str, stop: frozenset[str]) -> Iterator[str]:
-    """Scripts without spaces as pairs of characters, the rest as usual."""
+def _split_scripts(core: str, language: str, stop: frozenset[str]) -> Iterator[str]:
+    """Split scripts without spaces into pairs of characters, the rest as usual."""
     at = 0
     for run in _CJK_RUN.finditer(core):
         if at < run.start():
-            yield from _latin(core[at : run.start()], language, stop)
+            yield from _split_latin(core[at : run.start()], language, stop)
         text, at = run[0], run.end()
         yield from [text] if len(text) == 1 else map("".join, pairwise(text))
     if at < len(core):
-        yield from _latin(core[at:], language, stop)
+        yield from _split_latin(core[at:], language, stop)
 
 
-def _latin(core: str, language: str, stop: frozenset[str]) -> Iterator[str]:
+def _split_latin(core: str, language: str, stop: frozenset[str]) -> Iterator[str]:
     if _THOUSANDS.fullmatch(core):
         yield core.replace(",", "")
         return
@@ -170,10 +170,10 @@ def _latin(core: str, language: str, stop: frozenset[str]) -> Iterator[str]:
         return
     whole = core.lower()
     if len(core) <= MAX_LENGTH and _WHOLE.fullmatch(core) and whole not in atoms:
-        yield _folded(whole)
+        yield _remove_accents(whole)
     name = core.rpartition("/")[2]
     if name != core and "://" not in core and _FILE.fullmatch(name):
-        yield _folded(name.lower())
+        yield _remove_accents(name.lower())
     if core.count("-") == 1 and all(atom.isalpha() for atom in atoms) and len(core) < 30:
         yield from _stems("".join(atoms), "")
     for atom in atoms:
@@ -192,11 +192,11 @@ def _word(atom: str, language: str) -> Iterator[str]:
 
 def _stems(word: str, language: str) -> Iterator[str]:
     lower = word.casefold()
-    plain = _folded(lower)
+    plain = _remove_accents(lower)
     stem: str = _stemmer("english").stemWord(plain) if plain.isascii() else plain
     yield stem
     if language:
-        other = _folded(_stemmer(language).stemWord(lower))
+        other = _remove_accents(_stemmer(language).stemWord(lower))
         if other != stem:
             yield other
     elif not plain.isascii() and "\u0400" <= plain[0] <= "\u04ff":
@@ -205,8 +205,8 @@ def _stems(word: str, language: str) -> Iterator[str]:
             yield other
 
 
-def _folded(word: str) -> str:
-    """Without accents, in the scripts where a mark is not a letter of its own."""
+def _remove_accents(word: str) -> str:
+    """Remove accents in scripts where a mark is not a letter of its own."""
     if word.isascii() or any("\u0530" <= char < "\u1e00" for char in word):
         return word
     parts = unicodedata.normalize("NFKD", word)
@@ -215,7 +215,7 @@ def _folded(word: str) -> str:
 
 @cache
 def _stemmer(language: str) -> Any:
-    """The lazy door of PyStemmer."""
+    """Load PyStemmer."""
     import Stemmer
 
     return Stemmer.Stemmer(language)

@@ -1,4 +1,4 @@
-"""A unit: the smallest piece of a text that can be cited, and what its lines say without marks."""
+"""Splits texts into units: the smallest pieces that can be cited, with their text without marks."""
 
 from __future__ import annotations
 
@@ -32,10 +32,15 @@ _ASIDE = re.compile(r"\([^()]*\)")
 class Unit:
     """Lines `start` to `end` (0-based, inclusive) of a file.
 
-    `said` is what they say, without marks; `headings` stand above them, `parent` is the line they
-    belong to (an outer list item, an outer definition), `header` a table's first row. `piece` is
-    the part of an over-long line that the unit stands for, `alone` means that no neighbour is told
-    of it, `heading` that the lines are the last of `headings`. `date` is an ISO day or "".
+    said      the text without marks
+    headings  the headings above, outermost first
+    parent    the line they belong to: an outer list item, an outer definition
+    date      an ISO day or ""
+    struck    the line is struck through as a whole
+    alone     neighbours do not get this text as context
+    heading   the lines are the last of `headings`
+    header    the first row of a table
+    piece     the part of an over-long line that this unit covers
     """
 
     start: int
@@ -73,7 +78,7 @@ def read(start: int, lines: list[str], headings: tuple[str, ...], parent: str = 
 
 
 def bare(text: str) -> str:
-    """What a reader sees: no comments, struck words, link targets, tags, block ids, emphasis."""
+    """The text without comments, struck words, link targets, tags, block ids and emphasis."""
     if "<" in text:
         text = _TAG.sub(" ", _COMMENT.sub(" ", text))
     if "[[" in text:
@@ -92,7 +97,7 @@ def bare(text: str) -> str:
 
 
 def is_struck(text: str) -> bool:
-    """Whether a line is struck through as a whole; a date or a remark in brackets may stand by."""
+    """Return True when a line is struck through but for a date or a remark in brackets."""
     rest = _COMMENT.sub(" ", text)
     struck = _STRUCK.search(rest)
     if struck is None:
@@ -102,7 +107,7 @@ def is_struck(text: str) -> bool:
 
 
 def day_of(text: str) -> str:
-    """The day that an entry is of: in its comment (metadata), else where it begins, else ""."""
+    """The day of an entry: in its comment (metadata), else at its beginning, else ""."""
     found = None
     if "<!--" in text:
         for comment in _COMMENT.finditer(text):
@@ -137,7 +142,7 @@ def scan(lines: list[str], plain: bool = False) -> list[Unit]:
 
 
 class _Scanner:
-    """Where the pass stands: the next line, the headings above it, the list items around it."""
+    """One pass over the lines: the next line, the headings above it, the list items around it."""
 
     def __init__(self, lines: list[str], plain: bool) -> None:
         self.lines, self.plain = lines, plain
@@ -177,7 +182,7 @@ class _Scanner:
         return self.units
 
     def _add(self, end: int, said: str, alone: bool = False) -> None:
-        """A block that stays as it is, from the current line to before `end`."""
+        """Add a block as it is, from the current line to before `end`."""
         self.units.append(Unit(self.at, end - 1, said, self._above, alone=alone))
         self.at = end
 
@@ -262,7 +267,7 @@ class _Scanner:
         return True
 
     def _indented(self, line: str) -> bool:
-        """Indented code: four columns more than the list around it."""
+        """Read indented code: four columns more than the list around it."""
         inner = self._items[-1][0] + 2 if self._items else 0
         if _width(line) < inner + 4:
             return False
@@ -299,7 +304,7 @@ class _Scanner:
         return True
 
     def _goes_on(self, line: str) -> bool:
-        """Whether a line continues the item or paragraph above it."""
+        """Return True when a line continues the item or paragraph above it."""
         start = line.lstrip()
         if not start:
             return False
@@ -328,16 +333,16 @@ class _Scanner:
         self._prose(end)
 
     def _prose(self, end: int) -> None:
-        """Lines up to `end`: those that an editor wrapped together, the others each alone."""
+        """Add lines up to `end`: wrapped lines as one unit, each other line as its own."""
         block = self.lines[self.at : end]
         parent = self._items[-1][1] if self._items else ""
-        for start, stop in _wrapped(block):
+        for start, stop in _wrapped_ranges(block):
             self.units.append(read(self.at + start, block[start:stop], self._above, parent))
         self.at = end
 
 
 def _width(line: str) -> int:
-    """Columns of the blanks that a line begins with; tabs stop at every fourth."""
+    """Columns of the blanks at the start of a line; a tab goes to the next fourth column."""
     blanks = line[: len(line) - len(line.lstrip(" \t"))]
     return len(blanks.expandtabs(4)) if "\t" in blanks else len(blanks)
 
@@ -355,11 +360,11 @@ def _level(underline: str) -> int:
     return "=-~^\"'#*+.`:_".index(underline.strip()[0]) + 1
 
 
-def _wrapped(block: list[str]) -> list[tuple[int, int]]:
+def _wrapped_ranges(block: list[str]) -> list[tuple[int, int]]:
     """The line ranges of a block that are one text each.
 
-    A line break that was not needed (the next word would have fitted) was meant, unless the
-    sentence goes on with a small letter. Pieces longer than half a window end at a full stop.
+    A line break is intended when the next word would have fitted, unless the next line begins with
+    a small letter in mid-sentence. A range longer than half a window ends at a full stop.
     """
     if len(block) == 1:
         return [(0, 1)]
@@ -416,7 +421,7 @@ def scan_lines(lines: list[str]) -> list[Unit]:
 
 
 def _stamped(lines: list[str]) -> bool:
-    """Whether at least three lines and half of those not indented begin like a log's."""
+    """Return True when at least three lines and half of those not indented begin like a log's."""
     heads = [line for line in lines[:_SAMPLE] if line[:1].strip()]
     stamped = sum(_STAMP.match(line) is not None for line in heads)
     return stamped >= 3 and stamped * 2 >= len(heads)
@@ -439,7 +444,7 @@ def _records(lines: list[str]) -> list[Unit]:
 
 
 def _settings(lines: list[str]) -> list[Unit]:
-    """One unit a line, told with the keys it stands under."""
+    """One unit a line, with the keys above it as its parent."""
     units: list[Unit] = []
     outer: list[tuple[int, str]] = []
     for at, line in enumerate(lines):
@@ -483,8 +488,8 @@ def _groups(lines: list[str]) -> list[Unit]:
 
 
 def _group_end(lines: list[str], at: int) -> int:
-    """Where the group that begins at a line ends: at a blank line, or before a definition, whose
-    comments and decorators stay with it."""
+    """The end of the group that begins at line `at`: a blank line, or a definition with the
+    comments and decorators above it."""
     end, body = at + 1, not lines[at].lstrip().startswith(_FOREWORDS)
     while end < len(lines) and lines[end].strip():
         if body and _DEFINES.match(lines[end]):

@@ -1,7 +1,7 @@
-"""Where vectors are searched: in our own file, or in a vector store that a setting names.
+"""The vector store that the settings may name, as a copy of the vectors in the index.
 
-An engine is only a copy. The index keeps all vectors itself, so an engine that is away, held by
-another process or emptied costs a notice and never an answer; `docs/memory.md` says when one pays.
+The index keeps all vectors itself. So an engine that cannot be reached, is held by another process
+or was emptied costs a notice, never an answer; `docs/memory.md` says when an engine pays.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ from openclaw.storage.safe_open import checked_database, make_folder, remove
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
-    from openclaw.retrieval.llamaindex import Source
+    from openclaw.retrieval.llamaindex import VectorSource
     from openclaw.retrieval.snapshot import View
 
-# After a failure it is not asked for this long.
+# An engine is not asked again for this long after a failure.
 REST_SECONDS = 30.0
 
 
-class Engine(Protocol):
+class VectorEngine(Protocol):
     """A vector store that follows the index."""
 
-    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> Source:
-        """Where the view's vectors are searched, after it was brought up to date with them.
-        Raises whatever the store raises, and OpenclawError when that would take long and
-        nobody is `patient`: the next call goes on."""
+    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> VectorSource:
+        """Bring the store up to date with the view's vectors, and return it for a search. Raises
+        whatever the store raises, and OpenclawError when this would take long and the caller is
+        not `patient`: the next call goes on."""
         ...
 
     def close(self) -> None: ...
 
 
-class Attached:
-    """An engine from when it is first needed to when it fails, and after a rest again. May be used
-    by several threads; the engine is asked by one at a time for its source."""
+class LazyEngine:
+    """An engine that is opened at first use, closed after a failure, and opened again later.
+    Several threads may use it; one at a time asks the engine for its source."""
 
     def __init__(
-        self, make: Callable[[], Engine] | None, rest_seconds: float = REST_SECONDS
+        self, make: Callable[[], VectorEngine] | None, rest_seconds: float = REST_SECONDS
     ) -> None:
         self._make, self._rest_seconds = make, rest_seconds
-        self._engine: Engine | None = None
+        self._engine: VectorEngine | None = None
         self._lock = threading.RLock()
         self._rest_until = 0.0
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is one that did not fail a moment ago."""
+        """Return True when there is an engine that did not fail a moment ago."""
         return self._make is not None and time.monotonic() >= self._rest_until
 
-    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> Source:
-        """See `Engine.vectors`; only when `is_ready`."""
+    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> VectorSource:
+        """See `VectorEngine.vectors`. Call it only when `is_ready`."""
         with self._lock:
             if self._engine is None:
                 if self._make is None:
@@ -65,7 +65,7 @@ class Attached:
             return self._engine.vectors(view, embedder, patient=patient)
 
     def failed(self) -> None:
-        """Let the engine go; it is opened again after its rest."""
+        """Close the engine; it is opened again after `rest_seconds`."""
         self._rest_until = time.monotonic() + self._rest_seconds
         self.close()
 
@@ -83,16 +83,16 @@ CREATE TABLE IF NOT EXISTS sent (node TEXT PRIMARY KEY, arrived INTEGER) WITHOUT
 """
 
 
-class Sent:
-    """The list of one engine. A node is noted before it is sent and marked when it has arrived, so
-    that whatever a killed process left in the engine is known.
+class SentVectors:
+    """The list of the nodes in one engine. A node is noted before it is sent and marked when it has
+    arrived, so that the nodes that a killed process left in the engine are known.
 
-    A damaged file is made anew, and the engine is then filled anew. All methods raise OpenclawError
-    when the file cannot be used.
+    A damaged file is created again, and the engine then filled again. All methods raise
+    OpenclawError when the file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
-        with _told():
+        with _translate_errors():
             make_folder(path.parent)
             try:
                 self._db = _open(path)
@@ -103,17 +103,17 @@ class Sent:
                 self._db = _open(path)
 
     def state(self, key: str) -> str:
-        with _told():
+        with _translate_errors():
             row = self._db.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
             return str(row[0]) if row else ""
 
     def set_state(self, **values: str) -> None:
-        with _told(), self._db:
+        with _translate_errors(), self._db:
             self._db.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", values.items())
 
     def nodes(self) -> dict[str, bool]:
-        """All node ids that may be in the engine, and whether each has surely arrived."""
-        with _told():
+        """All node ids that may be in the engine; True for those that have surely arrived."""
+        with _translate_errors():
             return {node: bool(done) for node, done in self._db.execute("SELECT * FROM sent")}
 
     def sending(self, nodes: Iterable[str]) -> None:
@@ -123,11 +123,11 @@ class Sent:
         self._put(nodes, arrived=True)
 
     def gone(self, nodes: Iterable[str]) -> None:
-        with _told(), self._db:
+        with _translate_errors(), self._db:
             self._db.executemany("DELETE FROM sent WHERE node = ?", ((node,) for node in nodes))
 
     def clear(self) -> None:
-        with _told(), self._db:
+        with _translate_errors(), self._db:
             self._db.execute("DELETE FROM sent")
             self._db.execute("DELETE FROM state")
 
@@ -135,7 +135,7 @@ class Sent:
         self._db.close()
 
     def _put(self, nodes: Iterable[str], *, arrived: bool) -> None:
-        with _told(), self._db:
+        with _translate_errors(), self._db:
             rows = ((node, int(arrived)) for node in nodes)
             self._db.executemany("INSERT OR REPLACE INTO sent VALUES (?, ?)", rows)
 
@@ -151,7 +151,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:

@@ -1,5 +1,7 @@
-"""Vectors for what has none yet, in batches that are kept one by one. Imports numpy: import this
-module only lazily."""
+"""Adds vectors to the index in batches, each saved at once, and drops vectors no longer needed.
+
+Imports numpy: import this module only lazily.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,12 @@ if TYPE_CHECKING:
 
 
 BATCH = 32
-# Texts of like length make good batches; so many are looked through for them at a time.
+# Texts of similar length make good batches; this many texts are sorted by length at a time.
 WINDOW = 1024
 
 
-class Pending:
-    """What an embedder has still to do. `contexts` gives the contexts of a file."""
+class VectorFiller:
+    """Embeds the contexts without a vector. `contexts` gives the contexts of a file."""
 
     def __init__(
         self, store: Store, embedder: Embedder, contexts: Callable[[str], list[str]]
@@ -42,7 +44,7 @@ class Pending:
         on_progress: Callable[[int, int], None] | None,
         stop: Callable[[], bool] | None,
     ) -> int:
-        """Embed until all is done, time is up or `stop` says so; how many are left."""
+        """Embed until all is done, time is up or `stop` returns True. Returns how many are left."""
         end = None if seconds is None else time.monotonic() + seconds
         try:
             waiting = missing(self._store, self._embedder.name)
@@ -60,7 +62,7 @@ class Pending:
             return self._left()
 
     def _left(self) -> int:
-        """How many contexts have no vector; when none is left, other embedders' vectors go."""
+        """How many contexts have no vector. When none is left, drop other embedders' vectors."""
         name = self._embedder.name
         left = len(set().union(*missing(self._store, name).values()))
         if not left and self._store.query("SELECT 1 FROM embedders WHERE name <> ?", (name,)):
@@ -76,7 +78,7 @@ class Pending:
                 yield window[start : start + BATCH]
 
     def _texts(self, waiting: dict[str, set[int]]) -> Iterator[tuple[int, str]]:
-        """Each waiting context once, read from the files, as the index keeps none."""
+        """Each waiting context once, read from the files, since the index stores none."""
         seen: set[int] = set()
         for path, keys in waiting.items():
             for context in self._contexts(path) if keys - seen else ():
@@ -97,7 +99,7 @@ class Pending:
             add(writer, self._embedder.name, [key for key, _ in batch], vectors)
 
 
-# As many departed contexts are kept as this, or as a fifth of all chunks.
+# Contexts that left the index are kept up to this number, or to a fifth of all chunks.
 LEAST_KEPT = 1000
 KEPT_SHARE = 5
 GROUP = 64
@@ -105,9 +107,8 @@ _SMALL = 16
 
 
 def missing(store: Store, name: str) -> dict[str, set[int]]:
-    """The contexts without a vector of the embedder `name`, by the path of their file, the files
-    that came last first."""
-    held = _held(store, name)
+    """The contexts without a vector of the embedder `name`, by file path, newest files first."""
+    held = _contexts_with_vectors(store, name)
     files = store.query("SELECT path, rows FROM files JOIN file_rows ON file = id ORDER BY id DESC")
     found = ((path, contexts_of(rows) - held) for path, rows in files)
     return {path: contexts for path, contexts in found if contexts}
@@ -116,8 +117,8 @@ def missing(store: Store, name: str) -> dict[str, set[int]]:
 def add(
     writer: Writer, name: str, contexts: Sequence[int], vectors: npt.NDArray[np.float32]
 ) -> None:
-    """Keep the vectors (float32[n, d]) of `contexts`. When the embedder gave vectors of another
-    width before, those are of no use any more and go."""
+    """Save the vectors (float32[n, d]) of `contexts`. Drops earlier vectors of the embedder when
+    they have another width."""
     embedder = _embedder(writer, name, vectors.shape[1])
     _add(writer, embedder, np.array(contexts, "<i8"), vectors.astype("<f2"))
     writer.changed()
@@ -133,7 +134,7 @@ def keep_only(writer: Writer, name: str) -> None:
 
 
 def prune(writer: Writer) -> None:
-    """Drop the vectors of contexts that left long ago, when enough have gathered."""
+    """Drop the vectors of contexts that left the index first, when enough have left."""
     departed = int(writer.execute("SELECT count(*) FROM departed").fetchone()[0])
     chunks = int(writer.execute("SELECT coalesce(sum(chunks), 0) FROM files").fetchone()[0])
     most = max(LEAST_KEPT, chunks // KEPT_SHARE)
@@ -153,7 +154,7 @@ def prune(writer: Writer) -> None:
     writer.forget_terms()
 
 
-def _held(store: Store, name: str) -> set[int]:
+def _contexts_with_vectors(store: Store, name: str) -> set[int]:
     select = "SELECT contexts FROM vectors JOIN embedders ON embedders.id = embedder WHERE name = ?"
     return {key for (data,) in store.query(select, (name,)) for key in _keys(data)}
 
@@ -184,15 +185,15 @@ def _add(
 
 
 def _rewrite(writer: Writer, wanted: set[int]) -> None:
-    """Write the groups anew that hold unwanted vectors or few, without these."""
+    """Rewrite the groups with unwanted vectors, or with few vectors, without the unwanted ones."""
     for embedder, width in writer.execute("SELECT id, width FROM embedders").fetchall():
-        kept = list(_taken_out(writer, embedder, width, wanted))
+        kept = list(_take_out_unwanted(writer, embedder, width, wanted))
         if kept:
             contexts = np.concatenate([keys for keys, _ in kept])
             _add(writer, embedder, contexts, np.concatenate([block for _, block in kept]))
 
 
-def _taken_out(
+def _take_out_unwanted(
     writer: Writer, embedder: int, width: int, wanted: set[int]
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
     select = "SELECT id, contexts, data FROM vectors WHERE embedder = ?"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from openclaw.retrieval.records import ORDINALS, Known, Stamp
+from openclaw.retrieval.records import ORDINALS, KnownFile, Stamp
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,8 +25,8 @@ _KEY = 0x7FFF_FFFF_FFFF_FFFF
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What a file was when it was read. `trusted` is False when it changed meanwhile."""
+class FileReading:
+    """The state of a file when it was read."""
 
     path: str
     stamp: Stamp
@@ -37,7 +37,7 @@ class Reading:
 
 
 def context_key(context: str) -> int:
-    """63 bits that stand for a context, 0 for the empty one."""
+    """A hash of a context in 63 bits, 0 for the empty one."""
     if not context:
         return 0
     digest = blake2b(context.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -45,8 +45,8 @@ def context_key(context: str) -> int:
 
 
 def node_ids(path: str, chunks: Sequence[Chunk]) -> list[int]:
-    """64 bits for each chunk, which stay when its lines only move: of the path, the headings, the
-    text and its context, and how many equal ones stand before it."""
+    """A hash of 64 bits for each chunk, which stays when its lines only move: of path, headings,
+    text, context, and the number of equal chunks before it."""
     seen: dict[tuple[tuple[str, ...], str, str], int] = {}
     ids = []
     for chunk in chunks:
@@ -59,11 +59,12 @@ def node_ids(path: str, chunks: Sequence[Chunk]) -> list[int]:
 
 
 class Writer:
-    """The statements of one transaction. Postings are kept back and written in their order at the
-    end, as that is where most of the time of a build would go.
+    """The statements of one transaction. Postings are written last and sorted: unsorted, they would
+    take most of the time of a build.
 
-    `visible` tells whether a search sees something else afterwards, `lost_contexts` whether texts
-    left a file; `revision` is the number of the transaction, once it is finished.
+    visible        searches may find something else afterwards
+    lost_contexts  texts have left a file
+    revision       the number of the transaction, once it is finished
     """
 
     def __init__(self, db: sqlite3.Connection, term_ids: dict[str, int]) -> None:
@@ -76,24 +77,24 @@ class Writer:
         self.lost_contexts = False
         self.revision = 0
 
-    def known(self, paths: Iterable[str]) -> dict[str, Known]:
-        """The files as they are in this transaction, which another process may have changed."""
+    def known(self, paths: Iterable[str]) -> dict[str, KnownFile]:
+        """The files as this transaction sees them: another process may have changed them."""
         select = "SELECT * FROM files WHERE path = ?"
         rows = (self._db.execute(select, (path,)).fetchone() for path in paths)
-        return {row[1]: Known._make(row) for row in rows if row}
+        return {row[1]: KnownFile._make(row) for row in rows if row}
 
     def put(
         self,
-        reading: Reading,
+        reading: FileReading,
         chunks: Sequence[Chunk],
         postings: Postings,
         lengths: npt.NDArray[Any],
     ) -> None:
-        """Take a file in, or swap what the index holds of it: only rows that differ are written."""
+        """Add or update a file. Writes only rows that differ."""
         from openclaw.retrieval import snapshot
 
-        file, new = self._file(reading, len(chunks))
-        old_terms = b"" if new else self._swapped_rows(file)
+        file, new = self._put_file_row(reading, len(chunks))
+        old_terms = b"" if new else self._remove_old_rows(file)
         self._put_chunks(file, new, chunks)
         terms = snapshot.pack_postings(postings)
         ids = self._ids(terms)
@@ -107,18 +108,18 @@ class Writer:
         )
         self.visible = True
 
-    def put_problem(self, reading: Reading) -> None:
-        """Note a file that gives no text; what was known of it goes."""
+    def put_problem(self, reading: FileReading) -> None:
+        """Note a file that gives no text, and remove its rows."""
         self._remove_rows(reading.path)
-        self._file(reading, 0)
+        self._put_file_row(reading, 0)
 
-    def touch(self, known: Known, reading: Reading) -> None:
-        """The file was read again and says the same."""
-        self._file(reading, known.chunks)
+    def touch(self, known: KnownFile, reading: FileReading) -> None:
+        """Note that the file was read again with the same text."""
+        self._put_file_row(reading, known.chunks)
         self.visible = self.visible or known.mtime_ns != reading.stamp.mtime_ns
 
     def remove(self, path: str) -> None:
-        """The file is gone."""
+        """Remove a file."""
         self._paths.add(path)
         self._remove_rows(path)
         self._db.execute("DELETE FROM files WHERE path = ?", (path,))
@@ -127,19 +128,19 @@ class Writer:
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def changed(self) -> None:
-        """Say that a search sees something else from now on."""
+        """Note that searches may find something else from now on."""
         self.visible = True
 
     def forget_terms(self) -> None:
-        """Numbers of words may have been taken away."""
+        """Forget the numbers of words: some may have been deleted."""
         self._term_ids.clear()
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """A statement of a part of the index that lives in another module (`kept`)."""
+        """Run a statement of `vector_upkeep`."""
         return self._db.execute(statement, values)
 
     def finish(self) -> None:
-        """Write what was kept back; called by the store before it commits."""
+        """Write the postings. The store calls this before it commits."""
         self._flush()
         self._db.execute(
             "UPDATE state SET revision = revision + 1, generation = generation + ?",
@@ -149,7 +150,7 @@ class Writer:
         if len(self._term_ids) > MOST_TERM_IDS:
             self._term_ids.clear()
 
-    def written(self) -> Iterator[tuple[str, Known | None]]:
+    def written(self) -> Iterator[tuple[str, KnownFile | None]]:
         """The files that were written, as they are now; None for one that was removed."""
         now = self.known(self._paths)
         return ((path, now.get(path)) for path in self._paths)
@@ -160,8 +161,8 @@ class Writer:
         self._postings.clear()
         self._waiting.clear()
 
-    def _file(self, reading: Reading, chunks: int) -> tuple[int, bool]:
-        """Write a row of `files`; its id, and whether it is new."""
+    def _put_file_row(self, reading: FileReading, chunks: int) -> tuple[int, bool]:
+        """Write a row of `files`. Returns (its id, True when it is new)."""
         self._paths.add(reading.path)
         values = (*reading.stamp, reading.md5, reading.read_at_ns, reading.recipe, reading.problem)
         row = self._db.execute("SELECT id FROM files WHERE path = ?", (reading.path,)).fetchone()
@@ -178,8 +179,8 @@ class Writer:
         )
         return int(cursor.lastrowid or 0), True
 
-    def _swapped_rows(self, file: int) -> bytes:
-        """The words a file had, as `file_rows.terms`."""
+    def _remove_old_rows(self, file: int) -> bytes:
+        """The words that a file had, as `file_rows.terms`."""
         if file in self._waiting:
             self._flush()
         row = self._db.execute("SELECT terms FROM file_rows WHERE file = ?", (file,)).fetchone()
@@ -198,7 +199,7 @@ class Writer:
         self._db.executemany("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def _ids(self, terms: Mapping[str, bytes]) -> list[int]:
-        """The numbers of words, given out where a word is new."""
+        """The numbers of words; a new word gets a new number."""
         ids = []
         for term in terms:
             known = self._term_ids.get(term)
@@ -233,7 +234,7 @@ class Writer:
         self._db.executemany("DELETE FROM postings WHERE term = ? AND file = ?", pairs)
 
     def _note_departed(self, file: int, new: bool, rows: bytes) -> None:
-        """Contexts that leave a file: their vectors are kept for a while, see `kept`."""
+        """Note the contexts that leave a file; `vector_upkeep` keeps their vectors for a while."""
         from openclaw.retrieval.snapshot import contexts_of
 
         if new:
@@ -249,7 +250,7 @@ class Writer:
         self._db.executemany("INSERT OR REPLACE INTO departed VALUES (?, ?)", pairs)
 
     def _remove_rows(self, path: str) -> None:
-        """Take out all that a file has beside its row of `files`."""
+        """Delete all rows of a file except its row of `files`."""
         row = self._db.execute("SELECT id, chunks FROM files WHERE path = ?", (path,)).fetchone()
         if not row or not row[1]:
             return

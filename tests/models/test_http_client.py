@@ -22,7 +22,7 @@ from openclaw.models.http_client import MOST_BYTES, mend_json
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.openai import OpenAIModel
 from openclaw.retrieval.embedding_backends import OllamaEmbedder
-from openclaw.retrieval.embedding_models import Installed
+from openclaw.retrieval.embedding_models import InstalledModel
 from openclaw.types import Message
 
 ASKED = Request((Message("user", "Which port?"),), max_tokens=100)
@@ -123,7 +123,7 @@ def test_a_packed_reply_is_not_unpacked(make: Callable[[Server], Model]) -> None
 
 def test_vectors_without_end_are_left() -> None:
     with serving(lambda: repeat(b"1" * 65_536)) as server:
-        embedder = OllamaEmbedder(Installed("m", "", 0), server.url)
+        embedder = OllamaEmbedder(InstalledModel("m", "", 0), server.url)
         with pytest.raises(OpenclawError):
             embedder.documents(["tea"])
         assert server.sent < MOST_BYTES

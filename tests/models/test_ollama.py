@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
 from openclaw.models.base import Chunk, Model, Reply, Request, Text, Thinking
 from openclaw.models.http_client import asked_once
-from openclaw.models.ollama import OllamaModel, cached, learned, read_of
+from openclaw.models.ollama import OllamaModel, estimate_cached, parse_reading, update_rate
 from openclaw.models.ollama_server import base_url
 from openclaw.types import Message, ToolCall, Waiting
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, Launch
@@ -365,7 +365,7 @@ def test_no_rate_is_learned_from_a_head_that_may_have_been_read_before(
 
 def test_an_answer_that_tells_no_counts_teaches_no_rate() -> None:
     for told in (b"", b"[]", b"null", b'{"prompt_eval_count": null, "prompt_eval_duration": 1}'):
-        assert read_of(told) == (0, 0.0)
+        assert parse_reading(told) == (0, 0.0)
 
 
 def test_who_reads_ahead_asks_a_server_that_refuses_only_once(closed_port: int, make: Make) -> None:
@@ -396,14 +396,14 @@ def test_without_a_rate_nothing_is_said_to_be_cached(make: Make, fake_ollama: Fa
 def test_the_rate_is_learned_from_prompts_that_were_surely_read(
     rate: float, count: int, seconds: float, is_whole: bool, then: float
 ) -> None:
-    assert learned(rate, count, seconds, is_whole=is_whole) == then
+    assert update_rate(rate, count, seconds, is_whole=is_whole) == then
 
 
 @given(st.integers(0, 10**6), st.floats(0, 10**4), st.floats(0, 10**5))
 def test_never_more_is_said_to_be_cached_than_was_sent(
     count: int, seconds: float, rate: float
 ) -> None:
-    assert 0 <= cached(count, seconds, rate) <= count
+    assert 0 <= estimate_cached(count, seconds, rate) <= count
 
 
 def test_a_model_loaded_with_another_window_is_loaded_anew(

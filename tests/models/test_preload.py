@@ -11,7 +11,7 @@ import pytest
 from openclaw.agent.agent import App
 from openclaw.errors import ModelMissing, ServerAway
 from openclaw.models.base import Chunk, Request
-from openclaw.models.http_client import patiently
+from openclaw.models.http_client import retry_refused
 from openclaw.models.preload import Ahead
 from openclaw.types import Message, Waiting
 from tests.fakes.ollama_server import FakeOllama
@@ -130,11 +130,11 @@ def test_a_server_that_refuses_is_not_asked_again_by_a_reading(ahead: Ahead) -> 
         asked.append(1)
         raise ServerAway("away") from ConnectionRefusedError()
 
-    ahead.begin(lambda: list(patiently(attempt, "it", (0.0, 0.0))))  # type: ignore[arg-type, return-value]
+    ahead.begin(lambda: list(retry_refused(attempt, "it", (0.0, 0.0))))  # type: ignore[arg-type, return-value]
     ahead.end()
     assert len(asked) == 1
     with pytest.raises(ServerAway):
-        list(patiently(attempt, "it", (0.0, 0.0)))
+        list(retry_refused(attempt, "it", (0.0, 0.0)))
     assert len(asked) == 4
 
 

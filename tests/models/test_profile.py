@@ -23,9 +23,9 @@ from openclaw.models.machine import (
     Need,
     is_elsewhere,
     need_of,
+    parse_meminfo,
+    parse_vm_stat,
     place_of,
-    told_by_meminfo,
-    told_by_vm_stat,
 )
 from openclaw.models.profile import (
     file_of,
@@ -309,14 +309,14 @@ def test_a_header_that_does_not_say_gives_no_need() -> None:
 
 
 def test_free_memory_is_read_as_each_system_tells_it() -> None:
-    assert told_by_meminfo("MemTotal: 9 kB\nMemAvailable:    2048 kB\n") == 2048 * 1024
-    assert told_by_meminfo("MemTotal: 9 kB\n") is None
+    assert parse_meminfo("MemTotal: 9 kB\nMemAvailable:    2048 kB\n") == 2048 * 1024
+    assert parse_meminfo("MemTotal: 9 kB\n") is None
     text = (
         "Mach Virtual Memory Statistics: (page size of 16384 bytes)\n"
         "Pages free:      10.\nPages active:    99.\nPages inactive:  5.\n"
     )
-    assert told_by_vm_stat(text) == 15 * 16384
-    assert told_by_vm_stat("") is None
+    assert parse_vm_stat(text) == 15 * 16384
+    assert parse_vm_stat("") is None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway, UsageError
 from openclaw.retrieval.embedders import choose_embedder
 from openclaw.retrieval.embedding_backends import OLLAMA_BATCH, OllamaEmbedder
-from openclaw.retrieval.embedding_models import Installed, cut, family, installed, preferred
+from openclaw.retrieval.embedding_models import InstalledModel, cut, family, installed, preferred
 from tests.fakes.minilm import write_minilm
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Vectors
 from tests.fakes.vectors import of_words
@@ -41,7 +41,7 @@ def nomic(server: FakeOllama) -> Iterator[OllamaEmbedder]:
 
 
 def opened(server: FakeOllama, model: FakeModel) -> Iterator[OllamaEmbedder]:
-    embedder = OllamaEmbedder(Installed(model.name, model.digest, model.size), server.url)
+    embedder = OllamaEmbedder(InstalledModel(model.name, model.digest, model.size), server.url)
     yield embedder
     embedder.close()
 
@@ -141,10 +141,10 @@ def test_a_port_that_takes_connections_and_is_no_ollama_is_away() -> None:
 
 
 def test_models_of_many_languages_come_first_and_huge_ones_last() -> None:
-    def models(*names: str, size: int = 10**9) -> list[Installed]:
-        return [Installed(name, "d", size) for name in names]
+    def models(*names: str, size: int = 10**9) -> list[InstalledModel]:
+        return [InstalledModel(name, "d", size) for name in names]
 
-    def taken(found: list[Installed]) -> str:
+    def taken(found: list[InstalledModel]) -> str:
         best = preferred(found)
         return best.name if best else ""
 
@@ -231,7 +231,7 @@ def test_no_text_asks_for_nothing(server: FakeOllama, nomic: OllamaEmbedder) -> 
 
 def test_the_name_tells_another_model_of_the_same_name_apart(server: FakeOllama) -> None:
     first, second = (
-        OllamaEmbedder(Installed("own:latest", digest, 1), server.url).name
+        OllamaEmbedder(InstalledModel("own:latest", digest, 1), server.url).name
         for digest in ("a" * 64, "b" * 64)
     )
     assert first != second
@@ -278,7 +278,7 @@ def test_a_server_that_refuses_every_length_is_not_asked_for_ever(
 
 
 def test_a_server_that_is_away_is_told_at_once(closed_port: int) -> None:
-    embedder = OllamaEmbedder(Installed("own", "d", 1), f"http://127.0.0.1:{closed_port}")
+    embedder = OllamaEmbedder(InstalledModel("own", "d", 1), f"http://127.0.0.1:{closed_port}")
     with pytest.raises(ServerAway, match="does not answer") as caught:
         embedder.documents(["x"])
     assert "ollama serve" in caught.value.hint
@@ -302,7 +302,7 @@ def test_a_server_that_dies_half_way_keeps_what_was_done_and_serves_again(
 
 def test_a_server_that_was_stopped_meanwhile_is_away() -> None:
     with FakeOllama(models=[NOMIC]) as server:
-        embedder = OllamaEmbedder(Installed(NOMIC.name, NOMIC.digest, 1), server.url)
+        embedder = OllamaEmbedder(InstalledModel(NOMIC.name, NOMIC.digest, 1), server.url)
         embedder.query("x")
         embedder.close()
     with pytest.raises(ServerAway):

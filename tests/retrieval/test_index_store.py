@@ -14,7 +14,7 @@ import pytest
 from openclaw.retrieval import records, vector_upkeep
 from openclaw.retrieval.index_store import Store
 from openclaw.retrieval.records import Stamp
-from openclaw.retrieval.writer import Reading, Writer, context_key
+from openclaw.retrieval.writer import FileReading, Writer, context_key
 from tests.fakes.index import count_words, split_lines
 
 SEA = "# Sea\n- the blue whale sings\n- the sea is blue blue blue\n"
@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def put(writer: Writer, path: str, text: str, mtime_ns: int = 1) -> None:
     chunks = split_lines(text, "markdown", path)
     stamp = Stamp(len(text), mtime_ns, 1, 1)
-    writer.put(Reading(path, stamp, f"md5 of {text}", 9, "plain"), chunks, *count_words(chunks))
+    writer.put(FileReading(path, stamp, f"md5 of {text}", 9, "plain"), chunks, *count_words(chunks))
 
 
 def take_in(store: Store, **texts: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.retrieval.index import Watch
+from openclaw.retrieval.index import FolderWatcher
 
 
 class Bell:
@@ -39,16 +39,16 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-Watched = Callable[..., Watch]
+Watched = Callable[..., FolderWatcher]
 
 
 @pytest.fixture
 def watched(folder: Path) -> Iterator[Watched]:
     """Starts watches of `folder` that look often; closes them."""
-    watches: list[Watch] = []
+    watches: list[FolderWatcher] = []
 
-    def start(on_change: Callable[[], None], *folders: Path, delay: float = 0.05) -> Watch:
-        watch = Watch(folders or (folder,), on_change, delay, look_seconds=0.05)
+    def start(on_change: Callable[[], None], *folders: Path, delay: float = 0.05) -> FolderWatcher:
+        watch = FolderWatcher(folders or (folder,), on_change, delay, look_seconds=0.05)
         watches.append(watch)
         return watch
 
@@ -165,7 +165,7 @@ def test_a_failing_listener_does_not_end_the_watch(folder: Path, watched: Watche
 def test_a_closed_watch_is_silent_and_leaves_no_thread(folder: Path) -> None:
     before = set(threading.enumerate())
     bell = Bell()
-    watch = Watch([folder], bell.ring, 0.01)
+    watch = FolderWatcher([folder], bell.ring, 0.01)
     assert set(threading.enumerate()) > before
     watch.close()
     watch.close()
@@ -182,7 +182,7 @@ def test_a_watch_may_be_closed_by_its_own_listener(folder: Path) -> None:
         watch.close()
         closed.set()
 
-    watch = Watch([folder], close, 0.01)
+    watch = FolderWatcher([folder], close, 0.01)
     (folder / "a.md").write_text("one\n", "utf-8")
     assert closed.wait(5)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.retrieval.scan import IndexOptions, Memo, Scan, find_files
+from openclaw.retrieval.scan import IgnoreCache, IndexOptions, Scan, find_files
 from openclaw.storage.home import Home
 
 links = pytest.mark.skipif(os.name == "nt", reason="symlinks need a privilege on Windows")
@@ -122,7 +122,7 @@ def test_known_files_are_matched_again_only_when_a_gitignore_changed(home: Path)
     known = {"workspace/a.log", "workspace/sub/b.md"}
     first = Scan(Home(home), IndexOptions())
     assert [file.path for file in first.files()] == ["workspace/sub/b.md"]
-    memo = Memo.of(first.memo.text())
+    memo = IgnoreCache.of(first.memo.text())
     assert memo == first.memo
     # A file that is said to be known is taken without a look at the rules while these are the same.
     again = Scan(Home(home), IndexOptions(), known, memo)
@@ -135,7 +135,12 @@ def test_known_files_are_matched_again_only_when_a_gitignore_changed(home: Path)
 
 
 def test_what_cannot_be_a_memo_is_an_empty_one() -> None:
-    assert Memo.of("") == Memo.of("[]") == Memo.of('{"rules": 3}') == Memo()
+    assert (
+        IgnoreCache.of("")
+        == IgnoreCache.of("[]")
+        == IgnoreCache.of('{"rules": 3}')
+        == IgnoreCache()
+    )
 
 
 def test_more_paths_may_be_files_or_folders_inside_or_outside(

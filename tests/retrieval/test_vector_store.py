@@ -23,7 +23,7 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.opening import choose_engine
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
-from openclaw.retrieval.vector_store import Attached, Engine, Sent
+from openclaw.retrieval.vector_store import LazyEngine, SentVectors, VectorEngine
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
 from tests.fakes.ollama_server import FakeModel, FakeOllama
@@ -140,7 +140,7 @@ class Copy:
         self.asked: list[bool] = []
         self.closed = 0
 
-    def __call__(self) -> Engine:
+    def __call__(self) -> VectorEngine:
         return self
 
     def vectors(self, view: Any, embedder: Any, *, patient: bool = False) -> Any:
@@ -190,13 +190,13 @@ def test_an_engine_that_fails_rests_and_the_index_answers(opened: Callable[..., 
 def test_an_engine_is_opened_again_after_its_rest() -> None:
     made: list[Copy] = []
 
-    def make() -> Engine:
+    def make() -> VectorEngine:
         made.append(Copy())
         made[-1].is_away = True
         return made[-1]
 
     nothing: Any = None
-    attached = Attached(make, rest_seconds=0.05)
+    attached = LazyEngine(make, rest_seconds=0.05)
     for _ in range(2):
         with pytest.raises(ConnectionError):
             attached.vectors(nothing, nothing)
@@ -215,20 +215,20 @@ def test_an_engine_is_opened_again_after_its_rest() -> None:
 
 
 def test_without_an_engine_there_is_none_to_ask() -> None:
-    attached = Attached(None)
+    attached = LazyEngine(None)
     assert not attached.is_ready
     attached.failed()
     attached.close()
 
 
 def test_what_was_sent_is_known_before_and_after_it_arrived(tmp_path: Path) -> None:
-    sent = Sent(tmp_path / "new" / "sent.sqlite")
+    sent = SentVectors(tmp_path / "new" / "sent.sqlite")
     sent.sending(["a", "b", "c"])
     sent.arrived(["a"])
     sent.gone(["b"])
     sent.set_state(width="64")
     sent.close()
-    sent = Sent(tmp_path / "new" / "sent.sqlite")
+    sent = SentVectors(tmp_path / "new" / "sent.sqlite")
     assert (sent.nodes(), sent.state("width")) == ({"a": True, "c": False}, "64")
     sent.clear()
     assert (sent.nodes(), sent.state("width")) == ({}, "")
@@ -238,11 +238,11 @@ def test_what_was_sent_is_known_before_and_after_it_arrived(tmp_path: Path) -> N
 def test_a_damaged_list_is_made_anew_and_an_unusable_one_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "sent.sqlite"
     path.write_bytes(b"no database" * 1000)
-    sent = Sent(path)
+    sent = SentVectors(path)
     assert sent.nodes() == {}
     sent.close()
     with pytest.raises(OpenclawError, match="the list of what it was sent cannot be used"):
-        Sent(path / "below a file")
+        SentVectors(path / "below a file")
 
 
 # -------- Milvus, as a file and as a server
@@ -296,7 +296,7 @@ class Place:
         self._pymilvus = pymilvus
 
     def collection(self) -> str:
-        sent = Sent(self.index / "milvus.sqlite")
+        sent = SentVectors(self.index / "milvus.sqlite")
         name = sent.state("collection")
         sent.close()
         return name
@@ -407,7 +407,7 @@ def test_what_a_killed_process_left_half_sent_is_put_right(
     search.close()
     lost = place("query", filter='id != ""', output_fields=["id"], limit=3)
     place("delete", ids=[row["id"] for row in lost])
-    sent = Sent(place.index / "milvus.sqlite")
+    sent = SentVectors(place.index / "milvus.sqlite")
     sent.sending([row["id"] for row in lost])
     sent.sending(["never arrived"])
     sent.close()
