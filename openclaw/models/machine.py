@@ -1,8 +1,8 @@
-"""How much memory a model and its window take, and how much there is.
+"""How much memory a model and its window need, and how much this machine has.
 
-The window's part is the key-value cache: for each token, in each layer, a key and a value of every
-key-value head, two bytes a number (llama.cpp's default, f16). Layers that look back only a little
-way (sliding windows) and recurrent ones take less than is computed here, which is an upper bound.
+The window needs the key-value cache: for each token, in each layer, a key and a value of every
+key-value head, two bytes a number (llama.cpp's default, f16). This is an upper bound: layers with
+sliding windows and recurrent layers need less.
 """
 
 from __future__ import annotations
@@ -25,26 +25,30 @@ from openclaw.models.http_client import is_loopback
 
 NUMBER_BYTES = 2
 ENGINE_BYTES = 300_000_000
-"""For the engine itself and the buffers of its computations."""
+"""Memory of the engine and its buffers."""
 SHARE = 0.9
-"""Of the free memory, what a model may take."""
+"""The share of free memory that a model may take."""
 STEP = 1024
-"""Windows are told in steps of this many tokens."""
+"""Windows are rounded to steps of this many tokens."""
 _GROUP = Path("/sys/fs/cgroup")
 _NO_MEMORY = re.compile(r"memory|alloc|\bv?ram\b|\boom\b|signal: killed|\(exit -9\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Bytes of a model: of its weights, and of each token of its window. `window` is the longest
-    that it was made for."""
+    """The memory that a model needs.
+
+    model   bytes of its weights
+    token   bytes of each token of its window
+    window  the longest window it was made for, in tokens
+    """
 
     model: int
     token: int
     window: int
 
     def of(self, window: int) -> int:
-        """All bytes that it takes with that window."""
+        """All bytes that it needs with that window."""
         return self.model + ENGINE_BYTES + self.token * window
 
     def fits(self, free: int) -> int:
@@ -57,8 +61,8 @@ class Need:
 
 
 def need_of(values: Mapping[str, Any], model: int) -> Need | None:
-    """What a model of `model` bytes takes, by the metadata of its GGUF header (Ollama tells the
-    same); None when they do not say."""
+    """The memory that a model of `model` bytes needs, from the metadata of its GGUF header (Ollama
+    gives the same); None when they lack a value."""
     name = str(values.get("general.architecture", ""))
 
     def number(key: str) -> int:
@@ -74,21 +78,20 @@ def need_of(values: Mapping[str, Any], model: int) -> Need | None:
 
 
 def file_need(path: Path) -> Need | None:
-    """That of a GGUF file, in one part or several; None when its header does not say. Raises as
-    `gguf.read_values`."""
+    """The memory that a GGUF file needs, in one part or several; None when its header lacks a
+    value. Raises as `gguf.read_values` does."""
     from openclaw.models.gguf import read_values
 
     return need_of(read_values(path), sum(part.stat().st_size for part in _parts(path)))
 
 
 def lacks_memory(error: Exception) -> bool:
-    """Whether an error of a server or the engine speaks of too little memory."""
+    """Return True when an error of a server or the engine means too little memory."""
     return _NO_MEMORY.search(str(error)) is not None
 
 
 def free_memory() -> int | None:
-    """Bytes that a process can still take without anything being swapped out; None when the system
-    does not tell."""
+    """Bytes that a process can still take without swapping; None when the system does not tell."""
     readers = {"linux": _free_on_linux, "win32": _free_on_windows, "darwin": _free_on_macos}
     if (reader := readers.get(sys.platform)) is None:
         return None
@@ -98,8 +101,8 @@ def free_memory() -> int | None:
 
 
 def total_memory() -> int | None:
-    """Bytes of this machine, in a container at most what its control group grants; None when the
-    system does not tell."""
+    """Bytes of this machine, at most the limit of a container's control group; None when the system
+    does not tell."""
     with suppress(OSError, ValueError, AttributeError):
         if sys.platform == "win32":
             return _windows_status(1)
@@ -115,7 +118,7 @@ def parse_meminfo(text: str) -> int | None:
 
 
 def parse_vm_stat(text: str) -> int | None:
-    """The bytes of pages that are free or can be given up, of the output of macOS's vm_stat."""
+    """The bytes of free and reclaimable pages in the output of macOS's vm_stat."""
     size = re.search(r"page size of (\d+) bytes", text)
     kinds = re.findall(r"^Pages (?:free|inactive|speculative|purgeable):\s+(\d+)\.", text, re.M)
     return int(size[1]) * sum(map(int, kinds)) if size and kinds else None
@@ -133,8 +136,8 @@ def _free_on_linux() -> int | None:
 
 
 def _free_in_group(folder: Path) -> int | None:
-    """What the control group of a container leaves (cgroup v2: memory.max, memory.current); file
-    pages that could be given up are not counted as used. None without a limit."""
+    """The free bytes in a container's control group (cgroup v2: memory.max, memory.current).
+    Reclaimable file pages do not count as used. None without a limit."""
     with suppress(OSError, ValueError):
         if (most := _group_limit(folder)) is None:
             return None
@@ -175,8 +178,8 @@ def _free_on_macos() -> int | None:
 
 
 def place_of(server: str) -> str:
-    """The place of a model behind the address `server` ("" for an embedded one): the server's host
-    and port, or this machine, by its name and memory, and the port of a server on it."""
+    """The place of a model at the address `server` ("" for an embedded one): the server's host and
+    port; for this machine its name and memory, and the server's port."""
     parts = urlsplit(server)
     if server and not is_loopback(server):
         return parts.netloc.rpartition("@")[2].lower()
@@ -185,11 +188,12 @@ def place_of(server: str) -> str:
 
 
 def is_elsewhere(place: str) -> bool:
-    """Whether a place is another machine than this one, and no server that is named."""
+    """Return True when a place is another machine, and not a named server."""
     return ", " in place and not place.startswith(_this_machine())
 
 
 def _this_machine() -> str:
-    """Not by `platform.node`, which asks other programs on Windows (Python 3.12)."""
+    """The name and memory of this machine. `platform.node` would start programs on Windows (Python
+    3.12)."""
     name = os.uname().nodename if sys.platform != "win32" else socket.gethostname()
     return f"{name}, {(total_memory() or 0) / 1e9:.0f} GB"

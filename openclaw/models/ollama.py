@@ -1,13 +1,12 @@
 """Models of an Ollama server, through the `ollama` library's `/api/chat`.
 
-The window is sent with every call, also with the one that reads ahead: Ollama's own default is
-4,096 tokens, and a call with another window loads the model anew. `usage.prompt_tokens` is the
-server's count of the whole prompt (0 when an old server that had all of it cached says nothing),
-for the agent to compare with its own.
+Every call sends the window, also the one for preloading: Ollama's default is 4,096 tokens, and a
+call with another window loads the model again. `usage.prompt_tokens` is the server's count of the
+whole prompt, which the agent compares with its own (0 from an old server with all of it cached).
 
-A model that can think is held to a schema only when it does not think: without `think` Ollama
-leaves the schema out until a thought has come and ended. What a model thought is never sent back:
-templates leave it out of earlier turns, so that everything behind it would be read anew.
+A schema binds a thinking model only when it does not think: without `think` Ollama ignores the
+schema until a thought has come and ended. Thoughts are never sent back: templates drop them from
+earlier turns, so that everything after them would be read again.
 """
 
 from __future__ import annotations
@@ -40,15 +39,16 @@ if TYPE_CHECKING:
 
 START_IT = "start it with `ollama serve`, or name its host in OLLAMA_HOST"
 CHARACTERS_A_TOKEN = 4  # about
-ASK_AGAIN_SECONDS = 60.0  # so long after its last use a model may have been unloaded
+ASK_AGAIN_SECONDS = 60.0  # after its last use; then the model may have been unloaded
 
 
 class OllamaModel:
-    """One model of one server. Nothing is contacted before the first use.
+    """One model of one server. Connects at the first use.
 
-    `window` is the configured one, in tokens; `keep_alive` a duration ("30m") or seconds ("-1" is
-    for ever); `retry_waits` the seconds between tries at a server that refuses the connection;
-    `profiles` the folder of what tests have found, None to go without.
+    window       the configured window in tokens
+    keep_alive   a duration ("30m") or seconds ("-1" is for ever)
+    retry_waits  seconds between tries while the server refuses the connection
+    profiles     the folder of test results; None uses none
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class OllamaModel:
 
     @property
     def card(self) -> ModelCard:
-        """What `/api/show` says. Raises ServerAway or ModelMissing."""
+        """The card from `/api/show`. Raises ServerAway or ModelMissing."""
         asking = self._read_card()
         while True:
             try:
@@ -86,8 +86,8 @@ class OllamaModel:
                 return cast(ModelCard, end.value)
 
     def stream(self, request: Request) -> Iterator[Chunk]:
-        """See `Model`. A reply that is nothing but thinking, or that after thinking does not fit
-        the schema, is asked for once more without."""
+        """See `Model`. When a reply is only thinking, or does not match the schema after thinking,
+        asks once more without thinking."""
         card = yield from self._read_card()
         loads = self._must_load(card)
         if loads:
@@ -111,14 +111,14 @@ class OllamaModel:
         yield reply
 
     def wire(self, request: Request) -> bytes:
-        """See `Model`. Made by the `ollama` library itself, before a line that leads nowhere."""
+        """See `Model`. The `ollama` library makes the request; a transport catches it."""
         card = self.card
         return capture_body(self._url, self._body(request, self._think_value(request, card), card))
 
     def warm(self, request: Request) -> Iterator[Waiting]:
-        """See `Model`: a chat of one token, else the same as the one that follows, so that the
-        server loads the model once and keeps what it has read. Nothing is done when the model is
-        loaded and was last asked in this very conversation."""
+        """See `Model`. Sends a chat of one token, otherwise equal to the next one, so that the
+        server loads the model once and caches the prompt. Does nothing when the model is loaded
+        and its last request was in this conversation."""
         with suppress(OpenclawError, OSError, http.client.HTTPException):
             card = yield from self._read_card()
             if not request.messages:
@@ -130,11 +130,11 @@ class OllamaModel:
                 return
             first = replace(request, messages=begun(request.messages), schema=None, max_tokens=1)
             body = self._body(first, self._think_value(request, card), card)
-            # As the library writes it: what it does to the tools is a part of the prompt, too.
+            # Written by the library: its changes to the tools are part of the prompt.
             sent = {**json.loads(capture_body(self._url, body)), "stream": False}
             told = yield from http_client.post_json(f"{self._url}/api/chat", sent, _authorization())
             self._last_used, self._session = time.monotonic(), request.session
-            if loads:  # nothing of it can have been read before
+            if loads:  # nothing of the prompt can be cached
                 count, seconds = parse_reading(told)
                 self.reading_rate = update_rate(self.reading_rate, count, seconds, is_whole=True)
 
@@ -165,7 +165,7 @@ class OllamaModel:
             return self._client.show(self._name)
 
     def _think_value(self, request: Request, card: ModelCard) -> bool | None:
-        """What is sent as `think`. Under a schema None would be unbound; see the module."""
+        """The value to send as `think`. With None a schema would not bind; see the module."""
         if not card.thinking:
             return None
         if request.think is None and request.schema is not None and self._can_stop(request, card):
@@ -173,8 +173,8 @@ class OllamaModel:
         return request.think
 
     def _must_load(self, card: ModelCard) -> bool:
-        """Whether the server will load the model first. Asked only when it may have been unloaded
-        since the last use, so that a conversation costs no further requests."""
+        """Return True when the server will load the model first. Asks the server only when the last
+        use was long ago, so that a conversation costs no further requests."""
         if time.monotonic() - self._last_used < ASK_AGAIN_SECONDS:
             return False
         try:
@@ -185,12 +185,13 @@ class OllamaModel:
         return not any(self._is_this(model, card.window) for model in running)
 
     def _is_this(self, model: ollama.ProcessResponse.Model, window: int) -> bool:
-        """A model that runs with another window is loaded anew."""
+        """Return True when a running model is this one with this window."""
         tagged = key_of(f"ollama/{self._name}").removeprefix("ollama/")
         return tagged in (model.model, model.name) and model.context_length in (None, 0, window)
 
     def _can_stop(self, request: Request, card: ModelCard) -> bool:
-        """gpt-oss returns nothing at all under a format when its thinking is switched off."""
+        """Return True unless it is gpt-oss with a schema, which then returns nothing without
+        thinking."""
         is_gpt_oss = "gptoss" in card.family.replace("-", "") or "gpt-oss" in self._name
         return not (is_gpt_oss and request.schema is not None)
 
@@ -224,14 +225,14 @@ class OllamaModel:
         return reply
 
     def _reading_estimate(self, body: Mapping[str, Any]) -> str:
-        """How long the first token may take, where that is known and long; of what was read before
-        Ollama tells nothing."""
+        """How long the first token may take, "" when that is unknown or short. Ollama does not tell
+        how much of the prompt is cached."""
         size = sum(len(said["content"]) for said in body["messages"])
         seconds = size / CHARACTERS_A_TOKEN / self.reading_rate if self.reading_rate else 0
         return f"reading the whole prompt takes about {seconds:.0f} s" if seconds >= 5 else ""
 
     def _with_cached_tokens(self, reply: Reply, *, is_whole: bool) -> Reply:
-        """The reply with an estimate of the tokens that the server had read before."""
+        """The reply with an estimate of the cached tokens in its usage."""
         count, seconds = reply.usage.prompt_tokens, reply.usage.read_seconds
         self.reading_rate = update_rate(self.reading_rate, count, seconds, is_whole=is_whole)
         known = 0 if is_whole else estimate_cached(count, seconds, self.reading_rate)
@@ -261,7 +262,7 @@ class OllamaModel:
     def _open(
         self, body: Mapping[str, Any]
     ) -> tuple[Generator[ollama.ChatResponse, None, None], ollama.ChatResponse | None]:
-        """The stream and its first part; only asking for that one connects."""
+        """The stream and its first part. Only reading the first part connects."""
         parts = cast(
             "Generator[ollama.ChatResponse, None, None]", self._client.chat(**body, stream=True)
         )
@@ -275,7 +276,7 @@ class OllamaModel:
 
     @contextmanager
     def _translate_errors(self, pieces: int = 0) -> Iterator[None]:
-        """Turns whatever the library lets through into our errors."""
+        """Turn the library's exceptions into our errors."""
         import httpx
         import ollama
 
@@ -309,7 +310,7 @@ class OllamaModel:
 
 
 def _without_text(asking: Generator[Chunk, None, Reply]) -> Generator[Chunk, None, Reply]:
-    """The same without its text, which is still to be checked."""
+    """The same chunks without text, which must be checked first."""
     while True:
         try:
             chunk = next(asking)
@@ -320,7 +321,7 @@ def _without_text(asking: Generator[Chunk, None, Reply]) -> Generator[Chunk, Non
 
 
 def _find_fault(reply: Reply, schema: Mapping[str, Any] | None) -> str:
-    """What is wrong with a reply that came after thinking, "" when nothing is."""
+    """The fault of a reply after thinking, "" without one."""
     if only_thought(reply):
         return "the model only thought and said nothing"
     if schema is not None and not fits_text(reply.text, schema):
@@ -339,11 +340,11 @@ def _duration(text: str) -> int | str:
 
 
 LEAST = 64
-"""A shorter prompt tells little of how many tokens are read in a second."""
+"""Tokens of the shortest prompt that measures the reading rate."""
 
 
 def message(said: Message) -> dict[str, Any]:
-    """Calls carry no id on this API; results are joined by the tool's name, in order."""
+    """One message as JSON. Calls have no id in this API; results name their tool, in order."""
     body: dict[str, Any] = {"role": said.role, "content": said.content}
     if said.tool_calls:
         body["tool_calls"] = [
@@ -358,8 +359,8 @@ def message(said: Message) -> dict[str, Any]:
 
 
 def begun(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """What of messages a later request has in common with this one: all but the newest of the user,
-    in whose place something short stands."""
+    """The messages that a later request will share: all but the user's newest, which a short text
+    replaces."""
     said = list(messages)
     while said and said[-1].role == "user":
         said.pop()
@@ -375,16 +376,14 @@ def only_thought(reply: Reply) -> bool:
 
 
 def estimate_cached(count: int, seconds: float, rate: float) -> int:
-    """How many of a prompt's `count` tokens the server had read before, when it worked `seconds` on
-    them and reads `rate` tokens a second (0.0: not known, then none). Ollama tells the whole count,
-    but the time only for what it really read."""
+    """Estimate how many of a prompt's `count` tokens were cached. Ollama counts the whole prompt,
+    but its `seconds` only cover the tokens it read, `rate` per second (0.0: unknown, then 0)."""
     return max(0, count - round(seconds * rate)) if rate and seconds else 0
 
 
 def update_rate(rate: float, count: int, seconds: float, *, is_whole: bool) -> float:
-    """The reading rate after one more call. `is_whole`: all of the prompt was surely read. Of other
-    calls the quotient is too high by what was cached, so only one below the rate tells anything,
-    and none is the first to tell it."""
+    """The reading rate after one more call. `is_whole` means that nothing was cached. For other
+    calls the quotient may be too high, so it can only lower a known rate."""
     if count < LEAST or seconds <= 0:
         return rate
     measured = round(count / seconds, 1)
@@ -394,8 +393,7 @@ def update_rate(rate: float, count: int, seconds: float, *, is_whole: bool) -> f
 
 
 def parse_reading(told: bytes) -> tuple[int, float]:
-    """(tokens of the prompt, seconds in which they were read) that an answer of the server tells;
-    zeros where it tells none."""
+    """(tokens of the prompt, seconds of reading) in an answer of the server; zeros without them."""
     try:
         answer = json.loads(told)
         return int(answer["prompt_eval_count"]), float(answer["prompt_eval_duration"]) / 1e9
@@ -404,7 +402,7 @@ def parse_reading(told: bytes) -> tuple[int, float]:
 
 
 class ReplyBuilder:
-    """What has come of one reply so far."""
+    """Collects the parts of one reply."""
 
     def __init__(self, calls_so_far: int) -> None:
         self.pieces = 0
@@ -460,7 +458,7 @@ class ReplyBuilder:
 
 
 def client(url: str, sockets: Sockets | None = None, **options: Any) -> ollama.Client:
-    """A client of the server at `url`; `options` are more of `httpx.Client`, `sockets` can cut its
+    """A client of the server at `url`. `options` go to `httpx.Client`; `sockets` can cut its
     connections."""
     import ollama
 
@@ -494,9 +492,9 @@ class _CapturedRequest(BaseException):
 
 
 def _prepare_chat(request: httpx.Request) -> None:
-    """Asks for an error instead of a silent cut, for which `Client.chat` (ollama 0.6) has no
-    argument, and notes how much may come back. `shift` is not sent: since Ollama 0.30 a model runs
-    with the one it was loaded with, and a request with another one loads it anew."""
+    """Ask for an error instead of a silent cut, which `Client.chat` (ollama 0.6) cannot, and set
+    the limit of the reply. `shift` is not sent: since Ollama 0.30 another value than that at load
+    time loads the model again."""
     import httpx
 
     if not request.url.path.endswith("/api/chat"):

@@ -1,4 +1,4 @@
-"""Where an Ollama server is, and what it tells about a model."""
+"""Finds an Ollama server, lists its models, and reads the card of a model."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SCALES = {"K": 1e-6, "M": 1e-3, "B": 1.0, "T": 1e3}
 
 
 def base_url(host: str) -> str:
-    """The URL of an Ollama host as `OLLAMA_HOST` may be written; "" means that variable, else the
-    default. An address that servers listen on (0.0.0.0) is called at loopback."""
+    """The URL of an Ollama host in the forms of `OLLAMA_HOST`; "" means that variable, else the
+    default. The listening address 0.0.0.0 becomes loopback."""
     given = host or os.environ.get("OLLAMA_HOST", "")
     scheme, separator, rest = given.strip().partition("://")
     if not separator:
@@ -69,8 +69,8 @@ def read_card(name: str, window: int, shown: ollama.ShowResponse) -> ModelCard:
 
 
 def _model_digest(shown: ollama.ShowResponse) -> str:
-    """16 hex digits for exactly this model: the blob of its weights, which its Modelfile names, and
-    what else decides on its replies; of a server that names no blob, the time of change."""
+    """16 hex digits for exactly this model: of its weights' blob in the Modelfile, its template and
+    its parameters; without a blob, the time of change."""
     blobs = re.findall(r"sha256[-:]([0-9a-f]{64})", shown.modelfile or "")
     changed = [] if blobs else [str(shown.modified_at)]
     told = [*blobs, *changed, shown.template or "", shown.parameters or ""]
@@ -96,8 +96,8 @@ _EMBEDDING_FAMILIES = ("bert", "nomic-bert", "xlm-roberta", "jina-bert")
 
 
 def find_chat_model(host: str) -> str | None:
-    """A chat model that the Ollama at `host` has: one that is loaded, else the newest. None when
-    it has none. Raises ServerAway when nothing that speaks Ollama's API answers quickly."""
+    """A chat model of the Ollama at `host`: a loaded one, else the newest; None without one.
+    Raises ServerAway when no Ollama answers quickly."""
 
     url = base_url(host)
     loaded = [str(m["name"]) for m in _list_models(url, "/api/ps") if may_chat(m)]
@@ -107,21 +107,21 @@ def find_chat_model(host: str) -> str | None:
 
 
 def chat_models(host: str) -> list[str]:
-    """The chat models that the Ollama at `host` lists, the newest first. ServerAway as above."""
+    """The chat models of the Ollama at `host`, newest first. Raises ServerAway."""
     there = [m for m in listed(host) if may_chat(m)]
     there.sort(key=lambda m: str(m.get("modified_at", "")), reverse=True)
     return [str(m["name"]) for m in there]
 
 
 def listed(host: str) -> list[Mapping[str, Any]]:
-    """The models of the Ollama at `host`, as /api/tags tells of them. Raises ServerAway."""
+    """The models of the Ollama at `host`, as /api/tags lists them. Raises ServerAway."""
 
     return _list_models(base_url(host), "/api/tags")
 
 
 def may_chat(model: Mapping[str, Any]) -> bool:
-    """Whether a listed model is for chats, as far as the list tells: of some models for embedding
-    it says that they complete texts."""
+    """Return True when a listed model may be for chats. The list calls some embedding models
+    completion models."""
     family = (model.get("details") or {}).get("family", "")
     name = str(model.get("name", ""))
     said = model.get("capabilities")
@@ -131,10 +131,10 @@ def may_chat(model: Mapping[str, Any]) -> bool:
 
 
 def _can_chat(url: str, name: str) -> bool:
-    """Whether it is for chats by /api/show, which knows; servers before 0.6.4 do not say."""
+    """Return False when /api/show says that a model cannot chat (not before server 0.6.4)."""
     try:
         shown = _get_json(url, "POST", "/api/show", json.dumps({"model": name}))
-    except ServerAway:  # it answered a moment ago: whatever is wrong is told when it is asked
+    except ServerAway:  # it answered a moment ago: a real failure appears with the first request
         return True
     said = shown.get("capabilities")
     return not isinstance(said, list) or "completion" in said
@@ -147,8 +147,7 @@ def _list_models(url: str, path: str) -> list[Mapping[str, Any]]:
 
 
 def _get_json(url: str, method: str, path: str, body: str | None = None) -> Mapping[str, Any]:
-    """What an Ollama answers. By http.client: the ollama library would cost 0.3 s of import before
-    it is known whether it is needed."""
+    """The JSON answer of an Ollama, with http.client: importing the ollama library takes 0.3 s."""
     parts = urlsplit(url)
     is_secure = parts.scheme == "https"
     kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection

@@ -1,7 +1,7 @@
 """Models of any server with an OpenAI-compatible `/chat/completions`: vLLM, llama.cpp, LM Studio,
-hosted ones. Spoken over httpx directly, the `openai` package alone takes 0.6 s to import.
+hosted ones. Uses httpx directly: importing the `openai` package takes 0.6 s.
 
-`request.think` is not sent: there is no field for it that all of them accept.
+`request.think` is not sent: no field for it is accepted by all servers.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ WEAKER_FORMAT = {"json_schema": "json_object", "json_object": ""}
 
 
 class OpenAIModel:
-    """One model of one server. Nothing is contacted before the first use.
+    """One model of one server. Connects at the first use.
 
-    `base_url` ends where `/chat/completions` follows ("" is OpenAI's own); `window` in tokens is
-    taken as it is, since these servers do not tell theirs; `api_key_env` only serves error texts.
-    `profiles` is the folder of what tests have found, None to go without. Nor do they tell which
-    file a name stands for: the card's digest is of address and name.
+    base_url     the part before `/chat/completions`; "" is OpenAI's own
+    window       in tokens, used as it is, since these servers do not tell theirs
+    api_key_env  only for error texts
+    profiles     the folder of test results; None uses none
+
+    These servers do not tell the file of a model, so the card's digest is of address and name.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class OpenAIModel:
             parameters=_billions(name),
             digest=hashlib.sha256(f"{self._url} {name}".encode()).hexdigest()[:16],
             server=self._url,
-            vision=True,  # nobody tells; a server that cannot says so
+            vision=True,  # unknown; a server without vision refuses the image
         )
         self._card = with_profile(card, profiles)
         http_client.lighten_httpx()
@@ -98,7 +100,7 @@ class OpenAIModel:
         return self._build(self._body(request)).content
 
     def warm(self, request: Request) -> Iterator[Waiting]:
-        """See `Model`; such a server may cost money, and keeps prefixes as it likes."""
+        """See `Model`. Does nothing: such a server may cost money, and caches prefixes itself."""
         return iter(())
 
     def cut(self) -> None:
@@ -121,8 +123,7 @@ class OpenAIModel:
         return self._opened
 
     def _post(self, request: Request) -> httpx.Response:
-        """The open response. A server that names a field it does not take is asked without it,
-        which is remembered."""
+        """The open response. When the server refuses a field, asks without it, now and later."""
         while True:
             response = self._send(self._body(request), request.max_tokens)
             if response.status_code == 200:
@@ -171,7 +172,7 @@ class OpenAIModel:
         }
 
     def _weaken(self, status: int, text: str, request: Request) -> bool:
-        """Whether the request can be made weaker in the field that the server complains of."""
+        """Drop or weaken the field that the server refuses. Returns False without such a field."""
         if status not in (400, 422) or http_client.is_too_large(text):
             return False
         if request.schema is not None and self._format and _names_format(text):
@@ -231,7 +232,7 @@ class OpenAIModel:
 
 
 class _ReplyBuilder:
-    """What has come of one reply so far."""
+    """Collects the events of one reply."""
 
     def __init__(self) -> None:
         self.pieces = 0
@@ -268,7 +269,7 @@ class _ReplyBuilder:
 
 
 def _read_error_text(response: httpx.Response) -> str:
-    """What a server says of an error, as far as anybody reads it."""
+    """The text of an error response, at most `MOST_ERROR` bytes."""
     import httpx
 
     data = b""
@@ -281,8 +282,7 @@ def _read_error_text(response: httpx.Response) -> str:
 
 
 def _split_lines(response: httpx.Response) -> Iterator[bytes]:
-    """Split at newlines only: httpx's own `iter_lines` also splits inside a JSON text that holds
-    U+2028 or U+0085."""
+    """Split at newlines only: `iter_lines` of httpx also splits at U+2028 or U+0085 inside JSON."""
     rest = b""
     for piece in response.iter_bytes():
         *lines, rest = (rest + piece).split(b"\n")
@@ -303,13 +303,13 @@ def _names_format(text: str) -> bool:
 
 
 def _billions(name: str) -> float:
-    """Billions of parameters as names tell them ("qwen2.5-7b-instruct"), 0.0 when they do not."""
+    """Billions of parameters in a name such as "qwen2.5-7b-instruct", else 0.0."""
     found = re.search(r"(?<![\w.])(\d+(?:\.\d+)?)b(?!\w)", name.lower())
     return float(found[1]) if found else 0.0
 
 
 def message(said: Message) -> dict[str, Any]:
-    """One message on the wire."""
+    """One message as JSON."""
     body: dict[str, Any] = {"role": said.role, "content": said.content}
     if said.tool_calls:
         body["tool_calls"] = [_call_json(call) for call in said.tool_calls]
@@ -344,7 +344,7 @@ class Deltas:
 
     @property
     def begun(self) -> bool:
-        """Whether anything that the model generated has come."""
+        """Return True when any generated text has come."""
         return bool(self._text or self._thinking or self._calls)
 
     @property
@@ -387,8 +387,8 @@ def _call_json(call: ToolCall) -> dict[str, Any]:
 
 
 def _read_call(index: int, call: Mapping[str, str]) -> ToolCall:
-    """Arguments that are no JSON object are the model's mistake: they go on under a name that no
-    tool has, so that the model is told what is valid."""
+    """Arguments that are no JSON object are the model's mistake. They get a name that no parameter
+    has, so that the model is told what is valid."""
     try:
         arguments = json.loads(mend_json(call["arguments"]) or "{}", strict=False)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""The slot of the embedded engine: what it holds, and how that comes there and outlives a process.
+"""The slot of the embedded engine, and the files that save its states between processes.
 
-llama.cpp reads of a request only what follows the beginning that its slot holds already. So before
-a request the slot is given the state of its conversation as an earlier process left it, else that
-of the head (the system message, which all conversations share), else the head is read and saved.
+llama.cpp reads only the part of a request that follows the beginning in its slot. So before a
+request the slot loads the state of the conversation that an earlier process saved, else that of the
+head (the system message, which all conversations share); else the head is read and saved.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from openclaw.models.llama_server import Engine, EngineError
 from openclaw.storage.safe_open import checked, make_folder, open_file, reading, remove
 from openclaw.types import Waiting
 
-# A shorter head is read again sooner than its file is checked.
+# Reading a shorter head takes less time than checking its file.
 _SHORTEST_HEAD = 600
 STREAMED: Mapping[str, Any] = {
     "stream": True,
@@ -42,18 +42,18 @@ KeepsState = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What was read into the slot: tokens that were not there yet, and the seconds it took."""
+    """New tokens that were read into the slot, and the seconds it took."""
 
     tokens: int = 0
     seconds: float = 0.0
 
 
 class Slot:
-    """The slot of a loaded engine. `model` are the texts that tell its states from those of other
-    models and windows; without `states` nothing outlives the process. `wanted` tells whether the
-    state of a conversation is to be kept at all: not when it was deleted meanwhile.
+    """The slot of a loaded engine. Call `used` before a request is read into it.
 
-    `used` is to be called when a request is about to be read into it.
+    states  the saved states; None saves nothing
+    wanted  returns True when the state of a conversation may be saved: it was not deleted meanwhile
+    model   texts that distinguish its states from those of other models and windows
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class Slot:
         self._is_new = False
 
     def prepare(self, body: Mapping[str, Any], session: str) -> Generator[Waiting, None, Read]:
-        """Bring the slot to the furthest state that is kept for requests that begin like `body`.
-        Returns what had to be read for it."""
+        """Load the longest saved state for requests that begin like `body`. Returns what had to be
+        read for it."""
         head = (_leading(body), body.get("tools"), body.get("chat_template_kwargs"))
         same = head == self._head
         if self._states is None or (same and session == self._session):
             return Read()
         self.keep()
-        # An interrupted reading leaves the slot in between: it is prepared again next time.
+        # After an interrupted reading the slot is prepared again next time.
         self._head, self._session, self._key = None, "", ""
         text = self._common(body, _leading(body))
         key, fresh = session_key(session, *self._model, text), Read()
@@ -86,8 +86,8 @@ class Slot:
         return fresh
 
     def read(self, body: Mapping[str, Any]) -> Iterator[Waiting]:
-        """Read all of `body` that its next request will begin with: everything but the newest
-        messages of the user. Yields only beats."""
+        """Read the part of `body` with which the next request will begin: all but the user's newest
+        messages. Yields only beats."""
         said = list(body["messages"])
         while said and said[-1]["role"] == "user":
             said.pop()
@@ -96,11 +96,11 @@ class Slot:
             yield from self._read(self._common(body, said))
 
     def used(self) -> None:
-        """What the slot holds is no more what was saved."""
+        """Note that the slot no longer equals a saved state."""
         self._is_new = True
 
     def keep(self) -> None:
-        """Save the state of the conversation that the slot holds, if there is anything new."""
+        """Save the state of the conversation in the slot, if it has changed."""
         is_new = self._is_new and bool(self._key)
         if self._states is not None and is_new and self._wanted(self._session):
             self._save(self._states, self._key)
@@ -132,14 +132,14 @@ class Slot:
         name = states.new_name()
         try:
             self._engine.post("/slots/0?action=save", {"filename": name})
-        except EngineError:  # of a full disk, for one: then as much of it as fitted is there
+        except EngineError:  # for example a full disk, with a part of the file written
             states.drop(name)
         else:
             states.accept(key, name)
 
     def _common(self, body: Mapping[str, Any], messages: list[Any]) -> str:
-        """The text that every request begins with that goes on from these messages, as the model's
-        own template writes it: what two requests with different users' texts have in common."""
+        """The text, by the model's template, with which every request after these messages begins:
+        the common start of two requests with different user messages."""
         kept = {key: body[key] for key in ("tools", "chat_template_kwargs") if key in body}
         texts = [
             str(self._engine.post("/apply-template", {"messages": asked, **kept})["prompt"])
@@ -148,7 +148,7 @@ class Slot:
         return _common_start(*texts)
 
     def _read(self, text: str, what: str = "") -> Generator[Waiting, None, Read]:
-        """Read a text into the slot; `what` is told with the share that is read."""
+        """Read a text into the slot; yields `what` with the share that is read."""
         timings: Mapping[str, Any] = {}
         body = {"prompt": text, "n_predict": 0, "temperature": 0.0, **STREAMED}
         with closing(self._engine.complete(body)) as chunks:
@@ -160,7 +160,7 @@ class Slot:
 
 
 def share_read(chunk: Mapping[str, Any]) -> float | None:
-    """How much is read of what was not read before, None for a chunk that says nothing of it."""
+    """The share of the new tokens that is read; None for a chunk without progress."""
     told = chunk.get("prompt_progress") or {}
     cached = told.get("cache", 0)
     new = told.get("total", 0) - cached
@@ -168,7 +168,7 @@ def share_read(chunk: Mapping[str, Any]) -> float | None:
 
 
 def _leading(body: Mapping[str, Any]) -> list[Any]:
-    """The system messages that a request begins with."""
+    """The system messages at the beginning of a request."""
     messages = body["messages"]
     return list(itertools.takewhile(lambda message: message["role"] == "system", messages))
 
@@ -181,7 +181,7 @@ def _common_start(first: str, second: str) -> str:
 _SEAL = struct.Struct("<16sQ32s")
 _MAGIC = b"openclaw-kv-2\0\0\0"
 _SUFFIX = ".kv"
-_SPARE = 200_000_000  # bytes of the disk that are for other things than states
+_SPARE = 200_000_000  # bytes of the disk that states must leave free
 _STALE_SECONDS = 3600.0
 _PART = ".part"
 _PIECE = 1 << 20  # bytes
@@ -194,8 +194,8 @@ def state_key(*parts: str) -> str:
 
 
 def session_key(session: str, *parts: str) -> str:
-    """As `state_key`, of a conversation; "" for an id that cannot stand in a file's name. The
-    engine opens files by narrow names, which on Windows are not UTF-8."""
+    """The file name of a conversation's state; "" for an id that cannot be part of a file name. The
+    engine opens files by narrow names, which are not UTF-8 on Windows."""
     if (
         not session
         or _UNFIT_FOR_NAMES.search(session)
@@ -206,10 +206,10 @@ def session_key(session: str, *parts: str) -> str:
 
 
 class PrefixStates:
-    """The folder of saved states, at most `megabytes` large; the least recently used go first.
+    """The folder of saved states, at most `megabytes` large; the least recently used are deleted.
 
-    Several processes may share it: a state appears complete, by a rename, or not at all. Nothing
-    here raises for a bad file or a full disk, a saved state is only a saving of time.
+    Several processes may share it: a state appears complete, by a rename, or not at all. No method
+    raises for a bad file or a full disk, since a state only saves time.
     """
 
     def __init__(self, folder: Path, megabytes: int) -> None:
@@ -217,8 +217,8 @@ class PrefixStates:
         self.limit = megabytes * 1_000_000
 
     def prepare(self) -> bool:
-        """Make the folder, for this user only, and remove what killed processes left in it. False
-        when it cannot be used."""
+        """Create the folder, for this user only, and remove files of killed processes. Returns
+        False when the folder cannot be used."""
         try:
             make_folder(self.folder, 0o700)
         except OSError:
@@ -229,15 +229,15 @@ class PrefixStates:
         return os.access(self.folder, os.W_OK)
 
     def has_room(self) -> bool:
-        """Whether the disk would hold the whole folder once more, as large as it may grow, and
-        200 MB besides: how large a state will be nobody tells beforehand."""
+        """Return True when the disk has room for the folder at its full size, and 200 MB besides:
+        the size of a state is not known in advance."""
         try:
             return shutil.disk_usage(self.folder).free >= self.limit + _SPARE
         except OSError:
             return False
 
     def find(self, key: str) -> str | None:
-        """The file name of a state that is whole, None when there is none. A bad one is deleted."""
+        """The file name of a complete state; None without one. Deletes a damaged file."""
         path = self.folder / f"{key}{_SUFFIX}"
         try:
             if not _is_whole(path):
@@ -249,7 +249,7 @@ class PrefixStates:
         return path.name
 
     def touch(self, key: str) -> None:
-        """Count a state as used, where there is one."""
+        """Mark a state as used now, if it exists."""
         with contextlib.suppress(OSError):
             os.utime(checked(self.folder / f"{key}{_SUFFIX}"))
 
@@ -258,13 +258,13 @@ class PrefixStates:
         return f"{os.getpid()}-{secrets.token_hex(8)}{_PART}"
 
     def drop(self, name: str) -> None:
-        """Remove what the engine began to write to `name`."""
+        """Remove the unfinished file `name`."""
         with contextlib.suppress(OSError):
             remove(self.folder / name)
 
     def accept(self, key: str, name: str) -> None:
-        """Seal what the engine wrote to `name` and give it its place; make room for it. Of a
-        conversation only the newest state is kept."""
+        """Seal the file that the engine wrote to `name`, rename it, and delete old states. Only the
+        newest state of a conversation is kept."""
         part = self.folder / name
         try:
             _seal(part)
@@ -301,21 +301,21 @@ class PrefixStates:
 
 
 def _session_of(name: str) -> str:
-    """`s-ID` of the file of a conversation's state, "" of a head's."""
+    """`s-ID` for the state of a conversation, "" for that of a head."""
     return name.removesuffix(_SUFFIX).rpartition(".")[0]
 
 
 def _remove_leaving(part: Path) -> None:
-    """Remove what a process began to write and never finished: when that process is gone, or has
-    not touched it for an hour. Where it lives after all, in another container, it loses a state."""
+    """Remove an unfinished file when its process has ended or has not touched it for an hour. A
+    process that still runs, in another container, then loses a state."""
     with contextlib.suppress(OSError):
         if _is_gone(part.name) or time.time() - part.stat().st_mtime > _STALE_SECONDS:
             remove(part)
 
 
 def _is_gone(name: str) -> bool:
-    """Whether the process that a name begins with has ended. On Windows, where the look at a
-    process may end it, this is never known."""
+    """Return True when the process whose number begins a name has ended. Always False on Windows,
+    where checking a process may end it."""
     number = name.partition("-")[0]
     if os.name == "nt" or not number.isdecimal():
         return False
@@ -323,13 +323,13 @@ def _is_gone(name: str) -> bool:
         os.kill(int(number), 0)
     except ProcessLookupError:
         return True
-    except (OSError, OverflowError):  # another user's, or no process's number
+    except (OSError, OverflowError):  # another user's process, or no process number
         return False
     return False
 
 
 def _seal(path: Path) -> None:
-    """Without a flush to the disk: what a crash of the machine cuts is found by its seal."""
+    """Add the seal, without a flush to disk: a file cut by a crash does not match its seal."""
     with os.fdopen(open_file(path, os.O_RDWR), "r+b") as file:
         length = os.fstat(file.fileno()).st_size
         digest = _digest(file, length)
@@ -347,8 +347,8 @@ def _is_whole(path: Path) -> bool:
 
 
 def _digest(file: BinaryIO, length: int) -> bytes:
-    """BLAKE2b of the next `length` bytes, which needs no instructions of the processor's own to be
-    quick (96 MB in 0.08 s when it was measured). In pieces, as a state may have 100 MB."""
+    """BLAKE2b of the next `length` bytes, which is fast on any processor (96 MB in 0.08 s,
+    measured). Read in pieces, since a state may have 100 MB."""
     digest, buffer = hashlib.blake2b(digest_size=32), memoryview(bytearray(_PIECE))
     while length > 0:
         got = file.readinto(buffer[: min(length, _PIECE)])  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Reads ahead: while the user types, the model loads and reads how the next request begins."""
+"""While the user types, loads the model and reads the beginning of the next request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Ready = tuple[Model, Request]
 
 @dataclass(slots=True)
 class Ahead:
-    """At most one reading at a time, in a thread beside the user's.
+    """At most one preloading at a time, in a thread of its own.
 
-    Whatever else wants the model calls `end` first. An OpenclawError and an OSError are left for
-    the turn, which will meet them too; any other exception of the thread comes out of `end`. A
-    server that refuses is not asked again, so that nobody has to wait for that.
+    Call `end` before any other use of the model. An OpenclawError and an OSError of the thread are
+    ignored, since the turn will meet them too; `end` raises any other exception. A server that
+    refuses the connection is not asked again, so that nobody has to wait for it.
     """
 
     _reading: _Reading | None = None
@@ -29,18 +29,16 @@ class Ahead:
         return self._reading is not None and self._reading.is_alive()
 
     def begin(self, make: Callable[[], Ready | None]) -> None:
-        """Read what `make` gives, which is called in the thread: opening a model takes time too.
-        None: there is nothing to read. What was being read is ended before; whatever became of it
-        raises nothing here, as nobody has asked for anything yet."""
+        """Read the request that `make` returns, None for nothing. `make` is called in the thread:
+        opening a model takes time too. Ends the last preloading first, without its exceptions."""
         with contextlib.suppress(Exception):
             self.end()
         self._reading = _Reading(make)
         self._reading.start()
 
     def end(self) -> None:
-        """Stop, and wait until the model is free: a moment, as it is stopped between two batches.
-        Called by the reading thread itself it does nothing. Ctrl-C leaves the wait; it may be
-        called again then."""
+        """Stop, and wait a moment until the model is free: it stops between two batches. Does
+        nothing in the preloading thread itself. Ctrl-C ends the wait; call it again then."""
         reading = self._reading
         if reading is None or reading is threading.current_thread():
             return

@@ -1,8 +1,8 @@
-"""What tests of a model have found out, kept for the choices that later depend on it.
+"""Reads and writes profiles: the results of model tests, for later choices.
 
 A profile is a JSON file in the folder `profiles` of the models folder, which all homes of a user
-share. Its name holds the digest of the model, and so does the file: another model that has come
-under the same name has no profile until it is tested itself.
+share. File name and content hold the digest of the model: another model of the same name has no
+profile until it is tested itself.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 100_000
 MOST_NUMBER = 10**15
-"""What is larger than these two is no profile of ours."""
+"""A larger file, or one with a larger number, is no profile of ours."""
 _TYPES: dict[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int, float)}
 
 
 def read_profile(folder: Path, model: str, digest: str) -> Profile | None:
-    """The profile of exactly this model; None without one, or when it cannot be understood: a
-    profile is a help, and never in the way."""
+    """The profile of exactly this model; None without one, or when it is damaged."""
     profile = _read(file_of(folder, model, digest)) if digest else None
     if profile is None or (key_of(profile.model), profile.digest) != (key_of(model), digest):
         return None
@@ -43,9 +42,8 @@ def known_profiles(folder: Path) -> list[Profile]:
 
 
 def write_profile(folder: Path, profile: Profile) -> Path:
-    """Keep a profile, in place of an earlier one of the same model. Of an incomplete test the
-    values that were not measured stay as they were, as far as they hold where it was made.
-    OSError as it comes."""
+    """Save a profile in place of an earlier one of the same model. After an incomplete test, values
+    that were not measured keep their old value if it holds at the new place. Raises OSError."""
     from openclaw.storage.atomic import replace as put
 
     known = read_profile(folder, profile.model, profile.digest)
@@ -68,7 +66,7 @@ def _merge(known: Profile, new: Profile) -> Profile:
 
 
 def _read(path: Path) -> Profile | None:
-    """None for whatever is no profile: no bytes of a file may keep a model from being used."""
+    """Read a profile; None for any damaged file, so that no file can block a model."""
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return None
@@ -79,14 +77,14 @@ def _read(path: Path) -> Profile | None:
 
 
 def _parse_profile(value: Mapping[str, Any]) -> Profile:
-    """Raises TypeError, KeyError or ValueError for values of the wrong kind."""
+    """Parse a profile. Raises TypeError, KeyError or ValueError for values of the wrong kind."""
     known = {item.name: item.type for item in fields(Profile)}
     given = {name: _check_type(known[name], value[name]) for name in known if name in value}
     return Profile(**given)
 
 
 def _check_type(kind: Any, value: Any) -> Any:
-    """The value, when it is of the kind that an annotation (a text, see the first import) says."""
+    """The value, if its type is that of the annotation (a text, see the first import)."""
     if kind == "Score":
         score = Score(_check_plain("int", value["right"]), _check_plain("int", value["of"]))
         if score.right > score.of:
@@ -102,8 +100,8 @@ def _check_type(kind: Any, value: Any) -> Any:
 
 
 def _check_plain(kind: str, value: Any) -> Any:
-    """The value, when it is a text that can be printed, a truth, or a number as they are measured:
-    neither negative nor endless."""
+    """The value, if it is a printable text, a boolean, or a number that is finite and not
+    negative."""
     if not isinstance(value, _TYPES[kind]) or (kind != "bool" and isinstance(value, bool)):
         raise TypeError(f"not {kind}: {value!r}")
     if kind == "str":
@@ -114,24 +112,24 @@ def _check_plain(kind: str, value: Any) -> Any:
 
 
 LEAST_WINDOW = 2048
-"""Tokens below which a window is not lowered: with less there is no talk to be had."""
+"""Tokens below which a window is not lowered: a conversation needs this much."""
 
 
 def key_of(model: str) -> str:
-    """The one name of a model: a model of Ollama without a tag is its `latest`."""
+    """The full name of a model: an Ollama model without a tag gets the tag `latest`."""
     is_bare = model.startswith("ollama/") and ":" not in model.rpartition("/")[2]
     return f"{model}:latest" if is_bare else model
 
 
 def file_of(folder: Path, model: str, digest: str) -> Path:
-    """Where the profile of a model is kept."""
+    """The file of a model's profile."""
     slug = re.sub(r"[^a-z0-9._-]+", "-", key_of(model).lower()).strip("-.")[:80]
     return folder / f"{slug}.{digest[:16]}.json"
 
 
 def with_profile(card: ModelCard, folder: Path | None) -> ModelCard:
-    """The card with what is known of the model, as far as it holds where the model runs. Its window
-    is lowered to what stays in memory; when none does, to the least."""
+    """The card with the model's profile, as far as it holds where the model runs. Its window is
+    lowered to the largest that stays in memory, or to `LEAST_WINDOW`."""
     if folder is None or not _is_file(file_of(folder, card.name, card.digest)):
         return card
     from openclaw.models.machine import place_of
@@ -153,7 +151,7 @@ def _is_file(path: Path) -> bool:
 
 
 def window_notice(card: ModelCard) -> str:
-    """What the user is told of a window that was lowered, "" when it was not."""
+    """The notice for the user about a lowered window, "" when it was not lowered."""
     if not card.wished or card.wished == card.window:
         return ""
     return (

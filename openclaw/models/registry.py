@@ -1,4 +1,4 @@
-"""From the name in the settings to a model that can be asked.
+"""Opens the model that a name in the settings means, with its fallbacks.
 
 `provider/name` is `ollama/qwen3:4b`, `embedded/qwen2.5-coder-1.5b-instruct` or `openai/gpt-x`; a
 path that ends in `.gguf` is run embedded; `auto` takes what is there.
@@ -41,11 +41,13 @@ def choose(
     wanted: Callable[[str], bool] = lambda _: True,
     profiles: Path | None = None,
 ) -> Model:
-    """The model named by the settings, with its fallbacks behind it. Only `auto` looks for a
-    server now (0.3 s at most on this machine). Raises UsageError for a name that is none,
-    ModelMissing when a file is not there or `auto` finds nothing and there is no fallback.
-    `wanted` tells whether what was computed for a conversation is to be kept; `profiles` is the
-    folder of what tests of models have found (`openclaw.models.profile`), None to go without."""
+    """The model of the settings with its fallbacks. Only `auto` looks for a server now (0.3 s at
+    most on this machine). Raises UsageError for an invalid name, ModelMissing when a file is
+    missing or `auto` finds nothing, and there is no fallback.
+
+    wanted    returns True when the state of a conversation may be saved
+    profiles  the folder of test results (`openclaw.models.profile`); None uses none
+    """
     offers = ModelOpener(
         host,
         window,
@@ -69,8 +71,7 @@ def choose(
 
 @dataclass(frozen=True, slots=True)
 class ModelOpener:
-    """What the settings say about each provider. `profiles` is the folder of what tests of models
-    have found, None to go without."""
+    """Opens models by name, with the settings of each provider; fields as in `choose`."""
 
     host: str
     window: int
@@ -173,7 +174,7 @@ PROVIDERS = ("ollama", "openai", "embedded")
 
 def split_name(name: str, where: str = "") -> tuple[str, str]:
     """(provider, name at that provider): ("auto", ""), ("embedded", "PATH.gguf"),
-    ("ollama", "qwen3:4b"). Raises UsageError; `where` says there where the name stands."""
+    ("ollama", "qwen3:4b"). Raises UsageError; its text contains `where`, the place of the name."""
     if name == "auto":
         return "auto", ""
     provider, _, rest = name.partition("/")
@@ -189,11 +190,11 @@ def split_name(name: str, where: str = "") -> tuple[str, str]:
 
 
 class FallbackModel:
-    """The first model of a list that can be asked.
+    """The first model of a list that answers.
 
-    The next one is taken when a model is away, missing, or fails before its first token, with a
-    Waiting chunk that says so; it stays taken. A prompt that is too large is not the model's
-    fault and is raised. `ways` are (name, function that opens the model).
+    When a model cannot be reached, is missing, or fails before its first token, the next one
+    replaces it from then on, and a Waiting chunk says so. PromptTooLarge is raised instead. `ways`
+    are (name, function that opens the model).
     """
 
     def __init__(self, ways: Sequence[tuple[str, Callable[[], Model]]]) -> None:
@@ -214,7 +215,7 @@ class FallbackModel:
 
     @property
     def reading_rate(self) -> float:
-        """That of the model whose turn it is; it can be set once that one is open."""
+        """The rate of the present model; it can be set once that model is open."""
         return self._model.reading_rate if self._model else 0.0
 
     @reading_rate.setter
@@ -225,18 +226,18 @@ class FallbackModel:
     def stream(self, request: Request) -> Iterator[Chunk]:
         """See `Model`."""
         while True:
-            _ = self.card  # goes past models that are away
+            _ = self.card  # skips models that cannot be reached
             yield from self._take_notices()
             if (yield from self._stream_current(request)):
                 return
 
     def wire(self, request: Request) -> bytes:
-        """See `Model`: the first model that answers."""
+        """See `Model`; of the first model that answers."""
         _ = self.card
         return self._current().wire(request)
 
     def warm(self, request: Request) -> Iterator[Waiting]:
-        """See `Model`: the model whose turn it is."""
+        """See `Model`; of the present model."""
         with suppress(OpenclawError):
             yield from self._current().warm(request)
 
@@ -246,7 +247,7 @@ class FallbackModel:
             self._model = None
 
     def _stream_current(self, request: Request) -> Generator[Chunk, None, bool]:
-        """Streams from the present model; returns whether its reply came (or began) there."""
+        """Stream from the present model. Returns True when its reply came or began."""
         chunks = self._current().stream(request)
         began = False
         try:
@@ -275,8 +276,8 @@ class FallbackModel:
         return self._model
 
     def _use_next(self, error: OpenclawError) -> None:
-        """Take the next model; after the last, raise the first failure and name the others. Whoever
-        reads ahead has not asked patiently, and takes none: that is for the turn."""
+        """Take the next model; after the last, raise the first failure and name the others. While
+        preloading, raise `error` instead: only a turn changes the model."""
         if not http_client.is_patient():
             raise error
         self._failures.append(error)

@@ -1,4 +1,4 @@
-"""How many tokens a text costs, and how a long one is cut."""
+"""Counts the tokens of texts and requests, learns how a model counts, and cuts long texts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MESSAGE_OVERHEAD = 6
 """Tokens that a chat template adds around a message, rounded up (ChatML takes 5)."""
 
 IMAGE_TOKENS = 1_000
-"""What an image is counted for. Models take between 256 (Gemma 3) and 1,300 (Qwen2.5-VL, of a
-megapixel) for one."""
+"""Estimated tokens of an image. Models take between 256 (Gemma 3) and 1,300 (Qwen2.5-VL, one
+megapixel)."""
 
 SIGN = re.compile(rb"[\n!-@\[-`{-~]|(?<=\d)[A-Za-z]")
 RARE = re.compile(rb"[\xcc-\xcf\xd4-\xd7\xe1]")
@@ -35,7 +35,7 @@ RARE = re.compile(rb"[\xcc-\xcf\xd4-\xd7\xe1]")
 
 @functools.cache
 def tokenizer() -> Callable[[str], int]:
-    """Tokens of a text in cl100k_base; characters / 4 when the encoding is not to be had.
+    """A function that counts tokens in cl100k_base; without the encoding, characters / 4.
 
     The encoding's file comes with llama-index-core; tiktoken alone would fetch it from the network.
     """
@@ -53,20 +53,20 @@ def tokenizer() -> Callable[[str], int]:
 
 @functools.lru_cache(maxsize=1024)
 def count(text: str) -> int:
-    """Tokens of a text (cl100k_base); kept, as each request counts the conversation again."""
+    """Tokens of a text (cl100k_base); cached, as each request counts the conversation again."""
     return tokenizer()(text)
 
 
 def surely_fits(text: str, tokens: int) -> bool:
-    """True when the text cannot exceed so many tokens: a token has two bytes or more, but for
-    digits, signs, newlines, letters after digits and rare scripts, which may be one a byte. It
-    spares loading the tokenizer (0.3 s), which most prompts never need."""
+    """True when the text cannot exceed so many tokens. A token has at least two bytes, except for
+    digits, signs, newlines, letters after digits and rare scripts with one token a byte. Most
+    prompts then need no tokenizer, which takes 0.3 s to load."""
     data = text.encode(errors="replace")
     return len(data) + len(SIGN.findall(data)) + 3 * len(RARE.findall(data)) <= 2 * tokens
 
 
 def flat(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Everything that a request makes the model read, as one text."""
+    """All text of a request that the model reads."""
     said = (
         m.content + "".join(f"{c.name}{dict(c.arguments)}" for c in m.tool_calls) for m in messages
     )
@@ -74,24 +74,24 @@ def flat(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -
 
 
 def compact(schema: Any) -> str:
-    """JSON without blanks, as Ollama's templates write tools; others add up to a third."""
+    """JSON without blanks, as Ollama's templates write tools; other templates add up to a third."""
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
 def around(messages: Iterable[Message]) -> int:
-    """Tokens of messages beside those of their texts: of the template, and of images."""
+    """Tokens of messages besides their texts: of the template and of images."""
     return sum(MESSAGE_OVERHEAD + IMAGE_TOKENS * len(m.images) for m in messages)
 
 
 def cost(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:
-    """Tokens of a request as a model is sent it."""
+    """Tokens of a whole request."""
     said = sum(count(flat([m])) for m in messages) + around(messages)
     return said + (count("\n".join(map(compact, tools))) if tools else 0)
 
 
 def cut(text: str, tokens: int, next_step: str) -> tuple[str, bool]:
-    """The text, or its beginning up to a line end within so many tokens and a line that says that
-    it was cut and what to do next; and whether it was cut."""
+    """(text, was cut). A text over `tokens` is cut at a line end, and a line is added that says so
+    and contains `next_step`, what to do next."""
     if surely_fits(text, tokens) or count(text) <= tokens:
         return text, False
     keep = text[: tokens * 4]
@@ -103,29 +103,28 @@ def cut(text: str, tokens: int, next_step: str) -> tuple[str, bool]:
 
 
 UNKNOWN = 1.15
-"""The ratio that is taken of a model that was never asked: a guess on the safe side, which its
-first reply corrects."""
+"""The assumed ratio of a model before its first reply: a guess on the safe side."""
 LEAST, MOST = 0.5, 4.0
 TOO_LOW = 1.3
 DIGITS = re.compile(r"\d\d+")
 MARGIN = 1.02
-"""Above what was learned, as no two requests have quite the same ratio."""
+"""Factor above the learned ratio, as no two requests have exactly the same one."""
 DECAY = 0.1
-"""Of the way down to a lower count that the ratio goes at each; it goes up to a higher at once."""
+"""The share by which the ratio moves towards a lower measurement; a higher one counts at once."""
 SHORTFALL = 0.6
-"""A server that read less than this share of what was sent has cut it."""
+"""A server that read less than this share of the request has cut it."""
 
 
 @functools.lru_cache(maxsize=1024)
 def weight(text: str) -> int:
-    """Tokens of cl100k_base, as if each digit were one. So it is with Qwen2.5: of a CSV file that
-    cl100k_base, which takes three digits together, counts 476 for, it reads 986, as told here."""
+    """Tokens of cl100k_base with each digit as one token. Qwen2.5 counts so: it reads 986 tokens,
+    as counted here, of a CSV file with 476 in cl100k_base, which joins three digits."""
     return count(text) + sum(len(run) - -(-len(run) // 3) for run in DIGITS.findall(text))
 
 
 @dataclass(slots=True)
 class Meter:
-    """Counts tokens as one model does: those of cl100k_base times `ratio`, which is 0.0 until the
+    """Counts tokens as one model does: tokens of cl100k_base times `ratio`, which is 0.0 until the
     model's server has counted a request."""
 
     ratio: float = 0.0
@@ -139,21 +138,20 @@ class Meter:
         return math.ceil(weight(text) * self.factor)
 
     def cost(self, messages: Iterable[Message]) -> int:
-        """Tokens of messages, with what a chat template puts around each."""
+        """Tokens of messages, including their chat template."""
         return sum(self.count(flat([m])) + around([m]) for m in messages)
 
     def tools(self, tools: Sequence[object]) -> int:
         return self.count("\n".join(map(compact, tools))) if tools else 0
 
     def fits(self, text: str, tokens: int) -> bool:
-        """Whether a text has at most so many tokens; most texts are known to without a count."""
+        """Return True when a text has at most so many tokens. Most texts need no count."""
         most = int(tokens / self.factor)
         return surely_fits(text, most) or weight(text) <= most
 
     def refused(self, request: Request, counted: int = 0) -> bool:
-        """The server has found a request too large that was counted as fitting: count higher from
-        now on, as the server did where it said (`counted`). False when that has been done often
-        enough."""
+        """Count higher from now on, after the server found a request too large that fitted by this
+        count; `counted` is the server's count, 0 without one. False when the ratio is at `MOST`."""
         if self.factor >= MOST:
             return False
         ratio = min(MOST, round(counted / self._weight(request), 4)) if counted else 0.0
@@ -164,16 +162,16 @@ class Meter:
         return True
 
     def learn(self, request: Request, counted: int, window: int) -> None:
-        """Take in how many tokens the server read for a request (0: it did not say).
+        """Learn from the tokens that the server read for a request (0: it did not say).
 
-        Raises PromptTooLarge when it read far fewer than were sent: it cut the prompt in silence.
+        Raises PromptTooLarge when it read far fewer than were sent: it cut the prompt silently.
         """
         if any(m.images for m in request.messages):
-            return  # nobody knows how many of the tokens are theirs
+            return  # the tokens of the images are unknown
         size = len(flat(request.messages, request.tools).encode(errors="replace"))
         suspicious = counted * 8 <= size
-        # Loading the tokenizer takes 0.15 s: for the first request of a model, or one that looks
-        # wrong; later only where it is there anyway.
+        # Loading the tokenizer takes 0.15 s: only for the first request of a model, for one that
+        # looks wrong, or when it is loaded already.
         if not counted or (self.ratio and not suspicious and not tokenizer.cache_info().currsize):
             return
         ours = self._weight(request)
@@ -196,14 +194,13 @@ class Meter:
 
 
 VERSION = 1
-"""Of the file; one of another version is measured anew."""
+"""Of the file. A file of another version is ignored, and models are measured again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meters:
-    """One JSON file: of each model and protocol the ratio of its tokens to those of cl100k_base,
-    and how many of them it reads a second. It may be deleted at any time; then the next reply of
-    the model is measured again."""
+    """One JSON file with the ratio of each model and protocol to the tokens of cl100k_base, and
+    the tokens it reads per second. When it is deleted, the next reply is measured again."""
 
     path: Path
 
@@ -213,7 +210,7 @@ class Meters:
         return Meter(float(ratio) if known else 0.0)
 
     def keep(self, name: str, meter: Meter) -> None:
-        """Write what a meter has learned, when it is something new."""
+        """Save the ratio of a meter if it has changed."""
         self.set(name, "ratio", round(meter.ratio, 2))
 
     def get(self, name: str, key: str) -> float:
