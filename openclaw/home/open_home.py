@@ -16,7 +16,7 @@ from openclaw.home.opening import open_model
 from openclaw.home.recall import Recall
 from openclaw.memory.todos import TodoFile
 from openclaw.models.base import Model
-from openclaw.models.preload import Ahead
+from openclaw.models.preload import Preloader
 from openclaw.models.token_count import Meters
 from openclaw.security.grants import Grant, read_grants
 from openclaw.security.policy import Ask
@@ -57,7 +57,7 @@ class Rooms:
     grants: list[Grant] = field(default_factory=list)
     seen: Seen = field(default_factory=Seen)
     search: Search = ddgs_search
-    ahead: Ahead = field(default_factory=Ahead)
+    ahead: Preloader = field(default_factory=Preloader)
     progress: Callable[[Progress], None] | None = None
     _model: Model | None = None
     _recall: Recall | None = None

@@ -28,7 +28,7 @@ MOST_CHARACTERS = 1000
 BROKEN = "memory could not be searched; see what is wrong: openclaw memory search WORDS"
 
 
-class Process(Protocol):
+class SearchProcess(Protocol):
     """A running search: one request a line in, one reply a line out."""
 
     @property
@@ -42,7 +42,7 @@ class Process(Protocol):
     def wait(self) -> object: ...
 
 
-def launch(root: Path) -> Process:
+def launch(root: Path) -> SearchProcess:
     """Start the search process of the home at `root`."""
     return subprocess.Popen(
         python_command("openclaw.home.recall_worker", str(root)),
@@ -66,8 +66,8 @@ class Recall:
     home: Home
     notices: list[str] = field(default_factory=list)
     left_out: list[dict[str, Any]] = field(default_factory=list)
-    launch: Callable[[Path], Process] = launch
-    _process: Process | None = None
+    launch: Callable[[Path], SearchProcess] = launch
+    _process: SearchProcess | None = None
     _replies: queue.Queue[Mapping[str, Any]] = field(default_factory=queue.Queue)
     _asked: int = 0
     _reading: tuple[int, int] | None = None
@@ -156,7 +156,7 @@ class Recall:
             else:
                 return
 
-    def _start(self) -> Process:
+    def _start(self) -> SearchProcess:
         self._replies = queue.Queue()
         process = self.launch(self.home.root)
         reader = threading.Thread(

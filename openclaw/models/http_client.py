@@ -57,7 +57,7 @@ def retry_refused(
     expected: str = "",
 ) -> Generator[Waiting, None, T]:
     """The value of `attempt()`. While the connection is refused, yields a chunk that says so and
-    tries again after each of `waits` seconds. Raises the last ServerAway. See `asked_once`.
+    tries again after each of `waits` seconds. Raises the last ServerAway. See `without_retries`.
 
     With `cut`, which ends an attempt from another thread, a chunk also says when the server is
     silent for some seconds; `expected` is how long that may take."""
@@ -93,7 +93,7 @@ def _announce_silence(
 
 
 @contextmanager
-def asked_once() -> Iterator[None]:
+def without_retries() -> Iterator[None]:
     """Within it this thread does not retry a refused connection: for preloading, which a turn may
     have to wait for."""
     token = _patient.set(False)
@@ -136,7 +136,7 @@ def refused(error: BaseException | None) -> bool:
     return False
 
 
-def away(server: str, error: Exception, hint: str) -> ServerAway:
+def to_server_away(server: str, error: Exception, hint: str) -> ServerAway:
     """The error for a server that could not be reached."""
     why = "connection refused" if refused(error) else one_line(str(error)) or type(error).__name__
     return ServerAway(f"{server} does not answer ({why})", hint)
@@ -213,7 +213,7 @@ def is_too_large(text: str) -> bool:
     return _TOO_LARGE.search(text) is not None
 
 
-def broken_off(server: str, pieces: int, why: str = "") -> ModelFailed:
+def to_broken_stream(server: str, pieces: int, why: str = "") -> ModelFailed:
     """The error for a stream that ended before the reply did."""
     reason = f" ({one_line(why)})" if why else ""
     return ModelFailed(

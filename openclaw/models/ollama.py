@@ -128,7 +128,9 @@ class OllamaModel:
                 yield Waiting(f"loading model {self._name}")
             elif request.session == self._session:
                 return
-            first = replace(request, messages=begun(request.messages), schema=None, max_tokens=1)
+            first = replace(
+                request, messages=shared_start(request.messages), schema=None, max_tokens=1
+            )
             body = self._body(first, self._think_value(request, card), card)
             # Written by the library: its changes to the tools are part of the prompt.
             sent = {**json.loads(capture_body(self._url, body)), "stream": False}
@@ -213,7 +215,7 @@ class OllamaModel:
                 self._last_used = time.monotonic()
                 part = self._next(parts, heard.pieces)
         if heard.last is None:
-            raise http_client.broken_off(self._server, heard.pieces)
+            raise http_client.to_broken_stream(self._server, heard.pieces)
         self._session = request.session
         reply = heard.reply(heard.last)
         used = reply.usage.prompt_tokens + reply.usage.generated_tokens
@@ -285,9 +287,9 @@ class OllamaModel:
         except ollama.ResponseError as error:
             raise self._to_openclaw_error(error) from error
         except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise http_client.away(self._server, error, START_IT) from error
+            raise http_client.to_server_away(self._server, error, START_IT) from error
         except httpx.HTTPError as error:
-            raise http_client.broken_off(self._server, pieces, str(error)) from error
+            raise http_client.to_broken_stream(self._server, pieces, str(error)) from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelFailed(
                 f"{self._server} sent what is not a chat reply: {http_client.one_line(str(error))}",
@@ -358,7 +360,7 @@ def message(said: Message) -> dict[str, Any]:
     return body
 
 
-def begun(messages: Sequence[Message]) -> tuple[Message, ...]:
+def shared_start(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages that a later request will share: all but the user's newest, which a short text
     replaces."""
     said = list(messages)

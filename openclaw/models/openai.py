@@ -92,7 +92,7 @@ class OpenAIModel:
             for event in self._events(response, heard):
                 yield from heard.take(event)
         if not heard.deltas.finished:
-            raise http_client.broken_off(self._server, heard.pieces)
+            raise http_client.to_broken_stream(self._server, heard.pieces)
         yield heard.reply()
 
     def wire(self, request: Request) -> bytes:
@@ -141,7 +141,7 @@ class OpenAIModel:
             request.extensions[LIMIT] = bytes_for(most)
             return self._client.send(request, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise http_client.away(self._server, error, START_IT) from error
+            raise http_client.to_server_away(self._server, error, START_IT) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ModelFailed(
                 f"{self._server} gave no answer: {http_client.one_line(str(error))}",
@@ -198,7 +198,7 @@ class OpenAIModel:
                     return
                 yield self._event(value)
         except httpx.HTTPError as error:
-            raise http_client.broken_off(self._server, heard.pieces, str(error)) from error
+            raise http_client.to_broken_stream(self._server, heard.pieces, str(error)) from error
 
     def _event(self, value: bytes) -> dict[str, Any]:
         try:

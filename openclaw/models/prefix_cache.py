@@ -41,14 +41,14 @@ KeepsState = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadCost:
     """New tokens that were read into the slot, and the seconds it took."""
 
     tokens: int = 0
     seconds: float = 0.0
 
 
-class Slot:
+class EngineSlot:
     """The slot of a loaded engine. Call `used` before a request is read into it.
 
     states  the saved states; None saves nothing
@@ -66,18 +66,18 @@ class Slot:
         self._key = ""
         self._is_new = False
 
-    def prepare(self, body: Mapping[str, Any], session: str) -> Generator[Waiting, None, Read]:
+    def prepare(self, body: Mapping[str, Any], session: str) -> Generator[Waiting, None, ReadCost]:
         """Load the longest saved state for requests that begin like `body`. Returns what had to be
         read for it."""
         head = (_leading(body), body.get("tools"), body.get("chat_template_kwargs"))
         same = head == self._head
         if self._states is None or (same and session == self._session):
-            return Read()
+            return ReadCost()
         self.keep()
         # After an interrupted reading the slot is prepared again next time.
         self._head, self._session, self._key = None, "", ""
         text = self._common(body, _leading(body))
-        key, fresh = session_key(session, *self._model, text), Read()
+        key, fresh = session_key(session, *self._model, text), ReadCost()
         if self._restore(self._states, key):
             self._states.touch(state_key(*self._model, text))
         elif not same and len(text) >= _SHORTEST_HEAD:
@@ -106,10 +106,12 @@ class Slot:
             self._save(self._states, self._key)
         self._is_new = False
 
-    def _restore_or_read(self, states: PrefixStates, head: str) -> Generator[Waiting, None, Read]:
+    def _restore_or_read(
+        self, states: PrefixStates, head: str
+    ) -> Generator[Waiting, None, ReadCost]:
         key = state_key(*self._model, head)
         if self._restore(states, key):
-            return Read()
+            return ReadCost()
         yield Waiting(INSTRUCTIONS)
         fresh = yield from self._read(head, INSTRUCTIONS)
         self._save(states, key)
@@ -147,7 +149,7 @@ class Slot:
         ]
         return _common_start(*texts)
 
-    def _read(self, text: str, what: str = "") -> Generator[Waiting, None, Read]:
+    def _read(self, text: str, what: str = "") -> Generator[Waiting, None, ReadCost]:
         """Read a text into the slot; yields `what` with the share that is read."""
         timings: Mapping[str, Any] = {}
         body = {"prompt": text, "n_predict": 0, "temperature": 0.0, **STREAMED}
@@ -156,7 +158,9 @@ class Slot:
                 timings = chunk.get("timings", timings)
                 share = share_read(chunk) if what else None
                 yield BEAT if share is None else Waiting(what, share)
-        return Read(int(timings.get("prompt_n", 0)), float(timings.get("prompt_ms", 0.0)) / 1000)
+        return ReadCost(
+            int(timings.get("prompt_n", 0)), float(timings.get("prompt_ms", 0.0)) / 1000
+        )
 
 
 def share_read(chunk: Mapping[str, Any]) -> float | None:

@@ -14,7 +14,7 @@ Ready = tuple[Model, Request]
 
 
 @dataclass(slots=True)
-class Ahead:
+class Preloader:
     """At most one preloading at a time, in a thread of its own.
 
     Call `end` before any other use of the model. An OpenclawError and an OSError of the thread are
@@ -22,7 +22,7 @@ class Ahead:
     refuses the connection is not asked again, so that nobody has to wait for it.
     """
 
-    _reading: _Reading | None = None
+    _reading: _PreloadThread | None = None
 
     @property
     def busy(self) -> bool:
@@ -33,7 +33,7 @@ class Ahead:
         opening a model takes time too. Ends the last preloading first, without its exceptions."""
         with contextlib.suppress(Exception):
             self.end()
-        self._reading = _Reading(make)
+        self._reading = _PreloadThread(make)
         self._reading.start()
 
     def end(self) -> None:
@@ -49,7 +49,7 @@ class Ahead:
             raise reading.failure
 
 
-class _Reading(threading.Thread):
+class _PreloadThread(threading.Thread):
     def __init__(self, make: Callable[[], Ready | None]) -> None:
         super().__init__(daemon=True, name="reading ahead")
         self.failure: BaseException | None = None
@@ -60,10 +60,10 @@ class _Reading(threading.Thread):
         self._stopped.set()
 
     def run(self) -> None:
-        from openclaw.models.http_client import asked_once
+        from openclaw.models.http_client import without_retries
 
         try:
-            with asked_once():
+            with without_retries():
                 self._read()
         except (OpenclawError, OSError):
             pass

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openclaw.errors import OpenclawError
 from openclaw.retrieval.embedders import Choice, Embedder
 from openclaw.retrieval.index_store import Store
-from openclaw.retrieval.indexer import IndexReport, Upkeep
+from openclaw.retrieval.indexer import IndexReport, Progress, Upkeep
 from openclaw.retrieval.records import ENGINE, KnownFile, Stamp
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.vector_store import LazyEngine
@@ -152,10 +152,10 @@ class LiveIndex:
         embedder = self.meaning.embedder()
         if not self.engine.is_ready or embedder is None or not snapshot.count:
             return
-        from openclaw.retrieval.snapshot import View
+        from openclaw.retrieval.snapshot import SnapshotView
 
         try:
-            self.engine.vectors(View(snapshot), embedder, patient=True)
+            self.engine.vectors(SnapshotView(snapshot), embedder, patient=True)
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an engine raises: it is only a copy
@@ -181,7 +181,6 @@ LAST_NAME = "embedder"
 NONE, MISSING = STANDING = ("no embedder", "no vectors yet")
 
 Tell = Callable[[str, str], None]
-Progress = Callable[[int, int], None]
 
 
 def to_line(error: Exception) -> str:

@@ -34,9 +34,9 @@ from llama_index.retrievers.bm25 import BM25Retriever
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval import ranking, snapshot
-from openclaw.retrieval.ranking import K1, POOL, B, Ranked, fused, scale, weigh_words
+from openclaw.retrieval.ranking import K1, POOL, B, RowScores, fused, scale, weigh_words
 from openclaw.retrieval.records import ENGINE
-from openclaw.retrieval.snapshot import Mask, Rows, View
+from openclaw.retrieval.snapshot import Mask, Rows, SnapshotView
 from openclaw.retrieval.tokens import words
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class VectorSource:
 
 
 # Returns the store that holds the vectors of a view. Raises when it cannot be reached.
-FindVectors = Callable[[View, "Embedder"], VectorSource]
+FindVectors = Callable[[SnapshotView, "Embedder"], VectorSource]
 EMBEDDING = "embedding"
 # Called with what failed, `EMBEDDING` or `ENGINE`, and the error.
 OnTrouble = Callable[[str, Exception], None]
@@ -102,7 +102,7 @@ class HybridRetriever(BaseRetriever):
 
     def __init__(
         self,
-        state: Callable[[], View],
+        state: Callable[[], SnapshotView],
         embedder: Embedder | None = None,
         *,
         engine: FindVectors | None = None,
@@ -120,7 +120,7 @@ class HybridRetriever(BaseRetriever):
         return scored(nodes_of(view, [one.row for one in found]), [one.score for one in found])
 
     def fused(
-        self, view: View, query_bundle: QueryBundle, *, whole: bool = False
+        self, view: SnapshotView, query_bundle: QueryBundle, *, whole: bool = False
     ) -> list[ranking.Fused]:
         """The ranked rows of which `retrieve` makes nodes, best first, at most `ranking.POOL`. With
         `whole` all rows of both rankings."""
@@ -128,7 +128,7 @@ class HybridRetriever(BaseRetriever):
             return []
         by_words = ranked(view, StoredBM25(view).retrieve(query_bundle))
 
-        def by_meaning(others: Rows) -> ranking.Ranked | None:
+        def by_meaning(others: Rows) -> ranking.RowScores | None:
             return self._by_meaning(view, query_bundle, others)
 
         return fused(
@@ -142,7 +142,9 @@ class HybridRetriever(BaseRetriever):
             whole=whole,
         )
 
-    def _by_meaning(self, view: View, bundle: QueryBundle, others: Rows) -> ranking.Ranked | None:
+    def _by_meaning(
+        self, view: SnapshotView, bundle: QueryBundle, others: Rows
+    ) -> ranking.RowScores | None:
         """The nearest rows and the rows `others` with their cosines; None without vectors."""
         embedder = self._embedder
         if embedder is None or not self._embed_question(bundle, embedder):
@@ -173,13 +175,13 @@ class HybridRetriever(BaseRetriever):
 
 
 def _nearest(
-    source: VectorSource, embedder: Embedder, view: View, bundle: QueryBundle, others: Rows
-) -> ranking.Ranked:
+    source: VectorSource, embedder: Embedder, view: SnapshotView, bundle: QueryBundle, others: Rows
+) -> ranking.RowScores:
     near = ranked(view, source.retriever(embedder).retrieve(bundle))
     more = view.chunks(np.setdiff1d(others, near.rows).tolist())
     cosines = source.cosines([chunk.node_id for chunk in more], bundle.embedding or [])
     known = {chunk.row: cosines[chunk.node_id] for chunk in more if chunk.node_id in cosines}
-    return ranking.Ranked(
+    return ranking.RowScores(
         np.concatenate([near.rows, np.array(list(known), np.int64)]),
         np.concatenate([near.scores, np.array(list(known.values()), np.float32)]),
     )
@@ -203,7 +205,7 @@ def node_of(chunk: StoredChunk) -> TextNode:
     )
 
 
-def nodes_of(view: View, rows: Sequence[int]) -> list[TextNode]:
+def nodes_of(view: SnapshotView, rows: Sequence[int]) -> list[TextNode]:
     """The chunks of these rows as nodes, in the order asked for."""
     return [node_of(chunk) for chunk in view.chunks(rows)]
 
@@ -212,7 +214,7 @@ def scored(nodes: Sequence[TextNode], scores: Sequence[float]) -> list[NodeWithS
     return [NodeWithScore(node=n, score=s) for n, s in zip(nodes, scores, strict=True)]
 
 
-def ranked(view: View, found: Sequence[NodeWithScore]) -> Ranked:
+def ranked(view: SnapshotView, found: Sequence[NodeWithScore]) -> RowScores:
     """Nodes as rows and scores, without nodes that the view does not hold or allow."""
     pairs = [
         (row, each.score or 0.0)
@@ -221,7 +223,7 @@ def ranked(view: View, found: Sequence[NodeWithScore]) -> Ranked:
         and (view.allowed is None or view.allowed[row])
     ]
     rows = np.array([row for row, _ in pairs], np.int64)
-    return Ranked(rows, np.array([score for _, score in pairs], np.float32))
+    return RowScores(rows, np.array([score for _, score in pairs], np.float32))
 
 
 class SqliteVectorStore(BasePydanticVectorStore):
@@ -235,7 +237,7 @@ class SqliteVectorStore(BasePydanticVectorStore):
     _view: Any = PrivateAttr()
     _name: str = PrivateAttr()
 
-    def __init__(self, view: View, name: str) -> None:
+    def __init__(self, view: SnapshotView, name: str) -> None:
         super().__init__(stores_text=True)
         self._view = view
         self._name = name
@@ -323,12 +325,12 @@ class TextEmbedding(BaseEmbedding):
         return rows
 
 
-def stored_vectors(view: View, embedder: Embedder) -> VectorSource:
+def stored_vectors(view: SnapshotView, embedder: Embedder) -> VectorSource:
     """The vectors of our own SQLite file."""
     return VectorSource(SqliteVectorStore(view, embedder.name))
 
 
-def word_index(view: View, terms: Sequence[str]) -> bm25s.BM25:
+def word_index(view: SnapshotView, terms: Sequence[str]) -> bm25s.BM25:
     """A bm25s index of these words only, from the stored postings.
 
     The scores are those of `bm25s.BM25(k1, b, method="lucene").index(all chunks)`.
@@ -359,7 +361,7 @@ class StoredBM25(BM25Retriever):  # type: ignore[misc]
     without chunks, a question without words and an unknown word give no nodes; no node has score 0.
     """
 
-    def __init__(self, view: View, top_k: int = POOL) -> None:
+    def __init__(self, view: SnapshotView, top_k: int = POOL) -> None:
         self._view = view
         super().__init__(
             existing_bm25=word_index(view, ()),

@@ -28,7 +28,7 @@ from openclaw.storage.safe_open import checked, make_folder
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
-    from openclaw.retrieval.snapshot import Mask, Snapshot, View
+    from openclaw.retrieval.snapshot import Mask, Snapshot, SnapshotView
 
 
 T = TypeVar("T")
@@ -68,7 +68,9 @@ class Milvus:
         self._followed: Snapshot | None = None
         self._count = self._loose = 0
 
-    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> VectorSource:
+    def vectors(
+        self, view: SnapshotView, embedder: Embedder, *, patient: bool = False
+    ) -> VectorSource:
         """See `VectorEngine`."""
         store = self._current(view.snapshot, embedder.name, patient)
         if view.allowed is None:

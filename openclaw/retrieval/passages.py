@@ -62,7 +62,7 @@ def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:
         if len(kept) >= most:
             break
         taken = lines.setdefault(chunk.path, [])
-        text = plain(chunk.text)
+        text = normalize_text(chunk.text)
         overlaps = any(chunk.start_line <= end and start <= chunk.end_line for start, end in taken)
         if overlaps or text in texts:
             continue
@@ -72,7 +72,7 @@ def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:
     return kept
 
 
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text without list marks, case and blanks, for comparing."""
     lines = text.casefold().split("\n")
     return " ".join(word for line in lines for word in _MARKS.sub("", line).split())
@@ -108,7 +108,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenPassages:
     """The passages that a search shows, best first, and at most `MOST_LEFT_OUT` others."""
 
     passages: list[Passage]
@@ -140,7 +140,7 @@ def _filter_good(hits: Iterable[Hit], limits: Limits) -> list[Hit]:
     ]
 
 
-def chosen(hits: Sequence[Hit], limits: Limits, known: Sequence[Hit] = ()) -> Chosen:
+def chosen(hits: Sequence[Hit], limits: Limits, known: Sequence[Hit] = ()) -> ChosenPassages:
     """The passages of `for_prompt`, and why the best of the other hits are left out. `known` are
     hits in files that the prompt holds already."""
     found = for_prompt(hits, limits)
@@ -148,7 +148,7 @@ def chosen(hits: Sequence[Hit], limits: Limits, known: Sequence[Hit] = ()) -> Ch
     in_head = [(hit, IN_HEAD) for hit in known if hit[0].score >= limits.score]
     rules = [*in_head, *_reasons(others, _filter_good(hits, limits), found, limits)]
     rules.sort(key=lambda pair: -pair[0][0].score)
-    return Chosen(found, [_left_out(hit, rule) for hit, rule in rules[:MOST_LEFT_OUT]])
+    return ChosenPassages(found, [_left_out(hit, rule) for hit, rule in rules[:MOST_LEFT_OUT]])
 
 
 def _reasons(

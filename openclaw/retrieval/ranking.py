@@ -21,7 +21,7 @@ from openclaw.retrieval.tokens import words
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
-    from openclaw.retrieval.snapshot import View
+    from openclaw.retrieval.snapshot import SnapshotView
 
 
 # BM25, lucene's form. Flat within a point between k1 0.9 and 2.0, b 0.3 and 0.75.
@@ -88,7 +88,7 @@ Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[np.floatin
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RowScores:
     """Rows with their raw scores (BM25, or cosine), in any order; both arrays of shape [n]."""
 
     rows: npt.NDArray[np.int64]
@@ -110,7 +110,7 @@ class Fused:
     reason: str = ""
 
 
-class Candidate(Protocol):
+class ChunkFields(Protocol):
     """The fields of a stored chunk that the fusion reads."""
 
     @property
@@ -146,7 +146,7 @@ def coverage(
     return held[rows] / np.float32(mass or 1.0)
 
 
-def with_days(by_words: Ranked, days: Rows, count: int) -> Ranked:
+def with_days(by_words: RowScores, days: Rows, count: int) -> RowScores:
     """Add the days that a question names to the ranking by words: one more word, which the rows of
     those days hold once. So "what did I do on 7 March?" finds lines that do not name the day."""
     if not len(days):
@@ -154,7 +154,7 @@ def with_days(by_words: Ranked, days: Rows, count: int) -> Ranked:
     rows = np.union1d(by_words.rows, days)
     scores = _align(rows, by_words.rows, by_words.scores)
     scores[np.isin(rows, days)] += _idf(len(days), count) / (1 + K1)
-    return Ranked(rows, scores)
+    return RowScores(rows, scores)
 
 
 def _idf(holders: int, count: int) -> float:
@@ -164,10 +164,10 @@ def _idf(holders: int, count: int) -> float:
 
 def fuse(
     question: Question,
-    by_words: Ranked,
-    by_meaning: Ranked | None,
+    by_words: RowScores,
+    by_meaning: RowScores | None,
     covered: npt.NDArray[np.float32],
-    read: Callable[[Sequence[int]], Sequence[Candidate]],
+    read: Callable[[Sequence[int]], Sequence[ChunkFields]],
     limit: int = POOL,
     weak_limit: int = FEW,
     cosines: tuple[float, float] = COSINES,
@@ -218,7 +218,7 @@ class _Pool:
     """The best rows of both rankings with their values; arrays of shape [n]."""
 
     def __init__(
-        self, by_words: Ranked, by_meaning: Ranked | None, covered: npt.NDArray[np.float32]
+        self, by_words: RowScores, by_meaning: RowScores | None, covered: npt.NDArray[np.float32]
     ) -> None:
         best_words = _best(by_words)
         best_meaning = _best(by_meaning) if by_meaning is not None else by_words.rows[:0]
@@ -257,7 +257,7 @@ class _Pool:
         best: npt.NDArray[np.float32] = np.maximum(levels, exact).astype(np.float32)
         return best
 
-    def reason(self, at: int, notes: Mapping[str, float], chunk: Candidate) -> str:
+    def reason(self, at: int, notes: Mapping[str, float], chunk: ChunkFields) -> str:
         said = []
         if self.covered[at] > 0:
             said.append(f"{self.covered[at]:.0%} of the words")
@@ -276,7 +276,7 @@ class _Pool:
         return found
 
 
-def _best(ranked: Ranked) -> npt.NDArray[np.int64]:
+def _best(ranked: RowScores) -> npt.NDArray[np.int64]:
     """The rows of the `POOL` best scores above zero."""
     order = np.argsort(-ranked.scores, kind="stable")[:POOL]
     return ranked.rows[order][ranked.scores[order] > 0]
@@ -306,7 +306,7 @@ def _scale(values: npt.NDArray[np.float32], low: float) -> npt.NDArray[np.float3
     return ((values - low) / (high - low)).astype(np.float32)
 
 
-def _notes(question: Question, chunk: Candidate) -> dict[str, float]:
+def _notes(question: Question, chunk: ChunkFields) -> dict[str, float]:
     """The bonuses of a chunk, by the reason in words."""
     notes: dict[str, float] = {}
     if question.phrases and _has_phrase(question.phrases, chunk.text):
@@ -326,7 +326,7 @@ def _notes(question: Question, chunk: Candidate) -> dict[str, float]:
     return notes
 
 
-def _is_heading(chunk: Candidate) -> bool:
+def _is_heading(chunk: ChunkFields) -> bool:
     """Return True when a chunk is only a heading, which says less than the text below it."""
     first = chunk.text.split("\n", 1)[0]
     return bool(chunk.headings) and first.strip("# \t") == chunk.headings[-1]
@@ -364,15 +364,15 @@ def _nearness(
     return result
 
 
-ByMeaning = Callable[[Rows], Ranked | None]
+ByMeaning = Callable[[Rows], RowScores | None]
 """Gives the nearest rows and the given rows with their cosines; None without vectors."""
 
 
 def fused(
-    view: View,
+    view: SnapshotView,
     text: str,
     today: date,
-    by_words: Ranked,
+    by_words: RowScores,
     by_meaning: ByMeaning,
     cosines: Callable[[], tuple[float, float]],
     top_k: int,
@@ -399,7 +399,9 @@ def fused(
     )
 
 
-def scale(view: View, embedder: Embedder | None, vector: list[float] | None) -> tuple[float, float]:
+def scale(
+    view: SnapshotView, embedder: Embedder | None, vector: list[float] | None
+) -> tuple[float, float]:
     """The cosines for unrelated texts and for equal meaning, from the question's usual cosine."""
     if embedder is None or not vector or embedder.name == MINILM:
         return COSINES
@@ -407,17 +409,17 @@ def scale(view: View, embedder: Embedder | None, vector: list[float] | None) -> 
     return COSINES if usual is None else scale_from(usual)
 
 
-def by_words(view: View, text: str) -> Ranked:
+def by_words(view: SnapshotView, text: str) -> RowScores:
     """The `POOL` best rows by BM25."""
     scores = np.zeros(view.snapshot.count, np.float32)
     for _, rows, weights in weigh_words(view, dict.fromkeys(words(text))):
         scores[rows] += weights
     found = scores > 0
     best = snapshot.best(scores, POOL, found if view.allowed is None else found & view.allowed)
-    return Ranked(best, scores[best])
+    return RowScores(best, scores[best])
 
 
-def nearest(view: View, embedder: Embedder, vector: list[float], others: Rows) -> Ranked:
+def nearest(view: SnapshotView, embedder: Embedder, vector: list[float], others: Rows) -> RowScores:
     """The `POOL` nearest rows and the rows `others`, each with its cosine. Raises ModelFailed when
     the vector does not match the stored ones."""
     question = np.asarray(vector, np.float32)
@@ -425,10 +427,10 @@ def nearest(view: View, embedder: Embedder, vector: list[float], others: Rows) -
     if view.allowed is not None:
         known = known & view.allowed
     rows = np.union1d(snapshot.best(cosines, POOL, known), others[known[others]])
-    return Ranked(rows, cosines[rows])
+    return RowScores(rows, cosines[rows])
 
 
-def weigh_words(view: View, terms: Iterable[str]) -> Iterator[tuple[str, Rows, Floats]]:
+def weigh_words(view: SnapshotView, terms: Iterable[str]) -> Iterator[tuple[str, Rows, Floats]]:
     """For each stored word its rows and its part of their BM25 score:
     ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length))."""
     snapshot = view.snapshot

@@ -23,9 +23,17 @@ from typing import TYPE_CHECKING
 from openclaw.errors import ModelFailed
 from openclaw.retrieval.documents import Unreadable, kind_of, read_document
 from openclaw.retrieval.embedders import Choice, Embedder
-from openclaw.retrieval.index import STANDING, LiveIndex, Progress
-from openclaw.retrieval.indexer import IndexReport
-from openclaw.retrieval.passages import Chosen, Hit, Limits, Passage, chosen, distinct, passage_of
+from openclaw.retrieval.index import STANDING, LiveIndex
+from openclaw.retrieval.indexer import IndexReport, Progress
+from openclaw.retrieval.passages import (
+    ChosenPassages,
+    Hit,
+    Limits,
+    Passage,
+    chosen,
+    distinct,
+    passage_of,
+)
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
 from openclaw.retrieval.records import ENGINE
 from openclaw.retrieval.scan import IndexOptions
@@ -34,8 +42,8 @@ from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.retrieval.llamaindex import HybridRetriever
-    from openclaw.retrieval.ranking import Fused, Ranked
-    from openclaw.retrieval.snapshot import Rows, Snapshot, View
+    from openclaw.retrieval.ranking import Fused, RowScores
+    from openclaw.retrieval.snapshot import Rows, Snapshot, SnapshotView
     from openclaw.retrieval.vector_store import VectorEngine
 
 
@@ -126,8 +134,8 @@ class Search:
         )
         seconds = None if complete else EMBED_SECONDS
 
-        def choose(look: _Lookup) -> Chosen:
-            return Chosen([passage_of(*hit) for hit in distinct(look(wanted), k)])
+        def choose(look: _Lookup) -> ChosenPassages:
+            return ChosenPassages([passage_of(*hit) for hit in distinct(look(wanted), k)])
 
         return self._choose_hits(wanted, choose, seconds, on_progress).passages
 
@@ -152,7 +160,7 @@ class Search:
         tokens: int,
         count: Callable[[str], int],
         today: date | None = None,
-    ) -> Chosen:
+    ) -> ChosenPassages:
         """The same passages, and the best of the others with the reason why each is left out."""
         from openclaw.retrieval.ranking import RECALL_SCORE
 
@@ -160,7 +168,7 @@ class Search:
         in_head = replace(wanted, skip=frozenset(), only=wanted.skip)
         limits = Limits(most, tokens, RECALL_SCORE, count)
 
-        def choose(look: _Lookup) -> Chosen:
+        def choose(look: _Lookup) -> ChosenPassages:
             return chosen(look(wanted), limits, look(in_head) if in_head.only else ())
 
         return self._choose_hits(wanted, choose, PROMPT_EMBED_SECONDS, quick=True)
@@ -200,15 +208,15 @@ class Search:
     def _choose_hits(
         self,
         wanted: Query,
-        choose: Callable[[_Lookup], Chosen],
+        choose: Callable[[_Lookup], ChosenPassages],
         seconds: float | None,
         on_progress: Progress | None = None,
         *,
         quick: bool = False,
-    ) -> Chosen:
+    ) -> ChosenPassages:
         """Search and let `choose` pick passages. Searches again when a file changed meanwhile, and
         leaves out a file that keeps changing. `quick` avoids LlamaIndex where possible."""
-        found = Chosen([])
+        found = ChosenPassages([])
         for attempt in range(ATTEMPTS):
             time.sleep(WAIT_SECONDS if attempt else 0)
             try:
@@ -221,7 +229,7 @@ class Search:
             if all(self._index.is_fresh(passage.path) for passage in found.passages):
                 break
         fresh = [passage for passage in found.passages if self._index.is_fresh(passage.path)]
-        return Chosen(fresh, found.left_out)
+        return ChosenPassages(fresh, found.left_out)
 
     def _open_lookup(
         self,
@@ -254,12 +262,16 @@ class Search:
         return look
 
     def _ranked(
-        self, view: View, wanted: Query, embedder: Embedder | None, vector: list[float] | None
+        self,
+        view: SnapshotView,
+        wanted: Query,
+        embedder: Embedder | None,
+        vector: list[float] | None,
     ) -> list[Fused]:
         """The rows that `HybridRetriever.fused` gives, from our own file, without LlamaIndex."""
         from openclaw.retrieval import ranking
 
-        def by_meaning(others: Rows) -> Ranked | None:
+        def by_meaning(others: Rows) -> RowScores | None:
             if embedder is None or vector is None:
                 return None
             try:
@@ -279,23 +291,23 @@ class Search:
             whole=wanted.whole,
         )
 
-    def _view(self, snapshot: Snapshot, wanted: Query) -> View | None:
+    def _view(self, snapshot: Snapshot, wanted: Query) -> SnapshotView | None:
         """The rows of the snapshot that the query allows; None when there are none."""
-        from openclaw.retrieval.snapshot import View, allowed_rows
+        from openclaw.retrieval.snapshot import SnapshotView, allowed_rows
 
         if not snapshot.count or not wanted.question.strip():
             return None
         allowed = allowed_rows(snapshot, wanted.prefix, wanted.since, wanted.skip, wanted.only)
-        return View(snapshot, allowed) if allowed is None or allowed.any() else None
+        return SnapshotView(snapshot, allowed) if allowed is None or allowed.any() else None
 
-    def _fresh_view(self) -> View:
-        from openclaw.retrieval.snapshot import View
+    def _fresh_view(self) -> SnapshotView:
+        from openclaw.retrieval.snapshot import SnapshotView
 
-        return View(self._index.current(EMBED_SECONDS))
+        return SnapshotView(self._index.current(EMBED_SECONDS))
 
     def _hybrid(
         self,
-        state: Callable[[], View],
+        state: Callable[[], SnapshotView],
         embedder: Embedder | None,
         today: date | None,
         k: int,

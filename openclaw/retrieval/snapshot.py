@@ -193,7 +193,7 @@ class Snapshot:
         return starts
 
 
-class View:
+class SnapshotView:
     """A snapshot for one search, which reads each row and each word once.
 
     `allowed` narrows the search to those rows (bool[count]); None allows all.

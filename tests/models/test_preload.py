@@ -12,7 +12,7 @@ from openclaw.agent.agent import App
 from openclaw.errors import ModelMissing, ServerAway
 from openclaw.models.base import Chunk, Request
 from openclaw.models.http_client import retry_refused
-from openclaw.models.preload import Ahead
+from openclaw.models.preload import Preloader
 from openclaw.types import Message, Waiting
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.scripted import ScriptedModel
@@ -56,13 +56,15 @@ def reader() -> Reader:
 
 
 @pytest.fixture
-def ahead() -> Iterator[Ahead]:
-    ahead = Ahead()
+def ahead() -> Iterator[Preloader]:
+    ahead = Preloader()
     yield ahead
     ahead.end()
 
 
-def test_it_reads_in_another_thread_and_is_closed_in_that_one(ahead: Ahead, reader: Reader) -> None:
+def test_it_reads_in_another_thread_and_is_closed_in_that_one(
+    ahead: Preloader, reader: Reader
+) -> None:
     ahead.begin(lambda: (reader, REQUEST))
     assert reader.reading.wait(PATIENCE)
     was_busy = ahead.busy
@@ -74,7 +76,7 @@ def test_it_reads_in_another_thread_and_is_closed_in_that_one(ahead: Ahead, read
     assert threading.get_ident() not in reader.threads
 
 
-def test_a_reading_that_begins_ends_the_one_before(ahead: Ahead, reader: Reader) -> None:
+def test_a_reading_that_begins_ends_the_one_before(ahead: Preloader, reader: Reader) -> None:
     first = Reader()
     ahead.begin(lambda: (first, REQUEST))
     assert first.reading.wait(PATIENCE)
@@ -83,7 +85,7 @@ def test_a_reading_that_begins_ends_the_one_before(ahead: Ahead, reader: Reader)
     assert reader.reading.wait(PATIENCE)
 
 
-def test_ending_what_never_began_or_has_ended_does_nothing(ahead: Ahead) -> None:
+def test_ending_what_never_began_or_has_ended_does_nothing(ahead: Preloader) -> None:
     ahead.end()
     ahead.begin(lambda: None)
     ahead.end()
@@ -91,7 +93,7 @@ def test_ending_what_never_began_or_has_ended_does_nothing(ahead: Ahead) -> None
     assert not ahead.busy
 
 
-def test_a_model_that_cannot_be_opened_is_left_for_the_turn_to_tell(ahead: Ahead) -> None:
+def test_a_model_that_cannot_be_opened_is_left_for_the_turn_to_tell(ahead: Preloader) -> None:
     opened = threading.Event()
 
     def fails() -> None:
@@ -103,7 +105,7 @@ def test_a_model_that_cannot_be_opened_is_left_for_the_turn_to_tell(ahead: Ahead
     ahead.end()
 
 
-def test_an_exception_that_is_a_bug_comes_out_where_it_ends(ahead: Ahead) -> None:
+def test_an_exception_that_is_a_bug_comes_out_where_it_ends(ahead: Preloader) -> None:
     ahead.begin(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
     with pytest.raises(ZeroDivisionError):
         ahead.end()
@@ -111,19 +113,19 @@ def test_an_exception_that_is_a_bug_comes_out_where_it_ends(ahead: Ahead) -> Non
 
 
 def test_a_bug_in_one_reading_does_not_keep_the_next_from_beginning(
-    ahead: Ahead, reader: Reader
+    ahead: Preloader, reader: Reader
 ) -> None:
     ahead.begin(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
     ahead.begin(lambda: (reader, REQUEST))
     assert reader.reading.wait(PATIENCE)
 
 
-def test_what_the_system_refuses_is_left_for_the_turn_to_tell(ahead: Ahead) -> None:
+def test_what_the_system_refuses_is_left_for_the_turn_to_tell(ahead: Preloader) -> None:
     ahead.begin(lambda: Path("no such file").unlink())
     ahead.end()
 
 
-def test_a_server_that_refuses_is_not_asked_again_by_a_reading(ahead: Ahead) -> None:
+def test_a_server_that_refuses_is_not_asked_again_by_a_reading(ahead: Preloader) -> None:
     asked: list[int] = []
 
     def attempt() -> None:
@@ -138,7 +140,7 @@ def test_a_server_that_refuses_is_not_asked_again_by_a_reading(ahead: Ahead) -> 
     assert len(asked) == 4
 
 
-def test_the_reading_thread_may_ask_for_the_model_itself(ahead: Ahead, reader: Reader) -> None:
+def test_the_reading_thread_may_ask_for_the_model_itself(ahead: Preloader, reader: Reader) -> None:
     def make() -> tuple[Reader, Request]:
         ahead.end()
         return reader, REQUEST

@@ -13,7 +13,7 @@ import pytest
 
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
 from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text
-from openclaw.models.http_client import asked_once
+from openclaw.models.http_client import without_retries
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_server import find_chat_model
 from openclaw.models.openai import OpenAIModel
@@ -270,7 +270,7 @@ def test_reading_ahead_takes_no_other_model_as_it_has_not_asked_patiently() -> N
         return ScriptedModel("I am back.")
 
     model = FallbackModel([("first", opened), ("spare", ScriptedModel)])
-    with asked_once(), pytest.raises(ServerAway):
+    with without_retries(), pytest.raises(ServerAway):
         _ = model.card
     assert ask(model)[0].text == "I am back."
 

@@ -39,7 +39,7 @@ from openclaw.retrieval.llamaindex import (
 )
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
-from openclaw.retrieval.snapshot import Rows, View, best, products, question_vector
+from openclaw.retrieval.snapshot import Rows, SnapshotView, best, products, question_vector
 from openclaw.retrieval.tokens import words
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
@@ -74,9 +74,9 @@ def store(home: Path) -> Iterator[Store]:
     it.close()
 
 
-def embedded(home: Path, store: Store, embedder: WordEmbedder) -> View:
+def embedded(home: Path, store: Store, embedder: WordEmbedder) -> SnapshotView:
     Upkeep(Home(home), store, IndexOptions()).embed_pending(embedder)
-    return View(store.snapshot())
+    return SnapshotView(store.snapshot())
 
 
 def texts(found: list[Any]) -> list[str]:
@@ -104,14 +104,14 @@ def test_scores_are_those_of_a_bm25s_index_of_everything(store: Store, question:
     whole = bm25s.BM25(k1=ranking.K1, b=ranking.B, method="lucene")
     whole.index(corpus(store), show_progress=False)
     terms = list(dict.fromkeys(words(question)))
-    ours = word_index(View(store.snapshot()), terms)
+    ours = word_index(SnapshotView(store.snapshot()), terms)
     expected: npt.NDArray[np.float32] = whole.get_scores(terms)
     assert expected.max() > 0
     assert np.array_equal(ours.get_scores(terms), expected)
 
 
 def test_only_chunks_that_hold_a_word_are_found_best_first(store: Store) -> None:
-    found = StoredBM25(View(store.snapshot())).retrieve("boiler pressure")
+    found = StoredBM25(SnapshotView(store.snapshot())).retrieve("boiler pressure")
     assert "pressure" in texts(found)[0]
     scores = [each.score or 0.0 for each in found]
     assert scores == sorted(scores, reverse=True) and min(scores) > 0
@@ -121,23 +121,23 @@ def test_only_chunks_that_hold_a_word_are_found_best_first(store: Store) -> None
 def test_ids_and_words_of_any_script_are_found(home: Path, store: Store) -> None:
     (home / "memory" / "x.md").write_text("- 東京タワーは高い\n- I like C++ more than R\n", "utf-8")
     Upkeep(Home(home), store, IndexOptions()).refresh()
-    retriever = StoredBM25(View(store.snapshot()))
+    retriever = StoredBM25(SnapshotView(store.snapshot()))
     for question, line in (("東京", "東京"), ("C++", "C++"), ("ops-4217", "OPS-4217")):
         assert line in texts(retriever.retrieve(question))[0]
 
 
 @pytest.mark.parametrize("question", ["", "  \n ", "zebra", "?!"])
 def test_a_question_without_a_known_word_finds_nothing(store: Store, question: str) -> None:
-    assert StoredBM25(View(store.snapshot())).retrieve(question) == []
+    assert StoredBM25(SnapshotView(store.snapshot())).retrieve(question) == []
 
 
 def test_an_index_without_chunks_and_one_of_rules_only_find_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path / "empty.sqlite")
-    assert StoredBM25(View(store.snapshot())).retrieve("boiler") == []
+    assert StoredBM25(SnapshotView(store.snapshot())).retrieve("boiler") == []
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "rules.md").write_text("---\n\n***\n\n<!-- nothing -->\n", "utf-8")
     Upkeep(Home(tmp_path), store, IndexOptions()).refresh()
-    view = View(store.snapshot())
+    view = SnapshotView(store.snapshot())
     assert StoredBM25(view).retrieve("nothing") == []
     assert HybridRetriever(lambda: view).retrieve("nothing") == []
     store.close()
@@ -148,8 +148,8 @@ def test_rows_that_are_not_allowed_are_not_found(store: Store) -> None:
     rows, _ = snapshot.postings("boiler")
     allowed = np.ones(snapshot.count, np.bool_)
     allowed[rows[1:]] = False
-    assert len(StoredBM25(View(snapshot, allowed)).retrieve("boiler")) == 1
-    assert StoredBM25(View(snapshot, ~np.ones_like(allowed))).retrieve("boiler") == []
+    assert len(StoredBM25(SnapshotView(snapshot, allowed)).retrieve("boiler")) == 1
+    assert StoredBM25(SnapshotView(snapshot, ~np.ones_like(allowed))).retrieve("boiler") == []
 
 
 # -------- vectors
@@ -190,7 +190,7 @@ def test_the_best_come_first_and_equal_ones_in_their_order() -> None:
     assert not len(best(scores, 0)) and not len(best(scores, 3, ~allowed & allowed))
 
 
-def nearest(view: View, vector: Any, top_k: int = 3, **how: Any) -> Any:
+def nearest(view: SnapshotView, vector: Any, top_k: int = 3, **how: Any) -> Any:
     query = VectorStoreQuery(list(map(float, vector)), similarity_top_k=top_k, **how)
     return SqliteVectorStore(view, "fake/words").query(query)
 
@@ -212,7 +212,7 @@ def test_rows_without_a_vector_are_not_found(home: Path, store: Store) -> None:
     embedded(home, store, embedder)
     (home / "memory" / "new.md").write_text("the volcano erupts", "utf-8")
     Upkeep(Home(home), store, IndexOptions()).refresh()
-    view = View(store.snapshot())
+    view = SnapshotView(store.snapshot())
     found = nearest(view, embedder.query("the volcano erupts"), 100)
     assert len(found.ids) == int((view.snapshot.contexts != 0).sum()) - 1
     assert "memory/new.md" not in {node.metadata["path"] for node in found.nodes}
@@ -238,7 +238,7 @@ def test_the_store_is_filtered_by_path_and_by_node(home: Path, store: Store) -> 
 
 
 def test_the_store_is_not_written_through_llama_index(store: Store) -> None:
-    it = SqliteVectorStore(View(store.snapshot()), "fake/words")
+    it = SqliteVectorStore(SnapshotView(store.snapshot()), "fake/words")
     with pytest.raises(NotImplementedError, match="change the files"):
         it.add([])
     with pytest.raises(NotImplementedError, match="change the files"):
@@ -262,7 +262,7 @@ def test_the_embedding_model_serves_llama_index(home: Path) -> None:
 # -------- both
 
 
-def hybrid(view: View, embedder: WordEmbedder | None, **how: Any) -> HybridRetriever:
+def hybrid(view: SnapshotView, embedder: WordEmbedder | None, **how: Any) -> HybridRetriever:
     return HybridRetriever(lambda: view, embedder, **how)
 
 
@@ -360,10 +360,10 @@ def test_without_llama_index_the_same_is_found(
     embedder, day = WordEmbedder(), date(2026, 1, 6)
     snapshot = embedded(home, store, embedder).snapshot
     mask = None if allowed is None else np.isin(np.arange(snapshot.count), allowed)
-    view = View(snapshot, mask)
+    view = SnapshotView(snapshot, mask)
     vector = question_vector(embedder, question).tolist() if question else None
 
-    def by_meaning(others: Rows) -> ranking.Ranked | None:
+    def by_meaning(others: Rows) -> ranking.RowScores | None:
         return direct.nearest(view, embedder, vector, others) if vector else None
 
     words, scale = direct.by_words(view, question), (0.1, 0.7)

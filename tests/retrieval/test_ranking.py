@@ -13,17 +13,26 @@ from hypothesis import strategies as st
 
 from openclaw.retrieval.chunking import Chunk, split
 from openclaw.retrieval.question import read_question
-from openclaw.retrieval.ranking import FEW, LITTLE, RECALL_SCORE, B, Fused, Ranked, coverage, fuse
+from openclaw.retrieval.ranking import (
+    FEW,
+    LITTLE,
+    RECALL_SCORE,
+    B,
+    Fused,
+    RowScores,
+    coverage,
+    fuse,
+)
 from openclaw.retrieval.ranking import K1 as TERM_SATURATION
 from openclaw.retrieval.snapshot import OWN_WEIGHT, postings
 from openclaw.retrieval.tokens import words
 
 TODAY = date(2026, 11, 21)
-NO_ROWS = Ranked(np.empty(0, np.int64), np.empty(0, np.float32))
+NO_ROWS = RowScores(np.empty(0, np.int64), np.empty(0, np.float32))
 
 
-def ranked(scores: dict[int, float]) -> Ranked:
-    return Ranked(np.array(list(scores), np.int64), np.array(list(scores.values()), np.float32))
+def ranked(scores: dict[int, float]) -> RowScores:
+    return RowScores(np.array(list(scores), np.int64), np.array(list(scores.values()), np.float32))
 
 
 def search(
@@ -43,7 +52,7 @@ def search(
     covered = coverage(asked.words, lambda word: found.get(word, empty), hits, len(chunks))
     return fuse(
         asked,
-        Ranked(hits, scores[hits]),
+        RowScores(hits, scores[hits]),
         None if cosines is None else ranked(cosines),
         covered,
         lambda wanted: [chunks[row] for row in wanted],
