@@ -57,7 +57,7 @@ class Engine:
         self._folder: Path | None = None
         self._process: subprocess.Popen[str] | None = None
         self._loading: Call | None = None
-        self._started: Mapping[str, Any] = {}
+        self._start_report: Mapping[str, Any] = {}
         self._call: Call | None = None
 
     @property
@@ -75,7 +75,7 @@ class Engine:
                 "pip install 'openclaw[embedded]', or use Ollama",
             )
         if self._loading is None:
-            self._started = {}
+            self._start_report = {}
             self._process = self._start()
             self._loading = Call(self._listen)
         for _ in self._loading.pieces():
@@ -85,12 +85,12 @@ class Engine:
             raise self._not_loaded()
 
     def _not_loaded(self) -> OpenclawError:
-        if "missing" in self._started:
+        if "missing" in self._start_report:
             return ModelMissing(
-                f"the embedded engine cannot be used: {self._started['missing']}",
+                f"the embedded engine cannot be used: {self._start_report['missing']}",
                 "pip install --force-reinstall 'openclaw[embedded]', or use Ollama",
             )
-        reason = f": {self._started['error']}" if "error" in self._started else ""
+        reason = f": {self._start_report['error']}" if "error" in self._start_report else ""
         return ModelFailed(
             f"llama.cpp cannot load {self._path} with a window of {self._window:,} tokens{reason}",
             "the file is damaged, of an unknown kind or too large for this memory; "
@@ -160,12 +160,12 @@ class Engine:
                 f"the embedded engine cannot be started: {error}",
                 "it needs a writable folder for temporary files, and memory for a process",
             ) from error
-        wish = LoadRequest(
+        request = LoadRequest(
             str(self._path), self._window, self._threads, str(self._states or ""), place, self._key
         )
         if process.stdin is not None:
             with contextlib.suppress(OSError):  # it has died already; `_listen` notices
-                process.stdin.write(wish.to_line())
+                process.stdin.write(request.to_line())
                 process.stdin.flush()
         return process
 
@@ -176,12 +176,14 @@ class Engine:
             return
         with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
             if line := process.stdout.readline():
-                self._started = json.loads(line)
+                self._start_report = json.loads(line)
             else:
                 exit_code = process.wait(_LAST_SECONDS)
-                self._started = {"error": f"the engine process died at once (exit {exit_code})"}
-        self.version = self._started.get("version", "")
-        self.address = self._started.get("address", "")
+                self._start_report = {
+                    "error": f"the engine process died at once (exit {exit_code})"
+                }
+        self.version = self._start_report.get("version", "")
+        self.address = self._start_report.get("address", "")
 
     def _make_address(self) -> str:
         if not hasattr(socket, "AF_UNIX"):
@@ -312,20 +314,20 @@ def start_process() -> subprocess.Popen[str]:
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    wish = LoadRequest(**json.loads(sys.stdin.readline()))
+    request = LoadRequest(**json.loads(sys.stdin.readline()))
     try:
-        _serve(wish)
+        _serve(request)
     finally:  # also when the parent is gone
-        _remove_socket(wish.address)
+        _remove_socket(request.address)
         os._exit(0)  # without waiting for calls that still run in the engine
 
 
-def _serve(wish: LoadRequest) -> None:
+def _serve(request: LoadRequest) -> None:
     """Load the model, write the address, and serve until standard input ends."""
     try:
         import xllamacpp
 
-        server = xllamacpp.Server(_parameters(xllamacpp, wish))
+        server = xllamacpp.Server(_parameters(xllamacpp, request))
     except ImportError as error:
         _write_line({"missing": _one_line(error)})
     except Exception as error:  # noqa: BLE001 - told to the parent, which raises its own
@@ -336,21 +338,21 @@ def _serve(wish: LoadRequest) -> None:
         sys.stdin.read()
 
 
-def _parameters(xllamacpp: Any, wish: LoadRequest) -> Any:
+def _parameters(xllamacpp: Any, request: LoadRequest) -> Any:
     p = xllamacpp.CommonParams()
-    p.model.path = wish.path
-    p.n_ctx, p.n_parallel = wish.window, 1
+    p.model.path = request.path
+    p.n_ctx, p.n_parallel = request.window, 1
     p.n_batch = p.n_ubatch = _BATCH
-    p.cpuparams.n_threads = wish.threads or _cores()
+    p.cpuparams.n_threads = request.threads or _cores()
     p.use_jinja = True
     p.warmup = p.ui = False
     # Trying what fits takes a third of the start, and is useless without a GPU.
     p.fit_params = any("GPU" in str(device["type"]) for device in xllamacpp.get_device_info())
     p.verbosity, p.cache_ram_mib, p.n_threads_http = -1, 0, 2
-    p.api_keys = [wish.key]
-    p.hostnames = [wish.address]
-    if wish.states:
-        p.slot_save_path = wish.states + os.sep
+    p.api_keys = [request.key]
+    p.hostnames = [request.address]
+    if request.states:
+        p.slot_save_path = request.states + os.sep
     return p
 
 

@@ -129,15 +129,15 @@ class Search:
         Embeds passages without a vector first: for at most `EMBED_SECONDS`, with `complete` all.
         Raises UsageError when `since` is no day.
         """
-        wanted = Query(
+        query = Query(
             shorten_question(question), today, to_path_prefix(self._home, path), day_of(since), k
         )
         seconds = None if complete else EMBED_SECONDS
 
         def choose(look: _Lookup) -> ChosenPassages:
-            return ChosenPassages([passage_of(*hit) for hit in distinct(look(wanted), k)])
+            return ChosenPassages([passage_of(*hit) for hit in distinct(look(query), k)])
 
-        return self._choose_hits(wanted, choose, seconds, on_progress).passages
+        return self._choose_hits(query, choose, seconds, on_progress).passages
 
     def passages_for_prompt(
         self,
@@ -164,21 +164,21 @@ class Search:
         """The same passages, and the best of the others with the reason why each is left out."""
         from openclaw.retrieval.ranking import RECALL_SCORE
 
-        wanted = Query(shorten_question(question), today, k=most, skip=frozenset(skip))
-        in_head = replace(wanted, skip=frozenset(), only=wanted.skip)
+        query = Query(shorten_question(question), today, k=most, skip=frozenset(skip))
+        in_head = replace(query, skip=frozenset(), only=query.skip)
         limits = Limits(most, tokens, RECALL_SCORE, count)
 
         def choose(look: _Lookup) -> ChosenPassages:
-            return chosen(look(wanted), limits, look(in_head) if in_head.only else ())
+            return chosen(look(query), limits, look(in_head) if in_head.only else ())
 
-        return self._choose_hits(wanted, choose, PROMPT_EMBED_SECONDS, quick=True)
+        return self._choose_hits(query, choose, PROMPT_EMBED_SECONDS, quick=True)
 
     def ranked(self, question: str, k: int = 5, today: date | None = None) -> Rankings:
         """The passages that `search` finds, and all candidates of both rankings."""
-        wanted = Query(shorten_question(question), today, k=k)
-        look = self._open_lookup(wanted.question, EMBED_SECONDS)
-        shown = [passage_of(*hit) for hit in distinct(look(wanted), MOST_RANKED)]
-        return Rankings(shown, [passage_of(*hit) for hit in look(replace(wanted, whole=True))])
+        query = Query(shorten_question(question), today, k=k)
+        look = self._open_lookup(query.question, EMBED_SECONDS)
+        shown = [passage_of(*hit) for hit in distinct(look(query), MOST_RANKED)]
+        return Rankings(shown, [passage_of(*hit) for hit in look(replace(query, whole=True))])
 
     def worth_asking(self, skip: Collection[str]) -> bool:
         """Return True when files other than `skip` are indexed. Cheap: loads no LlamaIndex."""
@@ -207,7 +207,7 @@ class Search:
 
     def _choose_hits(
         self,
-        wanted: Query,
+        query: Query,
         choose: Callable[[_Lookup], ChosenPassages],
         seconds: float | None,
         on_progress: Progress | None = None,
@@ -220,9 +220,7 @@ class Search:
         for attempt in range(ATTEMPTS):
             time.sleep(WAIT_SECONDS if attempt else 0)
             try:
-                found = choose(
-                    self._open_lookup(wanted.question, seconds, on_progress, quick=quick)
-                )
+                found = choose(self._open_lookup(query.question, seconds, on_progress, quick=quick))
             except sqlite3.Error as error:
                 self._index.recover(error)
                 continue
@@ -247,16 +245,16 @@ class Search:
         asked = self._index.meaning.question(question, snapshot) if question.strip() else None
         embedder, vector = asked or (None, None)
 
-        def look(wanted: Query) -> list[Hit]:
-            view = self._view(snapshot, wanted)
+        def look(query: Query) -> list[Hit]:
+            view = self._view(snapshot, query)
             if view is None:
                 return []
             if quick:
-                fused = self._ranked(view, wanted, embedder, vector)
+                fused = self._ranked(view, query, embedder, vector)
             else:
-                retriever = self._hybrid(lambda: view, embedder, wanted.today, wanted.k)
-                bundle = load_llama().QueryBundle(wanted.question, embedding=vector)
-                fused = retriever.fused(view, bundle, whole=wanted.whole)
+                retriever = self._hybrid(lambda: view, embedder, query.today, query.k)
+                bundle = load_llama().QueryBundle(query.question, embedding=vector)
+                fused = retriever.fused(view, bundle, whole=query.whole)
             return list(zip(fused, view.chunks([one.row for one in fused]), strict=True))
 
         return look
@@ -264,7 +262,7 @@ class Search:
     def _ranked(
         self,
         view: SnapshotView,
-        wanted: Query,
+        query: Query,
         embedder: Embedder | None,
         vector: list[float] | None,
     ) -> list[Fused]:
@@ -282,22 +280,22 @@ class Search:
 
         return ranking.fused(
             view,
-            wanted.question,
-            wanted.today or date.today(),
-            ranking.by_words(view, wanted.question),
+            query.question,
+            query.today or date.today(),
+            ranking.by_words(view, query.question),
             by_meaning,
             lambda: ranking.scale(view, embedder, vector),
-            wanted.k,
-            whole=wanted.whole,
+            query.k,
+            whole=query.whole,
         )
 
-    def _view(self, snapshot: Snapshot, wanted: Query) -> SnapshotView | None:
+    def _view(self, snapshot: Snapshot, query: Query) -> SnapshotView | None:
         """The rows of the snapshot that the query allows; None when there are none."""
         from openclaw.retrieval.snapshot import SnapshotView, allowed_rows
 
-        if not snapshot.count or not wanted.question.strip():
+        if not snapshot.count or not query.question.strip():
             return None
-        allowed = allowed_rows(snapshot, wanted.prefix, wanted.since, wanted.skip, wanted.only)
+        allowed = allowed_rows(snapshot, query.prefix, query.since, query.skip, query.only)
         return SnapshotView(snapshot, allowed) if allowed is None or allowed.any() else None
 
     def _fresh_view(self) -> SnapshotView:
@@ -349,13 +347,13 @@ LONGEST_LINE = 1_000
 
 def indexed_name(path: str, known: Collection[str]) -> str:
     """The indexed file of a path. Raises ToolProblem that names similar files."""
-    wanted = path.strip().replace("\\", "/").removeprefix("./")
-    if wanted in known:
-        return wanted
-    same_name = [name for name in known if name.rpartition("/")[2] == wanted.rpartition("/")[2]]
-    if len(same_name) == 1 and same_name[0].endswith("/" + wanted):
+    query = path.strip().replace("\\", "/").removeprefix("./")
+    if query in known:
+        return query
+    same_name = [name for name in known if name.rpartition("/")[2] == query.rpartition("/")[2]]
+    if len(same_name) == 1 and same_name[0].endswith("/" + query):
         return same_name[0]
-    near = same_name or difflib.get_close_matches(wanted, sorted(known), n=3, cutoff=0.5)
+    near = same_name or difflib.get_close_matches(query, sorted(known), n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(sorted(near)[:3])}?" if near else ""
     raise ToolProblem(f"{path} is not in memory.{hint}")
 
@@ -371,12 +369,12 @@ def numbered_lines(file: Path, name: str, start: int, end: int, max_bytes: int) 
     first = max(start, 1)
     if first > len(lines):
         raise ToolProblem(f"{name} has only {len(lines)} lines.")
-    wanted = min(end if end >= first else len(lines) if end <= 0 else first, len(lines))
-    last = min(wanted, first + MOST_LINES - 1)
+    query = min(end if end >= first else len(lines) if end <= 0 else first, len(lines))
+    last = min(query, first + MOST_LINES - 1)
     width = len(str(last))
     shown = [f"{at:>{width}}  {_shorten_line(lines[at - 1])}" for at in range(first, last + 1)]
-    if last < wanted:
-        shown.append(f"[{wanted - last} more lines: ask for {last + 1} to {wanted}]")
+    if last < query:
+        shown.append(f"[{query - last} more lines: ask for {last + 1} to {query}]")
     return f"{name}, lines {first}-{last} of {len(lines)}:\n" + "\n".join(shown)
 
 

@@ -31,7 +31,7 @@ Make = Callable[..., EmbeddedModel]
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the engine was asked, a line each."""
+    """The requests to the engine, one a line."""
     path = tmp_path / "log"
     path.touch()
     monkeypatch.setenv("FAKE_LLAMA_LOG", str(path))

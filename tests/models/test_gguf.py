@@ -1,4 +1,4 @@
-"""What a model is, read from the header of its file."""
+"""Reading the header of a model's file."""
 
 from __future__ import annotations
 

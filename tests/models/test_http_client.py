@@ -1,4 +1,4 @@
-"""What a server of models sends has an end, and becomes text that can be written down."""
+"""Limits of a server's reply, and text of it that files can hold."""
 
 from __future__ import annotations
 

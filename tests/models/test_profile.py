@@ -1,4 +1,4 @@
-"""What a test of a model has found: kept, found again, and what it changes."""
+"""Profiles of models: saving, finding, and their effects."""
 
 from __future__ import annotations
 

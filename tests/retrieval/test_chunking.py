@@ -1,4 +1,4 @@
-"""What is found: chunks of text as they are cited, and as they are ranked."""
+"""Chunks of text as they are cited, and as they are ranked."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def said(script: str, home: Path) -> list[str]:
 
 
 def answer(upkeep: Upkeep, store: Store) -> dict[str, Any]:
-    """What the index holds, in the manner of a search: an error of the file is recovered from."""
+    """The content of the index, read as a search does: recovers from an error of the file."""
     for _ in range(3):
         report = upkeep.refresh()
         assert report.problems == []

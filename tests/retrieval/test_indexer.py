@@ -208,7 +208,7 @@ def test_two_files_that_change_places_are_seen(home: Path, store: Store) -> None
 
 
 def test_a_clock_that_was_set_back_makes_no_file_trusted(home: Path, store: Store) -> None:
-    """What was read "in the future" is read again; then it is settled under the new clock."""
+    """A file read "in the future" is read again; then it is current under the new clock."""
     put(home, "memory/a.md", "one\n")
     plain_upkeep(home, store, clock=lambda: late() + 10**18).refresh()
     upkeep = plain_upkeep(home, store, clock=late)

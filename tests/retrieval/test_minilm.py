@@ -25,7 +25,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def mean(*tokens: str) -> NDArray[np.float32]:
-    """What the vector of a text of these tokens must be."""
+    """The expected vector of a text of these tokens."""
     table = rows(WORDS)
     total = np.mean([table[token] for token in ("[CLS]", *tokens, "[SEP]")], axis=0)
     return np.asarray(total / np.linalg.norm(total), np.float32)

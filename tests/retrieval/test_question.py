@@ -1,4 +1,4 @@
-"""What a question asks for."""
+"""Reading a question: words, phrases, days, names."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def ranked(scores: dict[int, float]) -> RowScores:
 def search(
     question: str, chunks: Sequence[Chunk], cosines: dict[int, float] | None = None, limit: int = 50
 ) -> list[Fused]:
-    """What a program does with these functions: BM25 of the words, then the fusion."""
+    """Use these functions as the program does: BM25 of the words, then the fusion."""
     asked = read_question(question, TODAY)
     found, lengths = postings(chunks)
     empty = np.empty(0, np.int32), np.empty(0, np.float32)

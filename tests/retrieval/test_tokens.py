@@ -10,7 +10,7 @@ from openclaw.retrieval.tokens import language_of, words
 
 
 def meet(question: str, document: str) -> bool:
-    """Whether every word of the question is among the document's."""
+    """Return True when the document has every word of the question."""
     return set(words(question)) <= set(words(document))
 
 

@@ -89,7 +89,7 @@ def write(home: Path, path: str, text: str) -> None:
 
 
 def answers(search: Search, **how: Any) -> list[list[tuple[str, int, float]]]:
-    """What is found for each question, with scores as exact as a copy has to be."""
+    """The passages for each question, with scores as exact as a copy must be."""
     return [
         [(p.path, p.start_line, round(p.score, 3)) for p in search.search(q, 20, **how)]
         for q in QUESTIONS
@@ -305,7 +305,7 @@ class Place:
         return int(self("query", output_fields=["count(*)"])[0]["count(*)"])
 
     def __call__(self, method: str, **how: Any) -> Any:
-        """What another program does with the collection."""
+        """Change the collection as another program would."""
         client = self._pymilvus.MilvusClient(uri=self._target)
         try:
             return getattr(client, method)(self.collection(), **how)
