@@ -1,4 +1,4 @@
-"""What can go wrong, each with an exit code and what the user can do.
+"""The errors of the program, each with an exit code and a hint for the user.
 
 OpenclawError                 1  failed
 ├── UsageError                2  wrong words on the command line, wrong setting
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 
 class OpenclawError(Exception):
-    """Something went wrong; `str(error)` is what happened, `hint` what the user can do."""
+    """An error for the user: `str(error)` says what happened, `hint` what the user can do."""
 
     exit_code = 1
 
@@ -56,7 +56,7 @@ class ModelFailed(OpenclawError):
 
 
 class PromptTooLarge(ModelFailed):
-    """`counted` are the tokens that the server counted, 0 where it did not say."""
+    """`counted`: tokens that the server counted, 0 where it did not say."""
 
     def __init__(self, message: str, hint: str = "", counted: int = 0) -> None:
         super().__init__(message, hint)
@@ -64,8 +64,11 @@ class PromptTooLarge(ModelFailed):
 
 
 class AwayError(Exception):
-    """A server that cannot be used now; the text says why, in the user's words. `foreign` when it
-    may be in those of the server. It `rests` when it makes no sense to try again at once."""
+    """A server that cannot be used now; the text tells the user why.
+
+    foreign: the text may be the server's own
+    rests: it makes no sense to try again at once
+    """
 
     def __init__(self, why: str, *, foreign: bool = False, rests: bool = True) -> None:
         super().__init__(why)
@@ -74,4 +77,4 @@ class AwayError(Exception):
 
 
 class CallFailedError(Exception):
-    """A call that the server refused; the text is the server's, and as untrusted as a result."""
+    """The server refused a call; the text is the server's and as untrusted as a result."""

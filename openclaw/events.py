@@ -1,4 +1,4 @@
-"""What happens during a turn, as values. The terminal, JSON output and the session file listen.
+"""The events of a turn, and its receipt. The terminal, JSON output and the session file listen.
 
 The wire name of an event (`stream-json`, one object a line) is its class's `kind`; its fields are
 the object's other keys.
@@ -44,7 +44,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """A piece of what the model thinks before it acts or answers."""
+    """A piece of the model's thinking before it acts or answers."""
 
     kind: ClassVar[str] = "thought"
     text: str
@@ -60,8 +60,10 @@ class ToolStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolEnd:
-    """`output` is what the model is given; `seconds` wall clock; `said` what the call has changed,
-    in words for the user, "" when nothing."""
+    """output: the text that the model gets
+    seconds: wall clock
+    said: the changes by the call, in words for the user; "" without any
+    """
 
     kind: ClassVar[str] = "tool_end"
     id: str
@@ -74,7 +76,7 @@ class ToolEnd:
 
 @dataclass(frozen=True, slots=True)
 class NewResponse:
-    """A further model call begins; what was streamed as an answer so far is complete."""
+    """A further model call begins; the answer streamed so far is complete."""
 
     kind: ClassVar[str] = "new_response"
     step: int
@@ -90,14 +92,17 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Trouble(Notice):
-    """A notice that is told even where nobody looks on: of hooks, the memory's index or git."""
+    """A notice that is shown even without a terminal: about hooks, the memory's index or git."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What goes on while the next event is waited for; it is shown for the moment only. `share` of
-    it that is done, from 0 to 1, None while that is unknown; `tail` are the last lines that a
-    running program has printed. Without `what` the words stay as they are."""
+    """The activity until the next event, shown for the moment only.
+
+    what: its name; "" leaves the shown name as it is
+    share: progress from 0 to 1, None while unknown
+    tail: the last lines that a running program has printed
+    """
 
     kind: ClassVar[str] = "progress"
     what: str = ""
@@ -107,8 +112,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """The first `messages` of the conversation went to the archive; `summary` stands for them. The
-    tokens are those of a request without a new message."""
+    """The first `messages` messages of the conversation were archived and replaced by `summary`.
+    The tokens are those of a request without a new message."""
 
     kind: ClassVar[str] = "compaction"
     before_tokens: int
@@ -119,7 +124,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptMade:
-    """What the turn really changed, and claims of the reply that nothing backs."""
+    """The real changes of the turn, and claims of the reply that nothing backs."""
 
     kind: ClassVar[str] = "receipt"
     receipt: Receipt
@@ -128,10 +133,13 @@ class ReceiptMade:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The turn is over. `stop_reason`: answer, steps, repeated, full,
-    empty, interrupted, length. `citations` are lines of files that the answer names, each with
-    path, start_line, end_line, and whether they stood in what the model was shown (verified);
-    `sources` are places (path:line) that it rests on beside these, as far as code can tell."""
+    """The turn is over.
+
+    stop_reason: answer, steps, repeated, full, empty, interrupted, length
+    citations: lines of files that the answer names, each with path, start_line, end_line, and
+        verified: True when the model was shown these lines
+    sources: further places (path:line) that the answer rests on, as far as code can tell
+    """
 
     kind: ClassVar[str] = "done"
     answer: str
@@ -154,7 +162,7 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """The turn failed; `exit_code` is the one the command leaves with."""
+    """The turn failed; `exit_code` is that of the command."""
 
     kind: ClassVar[str] = "error"
     message: str
@@ -181,20 +189,20 @@ Event = (
 
 
 def waited(waiting: Waiting) -> Notice | Progress:
-    """What a model that is not ready yet has to say."""
+    """Return the event for a model that is not ready yet."""
     if waiting.share is None:
         return Notice(waiting.message)
     return Progress(waiting.message, waiting.share)
 
 
 def to_wire(event: Event) -> dict[str, Any]:
-    """The event as one JSON object: its name under "event", then its fields."""
+    """Return the event as one JSON object: its name under "event", then its fields."""
     return {"event": event.kind, **asdict(event)}
 
 
 TODO_FILE = "memory/TODO.md"
 INBOX = "memory/inbox/"
-"""What waits there is no memory yet."""
+"""Entries there wait for the user's yes and are no memory yet."""
 
 
 class TodoLike(Protocol):
@@ -220,10 +228,12 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Files with line counts, and of those the to-dos and memories by their text.
+    """The changes of a turn.
 
-    `todos` are pairs of what happened (added, done, undone, removed) and the to-do's text; `sent`
-    are the tools by which something was done elsewhere.
+    files: changed files with line counts
+    todos: pairs of added, done, undone or removed, and the to-do's text
+    memories: texts of new memories
+    sent: tools that did something elsewhere
     """
 
     files: tuple[FileChange, ...] = ()
@@ -233,7 +243,7 @@ class Receipt:
     sent: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """True when something was changed, here or elsewhere; a search changes nothing."""
+        """Return True when something was changed, here or elsewhere; a search changes nothing."""
         return bool(self.files or self.sent)
 
 
@@ -243,7 +253,7 @@ def make_receipt(
     searches: Sequence[str] = (),
     sent: Sequence[str] = (),
 ) -> Receipt:
-    """The receipt of a turn that changed these files. `read_todos` parses a to-do file's text."""
+    """Make the receipt of a turn that changed these files. `read_todos` parses a to-do file."""
     real = [change for change in changes if change.before != change.after]
     todos: list[tuple[str, str]] = []
     memories: list[str] = []
@@ -268,7 +278,7 @@ def _lines(change: Change) -> tuple[list[str], list[str]]:
 
 
 def file_change(change: Change) -> FileChange:
-    """A change of a file by its lines."""
+    """Return a change of a file with its line counts."""
     added, removed = _lines(change)
     action = (
         "created" if change.before is None else "deleted" if change.after is None else "changed"
@@ -279,11 +289,11 @@ def file_change(change: Change) -> FileChange:
 def _item(line: str) -> str:
     found = re.match(r"\s*[-*+] (.+)", line)
     text = re.sub(r"[ \t]*<!--.*?-->", "", found.group(1)).strip() if found else ""
-    return "" if text.startswith("~~") else text  # a superseded one is not remembered anew
+    return "" if text.startswith("~~") else text  # a superseded item is no new memory
 
 
 def _todo_changes(before: Sequence[TodoLike], after: Sequence[TodoLike]) -> list[tuple[str, str]]:
-    # A line may get its id only now, so what has no partner by id is matched by its text.
+    # A line may get its id only now, so a to-do without a partner by id is matched by its text.
     old = {todo.id or todo.text: todo for todo in before}
     kept = {todo.id for todo in after}
     texts = {todo.text: todo for todo in before if not todo.id or todo.id not in kept}
@@ -300,7 +310,7 @@ def _todo_changes(before: Sequence[TodoLike], after: Sequence[TodoLike]) -> list
 
 
 def summary(receipt: Receipt) -> list[str]:
-    """The receipt for people, one thing a line; empty when nothing was changed."""
+    """Return the receipt as lines for the user, one change a line; empty without changes."""
     lines = [f"to-do {what}: {text}" for what, text in receipt.todos]
     lines += [f"remembered: {text}" for text in receipt.memories]
     lines += [f"{f.path} {f.action} (+{f.added} -{f.removed})" for f in receipt.files]

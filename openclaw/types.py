@@ -1,4 +1,4 @@
-"""Values that several rooms exchange. Nothing here opens, reads or prints anything."""
+"""Values that several packages exchange. Nothing here opens, reads or prints anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Effect = Literal["read", "write", "read-elsewhere", "write-elsewhere", "run", "g
 Mode = Literal["read-only", "ask", "edit", "full"]
 
 CHANGING: frozenset[Effect] = frozenset({"write", "write-elsewhere", "run", "send"})
-"""What may leave the world other than it was."""
+"""Effects that may change something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,14 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a call would do to the world, told by its tool from the arguments.
+    """What a call would do, as its tool derives it from the arguments.
 
-    `target` is what a rule or a grant can name: a path relative to the home, an absolute path
-    elsewhere, a whole command line, the host of a URL; "" when there is none of these. `text` is
-    shown with it (the URL), `code` a program that it runs. `held` says which credentials git keeps
-    that a command line may show, `program` names one of this machine that is handed the arguments.
+    target: what a rule or a grant can name: a path relative to the home, an absolute path
+        elsewhere, a whole command line, the host of a URL; "" without any
+    text: shown with the target (the URL)
+    code: a program that the call runs
+    held: the credentials kept by git that a command line may show
+    program: a program of this machine that receives the arguments
     """
 
     tool: str
@@ -49,9 +51,12 @@ MOST_IMAGE_BYTES = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image that goes with a message of the user. `path` is relative to the home, absolute for a
-    file elsewhere; `kind` png, jpeg, gif or webp. `data` are its bytes: None while they were not
-    read, empty when the file is not as it was."""
+    """An image that goes with a message of the user.
+
+    path: relative to the home, absolute for a file elsewhere
+    kind: png, jpeg, gif or webp
+    data: its bytes; None before they are read, empty when the file has changed
+    """
 
     path: str
     kind: str
@@ -74,8 +79,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts and times of one or more model calls. Seconds are wall clock; `read_seconds` are
-    those in which the prompt was read, where the server tells them."""
+    """Token counts and wall-clock seconds of one or more model calls. `read_seconds` is the time
+    for reading the prompt, where the server reports it."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -86,7 +91,7 @@ class Usage:
     read_seconds: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
-        """Sum of both; the first token is the one that came first, i.e. of the left side."""
+        """Return the sum of both; the time of the first token is that of the left side."""
         return Usage(
             self.prompt_tokens + other.prompt_tokens,
             self.cached_tokens + other.cached_tokens,
@@ -100,7 +105,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call that was made: `input` as parsed, `output` as the model was given it."""
+    """A call that was made: `input` as parsed, `output` as the model got it."""
 
     id: str
     tool: str
@@ -113,14 +118,18 @@ class ToolUse:
 class Entry:
     """One message of a session file.
 
-    `content` is what was said; `context` the tail block that went with a user's message; `raw` the
-    text the model really generated where it differs from `content`; `hint` what followed the
-    observation of the last call. With these the next request repeats this one byte for byte.
-    `thought` is what the model thought before. `record` says what the turn was made of, for those
-    who look inside or run it again: on the user's message what `openclaw.agent.recording`
-    notes, on the turn's last one how it ended. `at` is an ISO 8601 time with offset; `extra` are
-    keys of newer versions, kept as they are. `images` go with a user's message; the file holds no
-    bytes of them.
+    content: the text of the message
+    context: the tail block that went with a user's message
+    at: ISO 8601 time with offset
+    raw: the text that the model really generated, where it differs from `content`
+    hint: the text after the observation of the last call
+    thought: what the model thought before
+    record: how the turn was made, to inspect it or run it again: on the user's message the notes of
+        `openclaw.agent.recording`, on the turn's last message how it ended
+    extra: keys of newer versions, unchanged
+    images: images of a user's message; the file does not hold their bytes
+
+    With content, context, raw and hint the next request repeats this one byte for byte.
     """
 
     role: Literal["user", "assistant"]
@@ -138,16 +147,16 @@ class Entry:
 
 
 class ToolProblem(Exception):
-    """A mistake of the model's, told to the model as an observation: short, names what is valid."""
+    """A mistake of the model; it reads the short text, which names what is valid."""
 
 
 class ForeignProblem(ToolProblem):
-    """A problem in words that are not ours (a server's error text): untrusted, as a result is."""
+    """A problem in foreign words (a server's error text): as untrusted as a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file of the home that a turn changed, or would. None stands for "there was no file"."""
+    """A file of the home that a turn changed, or would change. None means "no file"."""
 
     path: str
     before: str | None
@@ -156,11 +165,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """A call that was asked for, and what came of it, for the record.
+    """A requested call and its outcome, for the audit log.
 
-    `by` says who decided: "policy", "user", "nobody" (who could be asked), "hook", or the grant; ""
-    when it did not come that far. `exit` is the code a program ended with, `bytes` the size of the
-    result.
+    by: who decided: "policy", "user", "nobody" (no one could be asked), "hook", or the grant; ""
+        without a decision
+    exit: exit code of a program
+    bytes: size of the result
     """
 
     tool: str
@@ -176,8 +186,8 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Text, or an image, that the user hands over beside the prompt. `path` is that of a file of
-    the home; "" for what comes from elsewhere: standard input, other files."""
+    """Text or an image that the user attaches to the prompt. `path` is relative to the home; "" for
+    standard input and files elsewhere."""
 
     label: str
     text: str
@@ -186,34 +196,34 @@ class Material:
 
 
 Keep = Callable[[Path, bytes | None, bytes | None], Callable[[], None]]
-"""Is told that a file is about to go from one content to another (None: there is none); what it
-returns is called when that did not happen."""
+"""Called before a file changes, with its content before and after (None: no file). Returns a
+function to call when the change did not happen."""
 
 
 def keep_nothing(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
-    """Keeps no record of what is written."""
+    """Record nothing."""
     return lambda: None
 
 
 Held = tuple[bytes | None, bool] | None
-"""What a file holds: its bytes, None where they are not kept, and whether it can be run; None for
-no file."""
+"""The content of a file: its bytes (None where they are not kept) and whether it is executable;
+None for no file."""
 Altered = Callable[
     [Iterable[str], Callable[[str], Held], Callable[[str], Held]], Callable[[str], None]
 ]
-"""Is told which files a command changes, and how to find out what each held before and holds then;
-what it returns is called with a file of which that did not happen."""
+"""Called with the names of the files that a command changes and two functions for the content of
+each before and after. Returns a function to call with a file whose change did not happen."""
 
 
 def keep_no_changes(
     names: Iterable[str], before: Callable[[str], Held], after: Callable[[str], Held]
 ) -> Callable[[str], None]:
-    """Keeps no record of what was changed."""
+    """Record nothing."""
     return lambda name: None
 
 
 class Recorder(Protocol):
-    """Keeps a record of what is changed: of files that are written, and of whole folders."""
+    """Records changes: of single files, and of all files that a command changes."""
 
     def keep(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
         """See `Keep`."""
@@ -225,7 +235,7 @@ class Recorder(Protocol):
 
 
 class Unrecorded:
-    """The recorder of what stands in no record."""
+    """A recorder that records nothing."""
 
     keep = staticmethod(keep_nothing)
     altered = staticmethod(keep_no_changes)
@@ -240,20 +250,25 @@ def _marker() -> str:
 
 @dataclass(slots=True)
 class Ledger:
-    """What the tools of one turn did, filled by the tools, read by the receipt.
+    """What the tools of one turn did. The tools fill it, the receipt reads it.
 
-    `read` holds the MD5 each file had when this session last read or wrote it, by home-relative
-    path, so that an overwrite of an unread or since changed file can be refused; `held` what files
-    read in this turn held, by MD5, so that changes since can be merged. `marker` is 8
-    random hex digits that fence untrusted text. `foreign` names the sources of untrusted text seen
-    in this turn ("web: example.org"), `inherited` those of earlier turns of the conversation, and
-    those of which the request itself tells (what servers say of their tools).
-    `sent` names the tools by which something was done elsewhere, which no file here shows.
-    `request` are the words of this turn, `typed` whether the user typed them: they may have been
-    piped in, or be those of a to-do that was offered; `exit` is the code that the program of
-    the newest call ended with. `allowed` is the `allowed-tools` of the skill that is followed;
-    empty when it leaves all tools. `keeper` is told of each file before it is written; `altered`
-    which files a command changes, with what they held and hold then.
+    before: content of each written file before the turn, by home-relative path; None: no file
+    read: MD5 of each file when this session last read or wrote it, by home-relative path, so that
+        an overwrite of an unread or since changed file can be refused
+    held: contents of files read in this turn, by MD5, so that later changes can be merged
+    searches: the searches that were made
+    sent: tools that did something elsewhere, which no file here shows
+    refused: the calls that were refused
+    marker: 8 random hex digits that fence untrusted text
+    foreign: sources of untrusted text seen in this turn ("web: example.org")
+    inherited: sources from earlier turns of the conversation, and from the request itself
+        (descriptions of tools by their servers)
+    request: the words of this turn
+    typed: the user typed them; else they were piped in or come from an offered to-do
+    exit: exit code of the newest call's program
+    allowed: `allowed-tools` of the skill that is followed; empty: all tools
+    keeper: called before each file is written
+    altered: called with the files that a command changes
     """
 
     before: dict[str, str | None] = field(default_factory=dict)
@@ -278,17 +293,18 @@ class Ledger:
 
     @property
     def tainted(self) -> bool:
-        """Whether anybody but the user may be behind what the model asks for."""
+        """True when somebody other than the user may be behind what the model asks for."""
         return bool(self.foreign or self.inherited)
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The model is not ready yet; `message` is for the user, for example "loading model".
+    """The model is not ready yet.
 
-    With `share`, from 0 to 1, it tells how far that has come: it is shown for the moment and may
-    come again and again. An empty one, which only `Model.warm` gives, has nothing to say: it is a
-    moment to stop in."""
+    message: for the user, for example "loading model"; an empty one, only from `Model.warm`, is
+        a moment at which the caller may stop
+    share: progress from 0 to 1; such a message is shown for the moment and may come repeatedly
+    """
 
     message: str
     share: float | None = None

@@ -1,4 +1,4 @@
-"""The hall: opens a home, hands the rooms to each other, and walks prompts through them."""
+"""The agent: prepares a turn, runs it, saves what comes of it, and undoes it."""
 
 from __future__ import annotations
 
@@ -57,12 +57,14 @@ class App(Rooms):
         *,
         typed: bool = True,
     ) -> Iterator[events.Event]:
-        """Answer a prompt in a session; `material` is piped or attached text for it, `skill` the
-        name of one that the user asks for: its instructions go in front of the prompt. `typed`:
-        the user typed the prompt; nothing is kept of one that was piped in or offered.
+        """Answer a prompt in a session, which is saved after every message.
 
-        The session is saved after every message. Raises OpenclawError (server away, model missing,
-        prompt too large, disk full ...) with everything done until then saved.
+        material: piped or attached text that goes with the prompt
+        skill: the name of a skill the user asks for; its instructions go in front of the prompt
+        typed: the user typed the prompt; nothing is remembered of a piped or offered one
+
+        Raises OpenclawError (server away, model missing, prompt too large, disk full ...) after
+        saving everything done until then.
         """
         yield from map(events.Trouble, self.recover())
         with self.sessions.writing(session.id, timeout=2.0):
@@ -72,12 +74,12 @@ class App(Rooms):
             yield from map(events.Trouble, self.hooks.after_turn())
 
     def get_ready(self) -> None:
-        """Let the model begin to load beside whatever comes before it is asked."""
+        """Begin to load the model in the background."""
         self.ahead.begin(lambda: (self.model, Request(())))
 
     def rest(self, session: Session | None = None) -> None:
-        """Use the time until the next prompt for the index, and for the model: it loads and reads
-        what the next request of `session` begins with (the setting `preload`)."""
+        """Use the time until the next prompt: update the index and, with the setting `preload`, let
+        the model load and read the beginning of the next request of `session`."""
         if looks_up(self, "anything", Cues()):
             self.recall.rest()
         if session is not None and self.settings.preload:
@@ -85,13 +87,13 @@ class App(Rooms):
             self.ahead.begin(lambda: (self.model, self.next_request(seen)))
 
     def greeting(self, *, offering: bool = True) -> Greeting:
-        """What there is to say at the start of a talk; see `openclaw.agent.greeting`."""
+        """Return the greeting of a conversation; see `openclaw.agent.greeting`."""
         from openclaw.agent.greeting import greeting
 
         return greeting(self, offering=offering)
 
     def offer(self, session: Session, receipt: Receipt) -> Offer | None:
-        """What to offer after a turn that changed to-dos; see `openclaw.agent.todo_offers`."""
+        """Return the offer after a turn that changed to-dos; see `openclaw.agent.todo_offers`."""
         if not receipt.todos:
             return None
         from openclaw.agent.todo_offers import after_change
@@ -99,21 +101,21 @@ class App(Rooms):
         return after_change(self, session, receipt)
 
     def accept(self, offer: Offer, session: Session) -> Iterator[events.Event]:
-        """Do what a yes to an offer of a date means."""
+        """Set the date of an offer that the user accepted."""
         from openclaw.agent.todo_offers import accept_date
 
         return accept_date(self, session, offer)
 
     def toolbox(self, ledger: Ledger, shelf: Shelf | None = None) -> Toolbox:
-        """The tools as a turn would have them."""
+        """Return the tools of a turn."""
         return toolbox(self, ledger, shelf or self.shelf())
 
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False
     ) -> Iterator[events.Event]:
-        """Put all but the last two exchanges of a conversation into the archive, a summary in their
+        """Archive all but the last two exchanges of a conversation and put a summary in their
         place; `focus` says what matters most in it. The last event is Compaction. With `dry_run`
-        nothing is changed. UsageError when there is nothing to put away."""
+        nothing is changed. UsageError when there is nothing to archive."""
         with self.sessions.writing(session.id, timeout=2.0):
             self.sessions.refresh(session)
             starts = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
@@ -138,7 +140,7 @@ class App(Rooms):
                 yield from map(events.Notice, recording.close("done"))
 
     def undoable(self, scope: Scope = "all", session: str = "") -> Iterator[Turn]:
-        """The turns that `undo` would take back one by one."""
+        """Return the turns that `undo` can take back, the newest first."""
         from openclaw.agent.undo import undoable
 
         return undoable(self, scope, session)
@@ -159,7 +161,7 @@ class App(Rooms):
         return redo(self, count, session, keep)
 
     def recover(self) -> list[str]:
-        """Finish what killed processes have left; what the user should know of it."""
+        """Finish the work of killed processes; return notices for the user."""
         if not self.history.has_work():
             return []
         from openclaw.agent.undo import recover
@@ -167,7 +169,7 @@ class App(Rooms):
         return recover(self)
 
     def next_request(self, session: Session) -> Request:
-        """What the next prompt's request will begin with, for the model to read it ahead."""
+        """Return the beginning of the next prompt's request, for the model to read it ahead."""
         session = replace(session, extra=dict(session.extra), messages=list(session.messages))
         return self._fitting(session, self.shelf()).beginning(".")
 
@@ -186,7 +188,7 @@ def walk(
     *,
     typed: bool = True,
 ) -> Iterator[events.Event]:
-    """One turn. `session` is locked by the caller; see `App.ask`."""
+    """Run one turn; the caller holds the lock of `session`. See `App.ask`."""
     made = yield from prepare(rooms, text, session, material, skill, typed=typed)
     new_title = not session.title
     number, request = 1 + session.turns, made.turn.user.content
@@ -213,8 +215,8 @@ def _kept(
     made: Prepared,
     recording: Recording,
 ) -> Iterator[events.Event]:
-    """The events of a run, its entries saved as they come, all committed at the end. A Ctrl-C that
-    arrives while an event is looked at or saved goes to the run, which then ends as interrupted."""
+    """Yield the events of a run, save each entry at once and commit all at the end. A Ctrl-C during
+    the display or saving of an event is passed to the run, which then ends as interrupted."""
     ledger, watch = made.ledger, made.watch
     happening = next(run, None)
     while happening is not None:
@@ -264,12 +266,12 @@ def _afterwards(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events
 
 
 def _is_last(said: Entry) -> bool:
-    """Whether a message may be the turn's answer."""
+    """Return True when a message may be the turn's answer."""
     return said.role == "assistant" and not said.tool_calls and not said.hint
 
 
 def noted(rooms: Rooms, session: Session, ledger: Ledger | None = None) -> list[str]:
-    """Keep the working notes of all that was said and not yet noted."""
+    """Add new messages to the working notes; return notices for the user."""
     if not rooms.saving or session.extra.get(NOTED) == session.archived + len(session.messages):
         return []
     from openclaw.agent.note_taking import keep_up
@@ -313,9 +315,9 @@ def prepare(
     typed: bool = True,
     ahead: bool = True,
 ) -> Generator[events.Event, None, Prepared]:
-    """Get a turn ready; nothing of the home is changed but caches. The same prompt in the same
-    minute upon the same conversation and files becomes the same request. `ahead` lets the model
-    load and read while passages are looked for."""
+    """Prepare a turn; only caches in the home change. The same prompt in the same minute with the
+    same conversation and files gives the same request. With `ahead` the model loads and reads
+    during the search for passages."""
     text, material, told = _apart(rooms, text, session, material)
     drawn = _drawn(rooms, session, text)
     watch = _watch(rooms, text, session, drawn)
@@ -371,14 +373,14 @@ def prepare(
 
 
 def changes(rooms: Rooms, ledger: Ledger) -> list[Change]:
-    """The files that the tools of a turn have written, as they were and are."""
+    """Return the files that the tools of a turn wrote, with their content before and now."""
     return [Change(p, before, _now(rooms, p)) for p, before in ledger.before.items()]
 
 
 def _apart(
     rooms: Rooms, text: str, session: Session, material: Sequence[Material]
 ) -> tuple[str, Sequence[Material], str]:
-    """Prompt and material without secrets, and what the user is told of them."""
+    """Return prompt and material without secrets, and a notice about the secrets."""
     given = (text, *(each.text for each in material))
     text, material = rooms.vault.mask(text), masking.materials(rooms.vault, material)
     masking.session(rooms.vault, session)
@@ -395,7 +397,7 @@ def _watch(rooms: Rooms, text: str, session: Session, drawn: bytes) -> Provenanc
 
 
 def _seen(rooms: Rooms, text: str, shelf: Shelf, skill: str, ledger: Ledger) -> tuple[Cues, str]:
-    """What the words point at, and the instructions of the skill that the user asks for."""
+    """Return the cues in the prompt and the instructions of the skill that the user asks for."""
     seen = cues_of(rooms, text, shelf)
     if not skill:
         return seen, ""
@@ -406,7 +408,7 @@ def _seen(rooms: Rooms, text: str, shelf: Shelf, skill: str, ledger: Ledger) -> 
 
 
 def _opened(rooms: Rooms, session: Session, told: str) -> Iterator[events.Event]:
-    """The model that answers, and what the user should know beforehand."""
+    """Yield the first events: the model that answers, and notices for the user."""
     card = rooms.model.card
     protocol = choose_protocol(rooms.settings.protocol, card)
     session.model = card.name
@@ -419,7 +421,7 @@ def _opened(rooms: Rooms, session: Session, told: str) -> Iterator[events.Event]
 
 
 def _of_the_head(rooms: Rooms, fitting: Fitting) -> Iterator[events.Event]:
-    """What is missing in the head, what cannot be read, and what had to be cut."""
+    """Yield notices about files of the head that are missing, unreadable or cut."""
     left = unread(rooms)
     for path, reason in left.items():
         yield events.Notice(f"{path} is not read: {reason}; put the file itself in its place")
@@ -443,7 +445,7 @@ def _loop(rooms: Rooms, fitting: Fitting, ledger: Ledger, limits: Limits) -> Loo
 
 
 def _drawn(rooms: Rooms, session: Session, text: str) -> bytes:
-    """Bytes that nobody outside can guess: for the fence of untrusted text and the seed."""
+    """Return bytes that no outsider can guess: for the fence of untrusted text and the seed."""
     nonces = Nonces(rooms.home.private / "cache" / "key")
     minute = rooms.now().replace(second=0, microsecond=0).isoformat()
     return nonces.draw(session.turns, len(session.messages), minute, text)
@@ -461,8 +463,8 @@ def _limits(rooms: Rooms, card: ModelCard, drawn: bytes) -> Limits:
 def _recalled(
     rooms: Rooms, text: str, attached: str, seen: Cues, fitting: Fitting, *, ahead: bool
 ) -> Generator[events.Event, None, list[Mapping[str, Any]]]:
-    """Passages for the tail. While they are looked for, the model reads the head, `ahead` of it;
-    none for a prompt that is too long to be sent, of which the loop tells."""
+    """Find passages for the tail; with `ahead` the model reads the head during the search. Return
+    none for a prompt that is too long to be sent; the loop reports that."""
     known = {*SOURCES.values()} - {part.path for part in fitting.parts if part.cut}
     if not looks_up(rooms, text, seen, known) or not fitting.can_send(text, attached):
         return []
@@ -483,8 +485,8 @@ def _recalled(
 
 
 def _now(rooms: Rooms, path: str) -> str | None:
-    """A file's text now (of a large one its beginning), None without one: also where a command
-    has left a link that leads out of the home."""
+    """Return a file's present text (the beginning of a large one), None without a file. A link out
+    of the home, which a command may have made, counts as no file."""
     try:
         file = rooms.home.inside(path)
     except ToolProblem:
@@ -496,8 +498,8 @@ Step = Callable[[Rooms, Provenance, str], Iterator[events.Event]]
 
 
 def after(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
-    """Keep what the user said of lasting worth and what the answer promises. What goes wrong is
-    told: the turn itself is done and saved."""
+    """Remember lasting facts from the prompt and promises in the answer. An error becomes a notice:
+    the turn itself is done and saved."""
     for step in _steps():
         try:
             yield from step(rooms, watch, answer)

@@ -1,7 +1,7 @@
-"""Citations in an answer, held against what the model was shown; and the lines an answer rests on.
+"""Checks the citations in an answer against what the model saw, and finds the lines it rests on.
 
-Pure functions on texts. A citation is `[memory/people.md:12]` or `:12-14`, also in round brackets
-or backticks as small models write it, and a path of the home that stands by itself.
+A citation is `[memory/people.md:12]` or `:12-14`, also in round brackets or backticks as small
+models write it, or a bare path of the home with a line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 Spans = Mapping[str, Sequence[tuple[int, int]]]
-"""By path the lines that were shown: first and last, from 1, inclusive."""
+"""By path the lines that the model saw: first and last, from 1, inclusive."""
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)")
 _MARKED = re.compile(r"\[([^\[\]\n]{4,300})\]|`([^`\n]{4,300})`|\(([^()\n]{4,300})\)")
@@ -45,20 +45,20 @@ _EXTENSIONS = frozenset(
     "md markdown txt json yaml yml csv log html htm pdf org rst py toml ini cfg js ts sh".split()
 )
 _PROSE = frozenset("md markdown txt rst org".split())
-"""Of a file that is none of these a number beyond its end is a port or the like."""
+"""In other files a number beyond the end is a port or the like."""
 _NUMBER = re.compile(r"\d{1,9}")
 _NEAR = 24
-"""Characters between a file and its line where somebody names them in words."""
+"""Characters between a file and its line in a text that names both."""
 
 MOST = 3
-"""Lines that an answer is said to rest on."""
+"""Lines that are reported as sources of an answer."""
 MOST_LINES = 1000
 """Lines that one citation can name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Lines of a file that an answer names. `verified`: they stood in what the model was shown."""
+    """Lines of a file that an answer names. `verified`: the model saw them."""
 
     path: str
     start_line: int
@@ -68,9 +68,13 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a model was given: `shown` lines of files, by path; `head` the numbers of the lines that
-    stand in its head, by path; `named` the texts in which the user, a summary or code may have
-    named a place without showing it; `printed` what programs printed, which names no memory."""
+    """The texts that a model saw.
+
+    shown: lines of files, by path
+    head: numbers of the lines in its head, by path
+    named: texts in which the user, a summary or code may have named a place without showing it
+    printed: output of programs, which names no place of memory
+    """
 
     shown: Spans
     head: Mapping[str, Collection[int]]
@@ -78,18 +82,18 @@ class Given:
     printed: Sequence[str] = ()
 
 
-# -------- what is cited
+# -------- citations
 
 
 def cited_places(answer: str) -> list[Place]:
-    """What an answer names in the manner of a citation, in its order, each once. Whether it is one
-    is told by the files that there are."""
+    """Return the places that an answer names like a citation, in order, each once. They may not be
+    files of the home."""
     return list(dict.fromkeys(_cited(answer))) if any(map(str.isdigit, answer)) else []
 
 
 def checked(places: Iterable[Place], given: Given, look: Look) -> list[Citation]:
-    """The citations among the places. What nobody showed but somebody named is left out: it is
-    neither verified nor the model's own invention."""
+    """Return the citations among the places. A place that nobody showed but somebody named is left
+    out: it is neither verified nor the model's own invention."""
     known = {*given.shown, *given.head}
     named: dict[str, frozenset[int]] = {}
     found = {}
@@ -108,7 +112,7 @@ def checked(places: Iterable[Place], given: Given, look: Look) -> list[Citation]
 
 
 def spans(passages: Iterable[Passage]) -> dict[str, list[tuple[int, int]]]:
-    """The lines of passages by their files."""
+    """Return the lines of passages by their files."""
     found: dict[str, list[tuple[int, int]]] = {}
     for each in passages:
         found.setdefault(each.path, []).append((each.first, each.last))
@@ -116,14 +120,14 @@ def spans(passages: Iterable[Passage]) -> dict[str, list[tuple[int, int]]]:
 
 
 def lines_in(text: str, head: str) -> set[int]:
-    """The numbers of the lines of a file that stand in a head, which shows no comments; blank ones
-    do not count."""
+    """Return the numbers of the lines of a file that are in a head, which shows no comments; blank
+    lines do not count."""
     held = {line.strip() for line in head.splitlines()} - {""}
     return {at for at, line in enumerate(text.splitlines(), 1) if bare(line) in held}
 
 
 def bare(line: str) -> str:
-    """A line without the comments that only concern its keeping."""
+    """Return a line without comments and outer blanks."""
     return without_comments(line).strip()
 
 
@@ -146,7 +150,7 @@ def _cited(answer: str) -> Iterator[Place]:
 
 
 def _without_code(answer: str) -> str:
-    """An answer without its blocks of code; one without an end goes on to the answer's."""
+    """Return an answer without its code blocks; an unclosed block ends with the answer."""
     kept, end = [], ""
     for line in answer.split("\n"):
         found = _FENCE.match(line)
@@ -160,7 +164,7 @@ def _without_code(answer: str) -> str:
 
 
 def _is_path(path: str, known: Collection[str]) -> bool:
-    """Whether it can be a file of the home: no address, and no words before it."""
+    """Return True when a path can be a file of the home: no URL, and no words before it."""
     if path in known:
         return True
     if " " in path or "://" in path or path.startswith(("/", "www.", "~")):
@@ -169,8 +173,8 @@ def _is_path(path: str, known: Collection[str]) -> bool:
 
 
 def _is_of_a_file(name: str, first: int, known: Collection[str], look: Look) -> bool:
-    """Whether a file is meant: one that was shown, that there is, or that would stand in a folder
-    of the home. In `compose.yml:8080` a port is meant."""
+    """Return True when a place is in a file: a shown file, an existing one, or one below a folder
+    of the home. `compose.yml:8080` names a port."""
     lines = look(name)
     if lines and first > len(lines) and name.rpartition(".")[2].lower() not in _PROSE:
         return False
@@ -178,7 +182,7 @@ def _is_of_a_file(name: str, first: int, known: Collection[str], look: Look) -> 
 
 
 def _known_as(path: str, known: Collection[str]) -> str:
-    """The file that was shown, when its name is cited without its folder."""
+    """Return the path of the shown file when its name is cited without its folder."""
     path = path.removeprefix("./")
     same = [name for name in known if name.endswith(f"/{path}")]
     return same[0] if path not in known and len(same) == 1 else path
@@ -187,7 +191,7 @@ def _known_as(path: str, known: Collection[str]) -> str:
 def _is_shown(
     first: int, last: int, shown: Sequence[tuple[int, int]], held: Collection[int]
 ) -> bool:
-    """Whether all of the lines were shown, or, of the head, the first and the last."""
+    """Return True when the model saw all of the lines, or in its head the first and the last."""
     if not first <= last < first + MOST_LINES:
         return False
     if first in held and last in held:
@@ -199,13 +203,13 @@ def _is_shown(
 
 
 def _exists(path: str, last: int, look: Look) -> bool:
-    """Whether a file of the home has the line; of others that cannot be told."""
+    """Return True when a file of the home has the line, or when its lines are unknown."""
     lines = look(path)
     return not lines or last <= len(lines)
 
 
 def _named_lines(path: str, texts: Iterable[str]) -> frozenset[int]:
-    """The lines of a file that texts name, as `a.md:12`, `a.md, line 12` or `line 12 of a.md`."""
+    """Return the lines of a file that texts name: `a.md:12`, `a.md, line 12`, `line 12 of a.md`."""
     name = path.rpartition("/")[2]
     found: set[int] = set()
     for text in texts:
@@ -224,7 +228,7 @@ def _span(found: re.Match[str]) -> tuple[int, int]:
     return first, int(found["last"] or first)
 
 
-# -------- what an answer rests on
+# -------- sources
 
 
 def rests_on(
@@ -233,9 +237,9 @@ def rests_on(
     offered: Iterable[Line],
     holds: Callable[[Line], bool] = lambda line: True,
 ) -> list[Line]:
-    """The offered lines that an answer repeats, at most `MOST`: those that give most of what it
-    says beyond the question, or that it says nearly all of; `holds` tells of a line whether its
-    file says so. Rather none than a wrong one."""
+    """Return the offered lines that an answer repeats, at most `MOST`: a line that holds most of
+    what the answer adds to the question, or a line that the answer repeats nearly whole. `holds`
+    checks a line against its file. A missing source is better than a wrong one."""
     asked = telling_words(question)
     said = telling_words(answer) - asked
     found: list[tuple[frozenset[str], int, Line]] = []
@@ -258,9 +262,9 @@ def rests_on(
 
 
 REMEMBERED = "memory"
-"""The part of the head that is memory; the others tell the model how to be."""
+"""The part of the head that is memory; the others are instructions."""
 MOST_BYTES = 10_000_000
-"""Of a longer file the lines are not looked at."""
+"""Lines of a longer file are not read."""
 _NAME_WHAT_THEY_WROTE = frozenset(("remember", "edit_file"))
 _PROGRAMS = frozenset(("run_shell", "run_python"))
 _GREP = re.compile(r"^(?P<path>memory/[^\n:]{1,300}):(?P<line>\d{1,7}):(?P<text>.+)$", re.MULTILINE)
@@ -268,10 +272,15 @@ _GREP = re.compile(r"^(?P<path>memory/[^\n:]{1,300}):(?P<line>\d{1,7}):(?P<text>
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An answer, and what its model was given for it. `messages` are those of the conversation that
-    were sent, the first `shortened` of them with their results in one line, `summary` what stands
-    for older ones; `sources` are the files of the head, `head` its text; `look` tells what files
-    hold now."""
+    """An answer, and what its model saw.
+
+    messages: the messages of the conversation that were sent
+    look: returns the present lines of a file
+    sources: the files of the head
+    head: its text
+    shortened: the first messages whose results are in one line
+    summary: the summary of older messages
+    """
 
     answer: str
     messages: Sequence[Entry]
@@ -284,7 +293,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Tells the lines of the home's files, masked. Each is read once; see
+    """Returns the masked lines of the home's files. Each file is read once; see
     `openclaw.agent.shown_lines.Look`."""
 
     inside: Callable[[str], Path]
@@ -313,8 +322,8 @@ class Files:
 
 
 def with_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
-    """A message that was just said; the last one of its turn with what it cites and rests on in its
-    record, where there is something."""
+    """Return a new message; the last one of a turn gets its citations and sources, if any, in its
+    record."""
     if "stop" not in said.record or not _worth_a_look(fitting, session, said.content):
         return said
     rooms = fitting.rooms
@@ -333,8 +342,8 @@ def with_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
 
 
 def _worth_a_look(fitting: Fitting, session: Session, answer: str) -> bool:
-    """Whether an answer may cite or rest on anything; most short talk does not, and the look costs
-    some milliseconds at first."""
+    """Return True when an answer may have citations or sources; most short answers have none, and
+    the first search costs some milliseconds."""
     if "." in answer and (":" in answer or "line" in answer) and any(c.isdigit() for c in answer):
         return True
     given = any(part.name == REMEMBERED for part in fitting.parts)
@@ -343,15 +352,15 @@ def _worth_a_look(fitting: Fitting, session: Session, answer: str) -> bool:
 
 
 def with_citations(done: Done, session: Session) -> Done:
-    """The end of a turn, with what its last message cites and rests on."""
+    """Return the end of a turn with the citations and sources of its last message."""
     record = session.messages[-1].record if session.messages else {}
     cited, places = record.get("citations", ()), record.get("sources", ())
     return replace(done, citations=tuple(cited), sources=tuple(places))
 
 
 def found_sources(said: Said) -> dict[str, Any]:
-    """What an answer cites (`citations`) and rests on beside that (`sources`, as path:line); no key
-    for what there is none of."""
+    """Return the `citations` of an answer and its other `sources` (as path:line); a key without any
+    is left out."""
     from openclaw.agent.shown_lines import says
 
     def holds(line: Line) -> bool:
@@ -369,7 +378,7 @@ def found_sources(said: Said) -> dict[str, Any]:
 
 
 def _turn(messages: Sequence[Entry]) -> Sequence[Entry]:
-    """The messages of the newest turn."""
+    """Return the messages of the newest turn."""
     starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
     return messages[starts[-1] :] if starts else ()
 
@@ -408,7 +417,7 @@ def _given(said: Said) -> Given:
 
 
 def _grepped(printed: Sequence[str], look: Look) -> Iterator[str]:
-    """The places of memory that a program has printed, where its files do say that."""
+    """Yield the places of memory that programs printed, where the files really say that."""
     from openclaw.agent.shown_lines import says
 
     for output in printed:
@@ -418,11 +427,8 @@ def _grepped(printed: Sequence[str], look: Look) -> Iterator[str]:
                 yield f"{found['path']}:{line}"
 
 
-# -------- what an answer rests on
-
-
 def _offered(said: Said, turn: Sequence[Entry]) -> Iterator[Line]:
-    """The lines that the model was given about this request, and what it remembers anyway."""
+    """Yield the lines that the model saw about this request, and the memory in the head."""
     from openclaw.agent.shown_lines import Line, passages_of
 
     for entry in turn:

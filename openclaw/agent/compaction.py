@@ -1,6 +1,5 @@
-"""Puts the older part of a talk away: facts proposed, a summary made, the originals kept.
-
-Imported when it comes to that: most turns need none of it.
+"""Compaction: archives the older part of a conversation, proposes facts for the memory, and makes a
+summary from the model's outline and the working notes.
 """
 
 from __future__ import annotations
@@ -28,15 +27,16 @@ from openclaw.types import Entry, Message, ToolProblem, Waiting
 OUTLINE_SHARE = 0.4
 """The part of a summary that the model's words may take; the rest is for the working notes."""
 MOST_PROPOSED = 20
-"""Facts of one compaction that are found by pattern; the model lists few."""
+"""Facts found by pattern in one compaction; the model lists few."""
 LEAST_EXCHANGES = 3
-"""For fewer the model is not asked by itself: that takes longer than what it would say is worth."""
+"""For fewer exchanges the model is asked only on the user's order: it is slow and would say little.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A compaction that was thought out and not yet made: the summary that is to stand for the
-    first `upto` messages, and candidates for the memory."""
+    """A planned compaction: the summary that will replace the first `upto` messages, and candidates
+    for the memory."""
 
     upto: int
     summary: str
@@ -45,8 +45,8 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """Of one home. `memory` is None when nothing is to be remembered; `mask` puts names in the
-    place of secrets, which the user may have written into the notes."""
+    """Compacts conversations of one home. `memory` is None when nothing may be remembered; `mask`
+    replaces secrets, which the user may have written into the notes, by their names."""
 
     sessions: SessionStore
     asking: Asking
@@ -56,8 +56,8 @@ class Compaction:
     def prepare(
         self, session: Session, upto: int, talk: Talk, room: int, focus: str | None = None
     ) -> Generator[events.Event, None, Prepared]:
-        """What is to stand for the first `upto` messages, in at most `room` tokens. Nothing is
-        changed yet. Where the user asks for it he gives a focus, "" for none."""
+        """Make the summary of the first `upto` messages, in at most `room` tokens; change nothing
+        yet. `focus` is None unless the user ordered the compaction."""
         yield events.Notice(f"summing up the older {upto} messages of this conversation")
         old = session.messages[:upto]
         many = sum(entry.role == "user" for entry in old) >= LEAST_EXCHANGES
@@ -67,8 +67,8 @@ class Compaction:
         return Prepared(upto, summary, facts)
 
     def put_away(self, session: Session, prepared: Prepared) -> Iterator[events.Event]:
-        """Put the facts before the user, the messages into the archive and the summary in their
-        place. When this ends all is on the disk."""
+        """Propose the facts to the user, archive the messages and put the summary in their place.
+        All is on the disk at the end."""
         proposed = self._propose(prepared.facts, session.id)
         self.sessions.compact(session, prepared.upto, prepared.summary)
         if proposed:
@@ -77,7 +77,7 @@ class Compaction:
     def summary(
         self, session: Session, talk: Talk | None, room: int, focus: str
     ) -> Generator[events.Event, None, str]:
-        """What is to stand for the older part: the outline, merged with the one before it, and the
+        """Return the summary of the older part: the outline, merged with the one before it, and the
         working notes. Without a talk the model is not asked."""
         new = (yield from self.asking.summary(talk, focus)) if talk else Outline()
         old = parse(session.compressed_context)
@@ -92,8 +92,8 @@ class Compaction:
     def facts(
         self, entries: Sequence[Entry], talk: Talk | None
     ) -> Generator[events.Event, None, tuple[str, ...]]:
-        """Candidates for the memory: by pattern from the user's own words, then by the model, which
-        without a talk is not asked."""
+        """Return candidates for the memory: by pattern from the user's own words, then from the
+        model, which is not asked without a talk."""
         if self.memory is None:
             return ()
         said = [entry.content for entry in entries if entry.role == "user"]
@@ -103,7 +103,7 @@ class Compaction:
         return tuple(map(self.mask, dict.fromkeys((*known, *asked))))
 
     def _propose(self, facts: Sequence[str], session_id: str) -> int:
-        """Put facts into the inbox; what is known already is left out. How many are new."""
+        """Put facts that are not known yet into the inbox; return their number."""
         if self.memory is None:
             return 0
         proposed = 0
@@ -139,8 +139,13 @@ the user's own words for it. An empty list when there are none. No tasks, no que
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A conversation as it was last sent: entries, those before `short` with results in one line,
-    behind the head and what is known of earlier parts. `tools` are those of native calls."""
+    """A conversation as it was last sent.
+
+    short: results before this entry are in one line
+    earlier: the summary of archived messages
+    tools: the tools of native calls
+    session: the id of the session
+    """
 
     head: str
     entries: tuple[Entry, ...]
@@ -152,7 +157,7 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Asks a model about a talk, in requests that fit its window."""
+    """Asks a model about a conversation, in requests that fit its window."""
 
     model: Model
     wire: Wire
@@ -160,14 +165,14 @@ class Asking:
     constrained: bool
 
     def summary(self, talk: Talk, focus: str = "") -> Generator[events.Event, None, Outline]:
-        """The outline as the model fills it in, checked; an empty one when it fails."""
+        """Return the outline from the model, checked; an empty one when it fails."""
         words = ASK_SUMMARY + (FOCUS.format(focus=focus) if focus else "")
         text = yield from self._ask(talk, words, schema(), SUMMARY_TOKENS)
         said = "\n".join((talk.earlier, *(entry.content for entry in talk.entries), focus))
         return checked(read_outline(text), said, _shown(talk.entries))
 
     def facts(self, talk: Talk) -> Generator[events.Event, None, tuple[str, ...]]:
-        """Lasting facts that the user stated, each proved by a quotation of his words."""
+        """Return lasting facts that the user stated, each proved by a quotation of his words."""
         text = yield from self._ask(talk, ASK_FACTS, _facts_schema(), FACTS_TOKENS)
         said = "\n".join(entry.content for entry in talk.entries if entry.role == "user")
         return proved(text, said)
@@ -175,7 +180,7 @@ class Asking:
     def _ask(
         self, talk: Talk, words: str, wanted: dict[str, Any], tokens: int
     ) -> Generator[events.Event, None, str]:
-        """The text of the reply, "" when there is none."""
+        """Return the text of the reply, "" when there is none."""
         window = self.model.card.window
         tokens = min(tokens, int(window * SHARE_OF_REPLY))
         request = Request(
@@ -197,8 +202,8 @@ class Asking:
         return ""
 
     def _messages(self, talk: Talk, words: str, most: int) -> tuple[Message, ...]:
-        """The talk and the question within so many tokens: as it was sent, else with all results in
-        one line, else without its oldest exchanges."""
+        """Return the conversation and the question in at most `most` tokens: as it was sent, else
+        with all results in one line, else without its oldest exchanges."""
         system, asked = Message("system", talk.head), Message("user", words)
         most -= self.meter.cost([system, asked]) + self.meter.tools(talk.tools)
         entries, short = talk.entries, talk.short
@@ -215,7 +220,7 @@ class Asking:
 
 
 def proved(reply: str, said: str) -> tuple[str, ...]:
-    """The facts of a reply that quote words of the user and add nothing to what he said."""
+    """Return the facts of a reply that quote the user and add nothing to his words."""
     from pydantic_core import from_json
 
     begin = reply.find("{")
@@ -251,7 +256,7 @@ def _plain(text: str) -> str:
 
 
 def _asked(said: Sequence[Message], asked: Message) -> tuple[Message, ...]:
-    """The question behind the talk; templates of some models want user and assistant by turns."""
+    """Append the question; templates of some models want user and assistant by turns."""
     if said and said[-1].role == "user":
         last = said[-1]
         return (*said[:-1], replace(last, content=f"{last.content}\n\n{asked.content}"))
@@ -259,7 +264,7 @@ def _asked(said: Sequence[Message], asked: Message) -> tuple[Message, ...]:
 
 
 def _shown(entries: Sequence[Entry]) -> str:
-    """What came with the messages, and what tools were called for and gave back."""
+    """Return the contexts of the messages, and the inputs and outputs of their tool calls."""
     uses = (f"{dict(use.input)}\n{use.output}" for e in entries for use in e.tool_calls)
     return "\n".join((*(entry.context for entry in entries), *uses))
 
@@ -306,7 +311,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What has to be known to go on, a line an item."""
+    """The facts needed to go on with a conversation, a line an item."""
 
     goal: str = ""
     done: tuple[str, ...] = ()
@@ -319,7 +324,8 @@ class Outline:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of an outline, with bounds that keep a small model from going on for ever."""
+    """Return the JSON schema of an outline, with bounds that stop a small model that goes on for
+    ever."""
     line = {"type": "string", "minLength": 1, "maxLength": LONGEST_LINE}
     properties: dict[str, Any] = {"goal": {**line, "minLength": 3}}
     for name, most in LISTS.items():
@@ -333,8 +339,8 @@ def schema() -> dict[str, Any]:
 
 
 def read_outline(text: str) -> Outline:
-    """The outline in a model's reply; an empty one when there is none. A reply that was cut off
-    gives what was complete."""
+    """Read the outline in a model's reply; an empty one when there is none. A reply that was cut
+    off gives its complete part."""
     from pydantic_core import from_json
 
     begin = text.find("{")
@@ -350,9 +356,9 @@ def read_outline(text: str) -> Outline:
 
 
 def checked(outline: Outline, said: str, shown: str = "") -> Outline:
-    """The outline without lines that what user and assistant said does not bear out. Of what tools
-    and attached texts have `shown`, others may have written it, only exact strings count, and only
-    as identifiers."""
+    """Drop the lines of an outline that the words of user and assistant (`said`) do not support.
+    Others may have written the texts in `shown` (tools, attachments): of these only exact strings
+    count, and only as identifiers."""
     sentences = [(words, telling_words(words)) for words in SENTENCE.split(said) if words.strip()]
     folded, everything = said.casefold(), f"{said}\n{shown}".casefold()
 
@@ -370,9 +376,9 @@ def checked(outline: Outline, said: str, shown: str = "") -> Outline:
 def _borne_out(
     line: str, said: str, folded: str, sentences: Sequence[tuple[str, frozenset[str]]]
 ) -> bool:
-    """Whether a text has every identifier of a line and half of its telling words, and the sentence
-    that is most like it denies what the line denies: small models copy lines out of the
-    instructions as well, and drop a "not" (docs/small-models.md)."""
+    """Return True when a text has every identifier of a line and half of its telling words, and the
+    most similar sentence denies what the line denies: small models also copy lines from the
+    instructions, and drop a "not" (docs/small-models.md)."""
     if any(not holds(folded, each.casefold()) for each in identifiers(line)):
         return False
     words = telling_words(line)
@@ -383,8 +389,8 @@ def _borne_out(
 
 
 def merged(old: Outline, new: Outline) -> Outline:
-    """One outline of an older and a newer one: what was done and decided adds up, the newest first
-    to stay; goal, and what is open, are the newer one's."""
+    """Merge an older and a newer outline: done, decisions and identifiers add up, the oldest lines
+    go first; goal and open items are those of the newer one."""
     lists = {
         name: _together(getattr(old, name), getattr(new, name), LISTS[name])
         for name in ("done", "decisions", "identifiers")
@@ -393,7 +399,7 @@ def merged(old: Outline, new: Outline) -> Outline:
 
 
 def render(outline: Outline, notes: str, found: str = WHERE) -> str:
-    """The block that stands for the older part in the prompt; `found` says where the whole is."""
+    """Return the block that replaces the older part in the prompt; `found` tells where that is."""
     lines = [OPENING, *_rendered(outline)]
     if notes.strip():
         lines += [NOTES, notes.strip()]
@@ -401,7 +407,7 @@ def render(outline: Outline, notes: str, found: str = WHERE) -> str:
 
 
 def parse(text: str) -> Outline:
-    """The outline of a rendered block, however an editor has changed it."""
+    """Read the outline of a rendered block, which an editor may have changed."""
     body = text.partition(NOTES)[0]
     found: dict[str, list[str]] = {name: [] for name in TITLES}
     by_title = {title: name for name, title in TITLES.items()}
@@ -418,8 +424,8 @@ def parse(text: str) -> Outline:
 
 
 def within(outline: Outline, tokens: int, count: Count) -> Outline:
-    """The outline in at most so many tokens: the longest list gives way first, its oldest line
-    first, the goal last."""
+    """Shorten the outline to so many tokens: drop the oldest line of the longest list first, the
+    goal last."""
     while outline and count("\n".join(_rendered(outline))) > tokens:
         longest = max(LISTS, key=lambda name: len("\n".join(getattr(outline, name))))
         if not getattr(outline, longest):
@@ -429,7 +435,7 @@ def within(outline: Outline, tokens: int, count: Count) -> Outline:
 
 
 def without_known(outline: Outline, notes: str) -> Outline:
-    """The outline without identifiers that the notes show anyway."""
+    """Return the outline without identifiers that the notes show anyway."""
     left = tuple(i for i in outline.identifiers if not holds(notes, i))
     return replace(outline, identifiers=left)
 
@@ -444,7 +450,8 @@ def _rendered(outline: Outline) -> list[str]:
 
 
 def _lines(value: Any, most: int) -> tuple[str, ...]:
-    """Texts on one line each, without duplicates and without what would look like our block."""
+    """Return the texts on one line each, without duplicates and without angle brackets, which would
+    look like our block."""
     found: dict[str, str] = {}
     for item in value if isinstance(value, list) else ():
         line = re.sub(r"[<>]+", " ", str(item)) if isinstance(item, str) else ""

@@ -1,4 +1,4 @@
-"""The start of a talk: what is due, what waits for a yes, and one offer; nothing without need.
+"""The greeting of a conversation: due to-dos, the inbox and one offer; empty without any of them.
 
 No model is asked. Three lines at most, made for 80 columns.
 """
@@ -28,15 +28,15 @@ SHORT_PROMPT = 48
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """Lines to show, and what a yes to the last of them means; None when it asks for none."""
+    """Lines to show, and the offer in the last of them, None without one."""
 
     lines: tuple[str, ...] = ()
     offer: Offer | None = None
 
 
 def greeting(rooms: Rooms, *, offering: bool = True) -> Greeting:
-    """What there is to say at the start of a talk. An offer that is made is noted, and never made
-    again: only with `offering`, when somebody is there to hear it."""
+    """Make the greeting of a conversation. An offer is noted and never made again, so it is only
+    made with `offering`: when somebody is there to read it."""
     if rooms.settings.proactive == "off" or not rooms.use_memory:
         return Greeting()
     try:
@@ -52,7 +52,7 @@ def greeting(rooms: Rooms, *, offering: bool = True) -> Greeting:
 
 
 def _due(todos: Sequence[Todo], today: date) -> str:
-    """The open to-dos of today and before, the latest-kept-waiting first, as many as fit."""
+    """Return a line with the open to-dos of today and before, the oldest first, as many as fit."""
     late = [todo for todo in todos if todo.due and todo.due <= today.isoformat()]
     if not late:
         return ""
@@ -78,7 +78,7 @@ def _named(todo: Todo, today: date) -> str:
 
 
 def _inbox(home: Home) -> str:
-    """How much waits for the user's yes, and where."""
+    """Return a line that counts what waits for the user's yes."""
     memories, skills = _candidates(home), _proposals(home)
     parts = []
     if memories:

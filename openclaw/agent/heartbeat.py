@@ -1,8 +1,8 @@
-"""One unattended turn over what workspace/HEARTBEAT.md says; nobody is there to be asked.
+"""One unattended turn on the tasks of workspace/HEARTBEAT.md; nobody can be asked.
 
-Nothing of ours runs in the background: cron or a timer of the system starts each one, and it ends
-with its turn. A conversation a day holds them, so that one knows what the earlier ones of the day
-have told, none grows for ever, and what one has read is no burden for the next day.
+No process of ours runs in the background: cron or a timer of the system starts each heartbeat, and
+it ends with its turn. Heartbeats of a day share a conversation, so that each knows what the earlier
+ones reported; a new one each day stays short and free of what was read the day before.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _AT_FRONT = re.compile(
     rf" -+ ){_MARKS}*)",
     re.IGNORECASE,
 )
-"""Behind it the sentence ends: "HEARTBEAT_OK but the rent is late" is one that says something."""
+"""The sentence must end behind it: "HEARTBEAT_OK but the rent is late" has something to say."""
 _AT_END = re.compile(rf"(?:\A|(?<=[\s*_`(])){_TOKEN}{_MARKS}*\Z", re.IGNORECASE)
 _HOUR = re.compile(r"(\d{1,2})(?::(\d\d))?")
 
 
 def tasks_of(home: Home) -> str:
-    """What HEARTBEAT.md says to do, without comments; "" when it is missing or has nothing but
-    headings and empty items."""
+    """Return the tasks in HEARTBEAT.md without comments; "" when it is missing or has only headings
+    and empty items."""
     try:
         text = _COMMENT.sub("", read_text(home.workspace / FILE)).strip()
     except FileNotFoundError:
@@ -73,7 +73,7 @@ def prompt_of(tasks: str) -> str:
 
 
 def told(answer: str) -> str:
-    """What an answer has to say to the user; "" when it is the one word for nothing."""
+    """Return the part of an answer that is for the user; "" when it is the word for nothing."""
     text = answer.strip()
     text = _AT_FRONT.sub("", text)
     if found := _AT_END.search(text):
@@ -82,17 +82,17 @@ def told(answer: str) -> str:
 
 
 def mode_of(settings: Settings) -> Mode:
-    """The mode of a run that nobody watches: never one that needs nobody's yes for everything."""
+    """Return the mode of an unattended run: at most "edit"."""
     return settings.mode if settings.mode in ("read-only", "ask") else "edit"
 
 
 def quietly(settings: Settings) -> Settings:
-    """The settings of such a run: its prompt is none of the user's own words."""
+    """Return the settings of an unattended run: its prompt is not in the user's own words."""
     return replace(settings, proactive="off", capture="off")
 
 
 def session_of(app: App) -> Session:
-    """The conversation of today's heartbeats; a new one when there is none."""
+    """Return the conversation of today's heartbeats; a new one when there is none."""
     from openclaw.sessions.store import UNATTENDED
 
     name = f"{UNATTENDED}{app.now().date().isoformat()}"
@@ -106,8 +106,8 @@ def session_of(app: App) -> Session:
 
 @contextmanager
 def alone(home: Home) -> Iterator[bool]:
-    """Whether no other heartbeat of this home runs, while this one does. OpenclawError when that
-    cannot be known."""
+    """Lock the heartbeats of this home; yield False when another one runs. OpenclawError when the
+    lock fails."""
     from filelock import FileLock, Timeout
 
     path = home.private / "locks" / "heartbeat.lock"
@@ -129,9 +129,9 @@ def alone(home: Home) -> Iterator[bool]:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[threading.Event]:
-    """Interrupt the main thread, as Ctrl-C does, when what is done in here takes longer; the event
-    is set then. Only in the main thread. What cron starts may ignore Ctrl-C, so it is heard here
-    whatever was set."""
+    """Interrupt the main thread, as Ctrl-C does, when the work inside takes longer, and set the
+    event. Only in the main thread. A process of cron may ignore Ctrl-C, so a handler is set here.
+    """
     passed, over = threading.Event(), threading.Lock()
 
     def end() -> None:
@@ -152,7 +152,7 @@ def limited(seconds: float) -> Iterator[threading.Event]:
 
 
 def _interrupt() -> None:
-    """A real signal where there is one: it ends a wait for a server too."""
+    """Send a real signal where the system has one: it also ends a wait for a server."""
     if os.name == "nt":
         import _thread
 
@@ -162,7 +162,7 @@ def _interrupt() -> None:
 
 
 def hours_of(text: str) -> tuple[time, time]:
-    """The hours "22-7" or "22:30-6:45". UsageError for what is none."""
+    """Read hours like "22-7" or "22:30-6:45". UsageError for any other text."""
     parts = [_HOUR.fullmatch(part.strip()) for part in text.split("-")]
     with suppress(ValueError):
         if len(parts) == 2 and all(parts):
@@ -173,6 +173,6 @@ def hours_of(text: str) -> tuple[time, time]:
 
 
 def within(now: time, hours: tuple[time, time]) -> bool:
-    """Whether a time lies between two, over midnight when the second is the earlier one."""
+    """Return True when a time is between two others, over midnight when the second is earlier."""
     first, last = hours
     return first <= now < last if first < last else now >= first or now < last

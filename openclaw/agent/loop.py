@@ -1,4 +1,4 @@
-"""One turn: ask the model, run the tools it calls, hand back the results, until it answers."""
+"""The loop of one turn: ask the model, run its tool calls, return the results, until it answers."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ Fit = Callable[[RunningTurn, Request], Generator[events.Event, None, Request]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`max_steps` model calls a turn; `max_tokens` of one reply; the rest goes to the sampler,
-    whose draws `seed` makes the same every time."""
+    """max_steps: model calls a turn
+    max_tokens: tokens of one reply
+    temperature, think, seed: sampler options; with a seed every run draws the same
+    """
 
     max_steps: int = 12
     max_tokens: int = 1024
@@ -44,8 +46,11 @@ class Limits:
 
 @dataclass(slots=True)
 class Loop:
-    """What a turn needs: a model, a protocol, tools, what looks at the home, and `fit`: it puts
-    head, history and turn into a request as they fit the window."""
+    """Runs turns with a model, a protocol and tools.
+
+    fit: puts head, history and turn into a request that fits the window
+    receipt: returns what the turn has changed so far
+    """
 
     model: Model
     protocol: StepProtocol
@@ -56,10 +61,10 @@ class Loop:
     meter: Meter = field(default_factory=Meter)
 
     def run(self, turn: RunningTurn) -> Iterator[Happening]:
-        """Yields what happens, and each new session entry as soon as it is complete.
+        """Yield the events, and each new session entry as soon as it is complete.
 
-        The last event is Done. Errors of the model or the home (OpenclawError) come out of here
-        after all that was done has been yielded.
+        The last event is Done. Errors of the model or the home (OpenclawError) are raised after
+        everything done has been yielded.
         """
         state = Progress()
         yield from self._add(turn, turn.user)
@@ -82,7 +87,7 @@ class Loop:
             if len(turn.entries) < 2:
                 raise
             yield events.Notice(str(error))
-            state.stopped = "full"  # what was done is told, whatever no longer fits
+            state.stopped = "full"  # the user still learns what was done
             yield from self._give_up(turn, state)
         except KeyboardInterrupt:
             yield from self._interrupted(turn, state)
@@ -90,7 +95,7 @@ class Loop:
     # -------- a model call
 
     def request(self, turn: RunningTurn, least_temperature: float = 0.0) -> Request:
-        """The next request of the turn, its messages still to be fitted in."""
+        """Return the next request of the turn, without its messages."""
         demand, limits = self.protocol.demand(turn, self.toolbox), self.limits
         temperature = max(limits.temperature, least_temperature)
         return Request(
@@ -104,7 +109,7 @@ class Loop:
         )
 
     def _step(self, turn: RunningTurn, state: Progress) -> Generator[Happening, None, Step]:
-        # What came out empty at temperature 0 would come out empty again.
+        # A reply that was empty at temperature 0 would be empty again.
         request = self.request(turn, least_temperature=RETRY_TEMPERATURE * state.empty)
         request, reply = yield from self._asked(turn, request, state)
         self.meter.learn(request, reply.usage.prompt_tokens, self.model.card.window)
@@ -121,9 +126,9 @@ class Loop:
     def _asked(
         self, turn: RunningTurn, request: Request, state: Progress
     ) -> Generator[Happening, None, tuple[Request, Reply]]:
-        """The request as it fits and its reply. A server that counts more than we do refuses it
-        before it says a word; it is then fitted more tightly and asked again. When that does not
-        help it counts as before: else the next turns would be refused by ourselves."""
+        """Send the request; return it as sent, with its reply. A server that counts more tokens
+        than we do refuses it before its first word; then a shorter request is sent. When that fails
+        too the meter counts as before: else we would refuse the next turns ourselves."""
         ratio = self.meter.ratio
         try:
             while True:
@@ -141,7 +146,7 @@ class Loop:
     def _listen(
         self, request: Request, turn: RunningTurn, state: Progress
     ) -> Generator[Happening, None, Reply]:
-        """The reply; what is answer and not an unchecked claim is yielded as it comes."""
+        """Return the reply; yield its answer as it comes, but hold back unchecked claims."""
         heard, state.partial, state.shown = "", "", ""
         backed = bool(self.receipt())
         stream = self.model.stream(request)
@@ -178,7 +183,7 @@ class Loop:
                 call = replace(call, id=f"call_{len(turn.entries)}_{index + 1}")
                 yield from self._use(call, uses, turn, state, len(step.calls))
         except (KeyboardInterrupt, OpenclawError):
-            if uses:  # what was done is known to the conversation whatever comes after it
+            if uses:  # the conversation keeps the calls that were made
                 yield from self._add(turn, self._entry(step.answer, state, tool_calls=tuple(uses)))
             raise
         if state.repeats:
@@ -199,14 +204,14 @@ class Loop:
         yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said)
 
     def _call(self, call: ToolCall, turn: RunningTurn, state: Progress, share: int) -> Outcome:
-        """Run a call, unless it would only repeat itself: a write that was done, a read
-        or a command since which nothing was written, a failure since which nothing succeeded."""
+        """Run a call unless it repeats an earlier one without need: a write that was done, a read
+        or command with no write since, a failure with no success since."""
         effect = self.toolbox.effect(call)
         once = effect in CHANGING and effect != "run"
         key = json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
         known = state.made.get(key)
         if known and known.at < turn.forgotten:
-            known = None  # its result is no longer shown: it may be had again
+            known = None  # its result is no longer shown, so the call may run again
         if known and (
             (once and known.outcome.ok)
             or (not once and known.outcome.ok and known.writes == state.writes)
@@ -233,7 +238,8 @@ class Loop:
     def _finish(
         self, step: Step, turn: RunningTurn, state: Progress
     ) -> Generator[Happening, None, bool]:
-        """The turn's end, unless the answer claims what did not happen and may still be mended."""
+        """End the turn; return False when the answer claims a change that did not happen and the
+        model gets one chance to correct it."""
         receipt = self.receipt()
         answer = step.answer or EMPTY
         unbacked = () if receipt else claims(answer, turn.user.content)
@@ -253,7 +259,7 @@ class Loop:
         return True
 
     def _nothing(self, turn: RunningTurn, state: Progress) -> Iterator[Happening]:
-        """The model asked for more, or said nothing at all."""
+        """Handle a reply that asks for more or is empty."""
         hint = self.protocol.hint(turn, (), self.toolbox)
         if state.last.text.strip() and hint:
             yield from self._add(turn, self._entry("", state, hint=hint))
@@ -326,8 +332,11 @@ class Loop:
 
 @dataclass(slots=True)
 class Made:
-    """A call that was made: what came of it, how many writes, successes and entries of the turn
-    there were then."""
+    """A call that was made.
+
+    writes, successes, at: writes, successful calls and entries of the turn at that time
+    count: how often the model asked for it
+    """
 
     outcome: Outcome
     writes: int
@@ -337,7 +346,7 @@ class Made:
 
 
 class Progress:
-    """What the loop remembers during one turn."""
+    """The state of the loop during one turn."""
 
     def __init__(self) -> None:
         self.usage = Usage()
@@ -355,26 +364,26 @@ class Progress:
 
 
 def ended(reason: str, receipt: Receipt, unbacked: Sequence[str] = ()) -> dict[str, Any]:
-    """How a turn ended, for its last message."""
+    """Return the record of a turn's end, for its last message."""
     changed = [*(file.path for file in receipt.files), *receipt.sent]
     return {"stop": reason, "unbacked": list(unbacked), "changed": changed}
 
 
 def stamp() -> str:
-    """Now, as ISO 8601 with offset, to the second."""
+    """Return the present time as ISO 8601 with offset, to the second."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 SMALLEST, LARGEST = 20, 200
-"""Characters of what is repeated."""
+"""Characters of a repeated piece."""
 
 
 def is_stuck(text: str) -> bool:
-    """True when a text ends in the same 20 to 200 characters, words among them, four times over:
-    a small model that has fallen into a loop goes on so to the last token."""
+    """Return True when a text ends in the same 20 to 200 characters, words among them, four times:
+    a small model that has fallen into a loop goes on to the last token."""
     tail = text[-4 * LARGEST :]
     last = tail[-SMALLEST:]
-    at = tail.rfind(last, 0, -SMALLEST)  # asked after every piece: most texts end here
+    at = tail.rfind(last, 0, -SMALLEST)  # cheap, as it runs after every piece of the reply
     while at >= 0 and len(tail) - SMALLEST - at <= LARGEST:
         piece = tail[at + SMALLEST :]
         if len(set(piece)) > 5 and tail.endswith(piece * 4):

@@ -1,4 +1,4 @@
-"""Keeps the working notes of a conversation at the end of each turn."""
+"""Updates the working notes of a conversation, and saves lasting facts from the user's prompts."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def keep_up(
     changes: Sequence[Change] = (),
     mask: Callable[[str], str] = str,
 ) -> list[str]:
-    """Add what was said since the notes were last kept, also in turns that a kill ended; notices.
+    """Add all messages since the last update to the notes, also of killed turns; return notices.
 
-    `changes` are those of the newest turn; `mask` puts names in the place of secrets. How far the
-    notes go stands in the session afterwards, which the caller saves: a note that the user has
-    deleted does not come back.
+    `changes` are those of the newest turn; `mask` replaces secrets by their names. The session then
+    holds the number of noted messages, and the caller saves it: a note that the user has deleted
+    does not come back.
     """
     value = session.extra.get(NOTED, 0)
     start = max(0, (value if isinstance(value, int) else 0) - session.archived)
@@ -57,8 +57,8 @@ def keep_up(
 def _add(
     notes: WorkingNotes, found: Additions, mask: Callable[[str], str], previous: str | None
 ) -> None:
-    """`previous` is what the user said in the turn before, None when that is not known, by which a
-    goal that he has rewritten is told from ours."""
+    """Add to the notes. `previous` is the prompt of the turn before, None when unknown: it shows
+    whether the user has rewritten the goal."""
     notes.add(
         request=mask(found.request),
         facts=[mask(fact) for fact in found.facts],
@@ -79,37 +79,37 @@ def _saved(notes: WorkingNotes) -> str:
 
 
 def exchanges(messages: Sequence[Entry]) -> list[tuple[int, Sequence[Entry]]]:
-    """A conversation as exchanges, each with the index of its first message, the user's."""
+    """Split a conversation into exchanges, each with the index of its first message, the user's."""
     starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
     ends = [*starts[1:], len(messages)]
     return [(start, messages[start:end]) for start, end in zip(starts, ends, strict=True)]
 
 
 def _harmless(lines: Sequence[str], mask: Callable[[str], str]) -> list[str]:
-    """Lines that others may have written, with nothing in them that a chat template would read."""
+    """Mask lines that others may have written, and remove all that a chat template would read."""
     return [mask(" ".join(defused(line).split())) for line in lines]
 
 
 CAPTURED = "captured"
-"""Key of the session's file: how many were kept in this conversation."""
+"""Key of the session's file: number of facts saved in this conversation."""
 MOST = 3
 HEAD_FILES = ("USER.md", "SOUL.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md")
 SAID_AGAIN = 0.6
-"""The part of the telling words of a candidate that stand in what the turn has just saved."""
+"""A candidate is known when this part of its telling words stands in a line just saved."""
 LONGEST_RECEIPT = 72
 CLUES = 3
 MOST_WRAPPED = 300
-"""Characters of an entry that may stand on further lines."""
+"""Characters of an entry's further lines."""
 LONGER = 2
-"""A line of more than so many times the words (and as many words) says something else."""
+"""A line with more than so many times the words (plus so many words) says something else."""
 
 
 def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
-    """Keep what the user's prompt says that is worth it, at most three times in a conversation;
-    each gives one Notice. It goes to today's note, whatever the mode asks of the model: they are
-    the user's own words; after text of others was read, and of a prompt that may be pasted, it
-    goes to the inbox. Nothing is kept in mode read-only, without memory, with the setting
-    `capture: off`, and of a prompt that he did not type."""
+    """Save lasting facts from the user's prompt, at most three in a conversation; each gives one
+    Notice. A fact goes to today's note in every mode, as it is in the user's own words; after a
+    foreign text was read, and from a prompt that may be pasted, it goes to the inbox. Nothing is
+    saved in mode read-only, without memory, with the setting `capture: off`, or from a prompt that
+    the user did not type."""
     if rooms.settings.capture == "off" or rooms.mode == "read-only" or not rooms.use_memory:
         return
     session, ledger = watch.session, watch.ledger
@@ -135,7 +135,7 @@ def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Eve
 
 
 def no_place(home: Home, path: Path) -> str:
-    """Why nothing is to be written to a file of the home, "" when it may be."""
+    """Return why a file of the home may not be written, "" when it may."""
     name = home.relative(path)
     try:
         checked(path)
@@ -161,12 +161,12 @@ class _Keeping:
         self._saved = _new_lines(rooms, ledger)
 
     def _waits(self, candidate: Candidate) -> bool:
-        """Whether it needs a yes."""
+        """Return True when a candidate needs the user's yes."""
         return self._ledger.tainted or not candidate.sure
 
     def is_known(self, candidate: Candidate) -> bool:
-        """Whether memory holds it, the turn's own calls have just saved it, or it cannot wait:
-        "tomorrow" in the inbox means another day when the user says yes."""
+        """Return True when memory holds the candidate, when the turn's own calls have just saved
+        it, or when it cannot wait: "tomorrow" in the inbox is another day at the user's yes."""
         if self._waits(candidate) and candidate.relative:
             return True
         text = self._rooms.vault.mask(candidate.text)
@@ -175,7 +175,7 @@ class _Keeping:
         return any(_alike(known, candidate.text) for known in self._near(candidate.text))
 
     def keep(self, candidate: Candidate) -> str:
-        """Write it; what the user is told, "" when it was known after all."""
+        """Write the candidate; return a notice for the user, "" when it was known after all."""
         from openclaw.memory.entries import Meta
         from openclaw.security.untrusted import defused, plain_source
 
@@ -200,8 +200,8 @@ class _Keeping:
         return f"kept in {name}: {_short(candidate.text)} (openclaw undo takes it back)"
 
     def _near(self, text: str) -> Iterator[str]:
-        """What memory and the head's files hold that may say the same: of lines without the
-        rarest-looking words of the text, or far longer than it, nothing."""
+        """Yield the lines of memory and of the head's files that may say the same: not too long,
+        and with the longest words of the text, which are probably its rarest."""
         from openclaw.memory.entries import entries_of
         from openclaw.memory.markdown import text_of
         from openclaw.nlp.words import telling_words
@@ -220,8 +220,8 @@ class _Keeping:
 
 
 def _has_near(held: str, clues: Sequence[str], most: int) -> bool:
-    """Whether a file has a line with the first clue and of few enough words, and the others there
-    or close behind; far cheaper than to read its entries."""
+    """Return True when a file has a short line with the first clue and the others there or close
+    behind. This is far cheaper than reading its entries."""
     folded = held.casefold()
     if not all(clue in folded for clue in clues):
         return False
@@ -248,7 +248,7 @@ def _files(rooms: Rooms, notes: Notes) -> Iterator[Path]:
 
 
 def _new_lines(rooms: Rooms, ledger: Ledger) -> Sequence[str]:
-    """What the calls of this turn have added to memory and to the files of the head."""
+    """Return the lines that this turn's calls added to memory and to the files of the head."""
     added: list[str] = []
     for name, before in ledger.before.items():
         if name.startswith("memory/") or name.removeprefix("workspace/") in HEAD_FILES:
@@ -259,7 +259,7 @@ def _new_lines(rooms: Rooms, ledger: Ledger) -> Sequence[str]:
 
 
 def _is_said(text: str, lines: Sequence[str]) -> bool:
-    """Whether one of these lines says a text in other words ("The user is vegetarian.")."""
+    """Return True when a line says the text in other words ("The user is vegetarian.")."""
     from openclaw.nlp.words import telling_words
 
     words = telling_words(text)
@@ -267,7 +267,7 @@ def _is_said(text: str, lines: Sequence[str]) -> bool:
 
 
 def _alike(known: str, text: str) -> bool:
-    """Whether two lines say the same: in nearly the same words, or of the same telling ones."""
+    """Return True when two lines have nearly the same words, or the same telling words."""
     from openclaw.memory.corrections import same
     from openclaw.nlp.words import denies, telling_words
 
@@ -287,7 +287,7 @@ def _text(path: Path) -> str | None:
 
 
 def _count(value: Any) -> int:
-    """What a session's file says; an editor may have been at it."""
+    """Return the count in a session's file, 0 when an editor has damaged it."""
     return value if isinstance(value, int) and value > 0 else 0
 
 

@@ -1,4 +1,4 @@
-"""The prompt: named parts become a head that stays the same from turn to turn, and a tail."""
+"""The prompt: a head of named parts that stays the same from turn to turn, and a tail."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MORE_SKILLS = (
     "looks for others."
 )
 MOST_ABOUT = 1024
-"""Characters of a description, the most that the standard allows."""
+"""Characters of a description; the standard allows no more."""
 
 COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*\n?|[ \t]*<!--.*?-->", re.DOTALL | re.MULTILINE)
 SUPERSEDED = re.compile(
@@ -81,8 +81,8 @@ class Source:
 
 
 def visible(text: str) -> str:
-    """A Markdown text without its comments, which are for the people who edit the file, and without
-    list items that are struck through: what no longer holds would only mislead a model."""
+    """Return a Markdown text without comments, which are for people who edit the file, and without
+    struck-through list items, which no longer hold and would mislead a model."""
     return re.sub(r"\n{3,}", "\n\n", SUPERSEDED.sub("", COMMENT.sub("", text))).strip()
 
 
@@ -92,10 +92,10 @@ def head(
     skills: Sequence[Blurb],
     window: int,
 ) -> tuple[Part, ...]:
-    """The parts of the head, in their order, each cut to its share of the window (tokens).
+    """Return the parts of the head in order, each cut to its share of the window (tokens).
 
-    `sources` may hold identity, soul, agents, user, tools_md and memory; what is missing or empty
-    is left out.
+    `sources` may hold identity, soul, agents, user, tools_md and memory; missing and empty ones
+    are left out.
     """
     parts = [Part("rules", IDENTITY)]
     for name in ("identity", "soul", "agents", "user", "tools_md"):
@@ -110,8 +110,9 @@ def head(
 
 
 def _skill_list(skills: Sequence[Blurb], room: int) -> tuple[str, bool]:
-    """One line a skill in so many tokens; descriptions get shorter, and none at all, before a skill
-    is left out. The last line says how many are."""
+    """Return one line a skill in at most `room` tokens, and True when it was cut. Descriptions are
+    shortened, then dropped, before a skill is left out. The last line says how many are left out.
+    """
     named = listed(skills)
     rest = len(skills) - len(named)
     for characters in (MOST_ABOUT, 200, 120, SHORTEST, 0):
@@ -127,18 +128,18 @@ def _from_file(name: str, sources: Mapping[str, Source], window: int) -> list[Pa
     source = sources.get(name)
     text = visible(source.text) if source else ""
     if not source or not re.sub(r"^#.*$", "", text, flags=re.M).strip():
-        return []  # nothing but a heading would only cost tokens
+        return []  # a file with only headings would waste tokens
     text, was_cut = cut(text, int(window * SHARES[name]), f"read_file {source.path}")
     return [Part(name, text, source.path, was_cut)]
 
 
 def render(parts: Sequence[Part]) -> str:
-    """The head as one text."""
+    """Return the head as one text."""
     return "\n\n".join(part.text for part in parts)
 
 
 def hard_rules(sources: Mapping[str, Source], most: int = 2) -> tuple[str, ...]:
-    """The first lines of SOUL.md and USER.md that say always, never or must.
+    """Return the first lines of SOUL.md and USER.md that say always, never or must.
 
     Small models forget the head when the message is short (docs/small-models.md), so these are
     repeated in the tail.
@@ -161,8 +162,8 @@ def tail(
     found: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """The block that goes in front of the newest message of the user: what is true just now.
-    `found` are passages about it, already fenced."""
+    """Return the block in front of the newest message of the user: facts of the moment. `found` are
+    passages about the message, already fenced."""
     lines = [f"Now: {now:%A, %Y-%m-%d %H:%M}"]
     lines += [f"Rule: {rule}" for rule in rules]
     lines += [f"Due to-do: {text}" for text in due]
@@ -184,11 +185,11 @@ class Heads:
         make: Callable[[], tuple[Part, ...]],
         protocol: str,
     ) -> tuple[tuple[Part, ...], list[str]]:
-        """The head that the session began with, and what has changed in its files since.
+        """Return the head that the session began with, and the changes in its files since.
 
-        A conversation keeps its head, so that the model's cache of it stays good; an edit is told
-        in the tail and folded in by the next conversation or compaction. `make` makes one of the
-        files as they are now.
+        A conversation keeps its head, so that the model's cache of it stays valid; the tail tells
+        of an edit, and the next conversation or compaction takes it into the head. `make` makes a
+        head from the present files.
         """
         sums = {source.path: md5(source.text.encode()) for source in sources.values()}
         kept = session.extra.get("head")
@@ -218,7 +219,7 @@ class Heads:
         return key
 
     def kept(self, key: str) -> tuple[Part, ...] | None:
-        """The head of this SHA-256, None when no copy is left."""
+        """Return the head with this SHA-256, None when no copy is left."""
         path = self.folder / f"{key}.json"
         try:
             return tuple(Part(*part) for part in parse_foreign_json(read_bytes(path)))
@@ -227,7 +228,7 @@ class Heads:
 
 
 def _difference(path: str, old: Sequence[Part], new: Sequence[Part]) -> str:
-    """The lines that a file of the head gained and lost, short."""
+    """Return a short diff of a file of the head."""
 
     def lines(parts: Sequence[Part]) -> list[str]:
         return [line for part in parts if part.path == path for line in part.text.splitlines()]
@@ -248,7 +249,7 @@ SOURCES = {
 REQUIRED = ("soul", "agents", "user")
 TODOS = "memory/TODO.md"
 MOST_BYTES = 1_000_000
-"""Of a file of the head; what a window can hold is far less."""
+"""Bytes read of a file of the head; a window holds far less."""
 
 
 def read_sources(rooms: Rooms) -> dict[str, Source]:
@@ -263,7 +264,8 @@ def read_sources(rooms: Rooms) -> dict[str, Source]:
 
 
 def unread(rooms: Rooms) -> dict[str, str]:
-    """The files of the head and the to-dos that are there and cannot be read, each with why."""
+    """Return the files of the head and the to-do file that exist but cannot be read, with the
+    reason of each."""
     found = {}
     for path in (*SOURCES.values(), TODOS):
         if rooms.use_memory or not path.startswith("memory/"):
@@ -343,7 +345,7 @@ def cues_of(rooms: Rooms, text: str, shelf: Shelf) -> Cues:
 def looks_up(
     rooms: Rooms, text: str, seen: Cues, known: Collection[str] = tuple(SOURCES.values())
 ) -> bool:
-    """Whether a prompt is looked up, as there may be more about it than in these files."""
+    """Return True when memory should be searched for a prompt: it may hold more than `known`."""
     if rooms.settings.recall != "auto" or not rooms.use_memory:
         return False
     if long_files(rooms.home, seen, page_of(rooms.settings.window)):

@@ -1,8 +1,8 @@
-"""Where the words of a turn come from: the user, the user's files, or somebody else.
+"""Tracks the source of the words of a turn: the user, the user's files, or somebody else.
 
-A text of somebody else's taints the turn that sees it, and all later turns of its conversation.
-What a model then wants to keep for good is the user's own only when the
-user said it. Words of the user's files are data as well: they are kept for good only with a yes.
+A foreign text taints the turn that sees it, and all later turns of its conversation. Then only the
+user's own words may be remembered without a yes. Words of the user's files are data as well: they
+are remembered only with a yes.
 """
 
 from __future__ import annotations
@@ -33,18 +33,17 @@ from openclaw.types import Action, Deed, Image, Ledger, Material, ToolUse
 
 KEY = FOREIGN
 NAMED = "named"
-"""Key of the session's file: the names in words of its own that the model wanted unasked since text
-of others was seen."""
+"""Key of the session's file: names that the model made up unasked since it saw a foreign text."""
 OWN_FILES = "the user's files"
 HERE = "earlier in this conversation"
 MOST_CHARS = 200_000
 MOST_LOOKED_AT = 200_000
-"""Bytes of the files that a command changed which are looked at for words of others."""
+"""Bytes of the files changed by a command that are searched for words of others."""
 MOST_IN_A_NAME = 1
-"""Words that the names of lists and memories may have which the user has not said; together, as
-several names may be read as a sentence."""
+"""New names of lists and memories may have so many words that the user has not said; all names
+together, as several may be read as a sentence."""
 MOST_IN_A_PATH = 2
-"""The same for one other file; what has more is text of others, to who lists the files."""
+"""The same for any other file; a name with more is foreign text in a list of files."""
 TODO_FILE = "TODO.md"
 _EMPTY = md5(b"")
 _NAME_A_FILE = frozenset(("read_file", "memory_get", "read_skill"))
@@ -63,11 +62,11 @@ _ELSEWHERE = re.compile(r"^(?P<path>(?:/|[A-Za-z]:[\\/])[^\n:]{1,300}):\d+(?:-\d
 
 @dataclass(slots=True)
 class Provenance:
-    """Looks on while one turn runs (see `openclaw.tools.toolbox.Watch`).
+    """Watches one turn (see `openclaw.tools.toolbox.Watch`).
 
-    `room` is how much of what goes along with a prompt is shown; `data` are the user's files whose
-    text the tools gave the model, `seen` texts that it was given without a tool or in an earlier
-    turn, by their source.
+    room: limits of each attachment
+    data: the user's files whose text the model got from tools
+    seen: pairs of source and text that the model got without a tool or in an earlier turn
     """
 
     home: Home
@@ -93,8 +92,8 @@ class Provenance:
     # -------- the conversation
 
     def inherit(self) -> None:
-        """Take over what earlier turns brought along. Their sources count as long as the
-        conversation goes on: what a model has said of a page outlives the page in its window."""
+        """Take over the sources of earlier turns. They count as long as the conversation goes on:
+        what a model has said about a page outlives the page in its window."""
         self._inherit(_kept(self.session))
         if self.session.compressed_context:
             self.seen.append((HERE, self.session.compressed_context))
@@ -107,7 +106,7 @@ class Provenance:
         self.ledger.inherited = tuple(dict.fromkeys((*self.ledger.inherited, *sources)))
 
     def save(self) -> None:
-        """Write into the session what this turn has seen of others."""
+        """Write the foreign sources of this turn into the session."""
         kept = dict.fromkeys(self.ledger.inherited, self._at) | _kept(self.session)
         kept |= dict.fromkeys(self.ledger.foreign, self._at)
         names = self._names if kept else []
@@ -117,17 +116,17 @@ class Provenance:
             else:
                 self.session.extra.pop(key, None)
 
-    # -------- what the user or the search hands over
+    # -------- attachments and passages
 
     def materials(self, materials: Sequence[Material]) -> str:
-        """What goes along with a prompt, fenced. What is not the user's own file is foreign, also
-        standard input: nobody knows who wrote it."""
+        """Return the attachments of a prompt, fenced. All but the user's own files are foreign,
+        also standard input: nobody knows who wrote it."""
         return "\n\n".join(self._material(each) for each in materials)
 
     def _material(self, material: Material) -> str:
         if not material.path:
             return as_data(material.text, material.label, self.ledger, self.room)
-        # Of a longer one no more than both ends are shown.
+        # The model sees only both ends of a longer one.
         ends = f"{material.text[:MOST_CHARS]}\n{material.text[MOST_CHARS:][-MOST_CHARS:]}"
         if source := self.learned.source(material.path) or self.learned.known(ends):
             label = f"{material.label}, {source}"
@@ -137,13 +136,13 @@ class Provenance:
         return fence(text, material.label, self.ledger.marker, own=True) + note
 
     def images(self, images: Sequence[Image]) -> None:
-        """Images go along as they are. What stands in one that is not the user's own is foreign."""
+        """Note the images of a prompt. An image that is not the user's own is foreign."""
         sources = filter(None, (self._source_of(each.path) for each in images))
         self.ledger.foreign += [s for s in dict.fromkeys(sources) if s not in self.ledger.foreign]
 
     def passages(self, found: Iterable[tuple[str, str]]) -> list[str]:
-        """Passages, each a path and what is shown of it, as fenced blocks: those of the user's own
-        files, then those of others."""
+        """Return passages (path and shown text) as fenced blocks: those of the user's own files,
+        then foreign ones."""
         own: list[str] = []
         others: dict[str, list[str]] = {}
         for path, text in found:
@@ -156,14 +155,14 @@ class Provenance:
         return blocks + [self.foreign("\n".join(texts), by) for by, texts in others.items()]
 
     def earlier(self, lines: Sequence[str]) -> list[str]:
-        """What was said in the archived part of the conversation, as a fenced block."""
+        """Return lines of the archived part of the conversation as a fenced block."""
         text = "\n".join(lines)
         self.seen += [(HERE, text)] if text else []
         return [fence(text, HERE, self.ledger.marker)] if text else []
 
     def listing(self, tools: Sequence[Tool], text: str = "") -> str:
-        """What servers say of their tools, fenced. It is text of others, but nobody has asked for
-        it: what the user says beside it is still the user's."""
+        """Return the tool descriptions of servers, fenced. They are foreign, but nobody asked for
+        them: the user's words in the same prompt are still the user's."""
         for tool in tools:
             self._listed[tool.name] = f"tools of {tool.foreign}"
         sources = dict.fromkeys(self._listed[tool.name] for tool in tools)
@@ -171,13 +170,13 @@ class Provenance:
         return fence(text, ", ".join(sources), self.ledger.marker) if text else ""
 
     def foreign(self, text: str, source: str) -> str:
-        """A text of others, fenced; from here on the turn is tainted."""
+        """Return a foreign text, fenced; from here on the turn is tainted."""
         return as_data(text, source, self.ledger, Room(MOST_CHARS))
 
-    # -------- whose words they are
+    # -------- the source of words
 
     def origin(self, text: str) -> str:
-        """Where the words of a text come from, "" when they may be taken for the user's."""
+        """Return the source of the words of a text, "" when they may count as the user's."""
         if self.ledger.foreign:
             return _named(self.ledger.foreign)
         missing = missing_words(text, self.ledger.request)
@@ -192,8 +191,8 @@ class Provenance:
         return next((by for by, seen in self.seen if missing & telling_words(seen)), "")
 
     def tainted(self, action: Action, arguments: Mapping[str, Any]) -> bool:
-        """Whether a call is to be judged as one that others may be behind. For what every later
-        conversation reads the words decide: those of the user are always his."""
+        """Return True when others may be behind a call. For files that every later conversation
+        reads the words decide: the user's own words are always trusted."""
         words, self._naming = " ".join(_texts(arguments)), ""
         if action.effect == "write" and action.tool == "todo":
             words += f" {self._new_list(arguments)}"
@@ -203,13 +202,13 @@ class Provenance:
             return bool(self.origin(f"{words} {self._new_file(action.target)}"))
         if action.effect == "write" and is_identity(action.target) and self.origin(words):
             return True
-        # What a server says of its tools may well be behind a call of one: it is made for that.
+        # A server's description may be behind a call of its own tool: that is its purpose.
         own = self._listed.get(action.tool.partition(".")[0])
         return any(source != own for source in (*self.ledger.foreign, *self.ledger.inherited))
 
     def _new_list(self, arguments: Mapping[str, Any]) -> str:
-        """The name of the list that a call of `todo` removes, or makes and that says more than a
-        name does; "" for any other."""
+        """Return the name of a list that a call of `todo` removes, or creates with a name that says
+        more than a name does; "" for any other."""
         from openclaw.memory.markdown import scan
         from openclaw.memory.todos import list_names
 
@@ -222,35 +221,35 @@ class Provenance:
         return "" if any(not missing_words(name, each) for each in known) else self._new_name(name)
 
     def _new_file(self, path: str) -> str:
-        """The name of a file of memory that is not there yet, when it says more than a name does;
-        "" for any other, and for a day's."""
+        """Return the name of a new file of memory when it says more than a name does; "" for any
+        other, and for a day's note."""
         file = self.home.root / path
         new = [each.name for each in (file, *file.parents) if not each.exists()]
         name = " ".join(reversed(new)).removesuffix(".md")
         return "" if _DAY.fullmatch(name) else self._new_name(name)
 
     def _new_name(self, name: str) -> str:
-        """A name that is to be made, when it and those before it say more than names do."""
+        """Return a new name when it and those before it say more than names do, else ""."""
         missing = missing_words(" ".join((*self._names, name)), self._said()) - LIST_WORDS
         self._naming = name if missing & telling_words(name) else ""
         return name if len(missing) > MOST_IN_A_NAME else ""
 
     def _said(self) -> str:
-        """What the user has said in this conversation."""
+        """Return the user's words in this conversation."""
         earlier = (entry.content for entry in self.session.messages if entry.role == "user")
         return "\n".join((*earlier, self.ledger.request))
 
     def _unasked(self, words: str) -> str:
-        """The file that the words of a to-do come from, "" when the user spoke of to-dos: then he
-        wants them from there."""
+        """Return the source of the words of a to-do, "" when the user spoke of to-dos: then the
+        user wants them from there."""
         said = self.ledger.request
         spoke = LIST_WORDS.intersection(re.findall(r"[\w-]+", said.lower()))
         return "" if spoke or DONE_WORDS.search(said) else self.origin(words)
 
-    # -------- what the tools give
+    # -------- results of tools
 
     def source(self, action: Action, text: str) -> str:
-        """Whose text a result shows, "" for what is the user's own; that is taken down as data."""
+        """Return the foreign source of a result, "" for the user's own text, which is recorded."""
         if action.effect == "read-elsewhere":
             return f"file {action.target}"
         path = action.target if action.tool in _NAME_A_FILE else ""
@@ -262,7 +261,7 @@ class Provenance:
         return ""
 
     def _printed(self, action: Action) -> str:
-        """Whose text a program shows that names its file, in whatever form it comes out."""
+        """Return the foreign source of a file that a program names, whatever it prints of it."""
         if action.tool != "run_shell":
             return self.learned.named_in(action.code)
         from openclaw.tools.shell.read_only import named
@@ -273,7 +272,7 @@ class Provenance:
         return next(filter(None, map(self._source_of, files)), "")
 
     def _read(self, path: str) -> None:
-        """Take down a file of the user's."""
+        """Record a file of the user."""
         if not _is_mine(path) and path not in self.data:
             self.data.append(path)
 
@@ -287,17 +286,17 @@ class Provenance:
         return ""
 
     def _elsewhere(self, action: Action, text: str) -> str:
-        """The file outside the home that a search names as the place of a line."""
+        """Return the file outside the home that a search names as the place of a line."""
         root = os.path.realpath(self.home.root)
         places = _ELSEWHERE.finditer(text) if action.tool in _NAME_PLACES else ()
         paths = (found["path"] for found in places)
         real = (path for path in paths if not Path(os.path.realpath(path)).is_relative_to(root))
         return next((f"file {path}" for path in real), "")
 
-    # -------- what was done
+    # -------- changes
 
     def done(self, deed: Deed) -> None:
-        """Put a call on record, and note the files that it wrote with words of others."""
+        """Log a call, and note the files that it wrote with foreign words."""
         self.audit.write(deed)
         if self._naming and deed.by != "user":
             self._names.append(self._naming)
@@ -308,8 +307,8 @@ class Provenance:
             self.audit.trouble = f"it could not be noted where a file is from: {error}"
 
     def _note_changes(self) -> None:
-        """Note the files that were just changed: for words that are new in them, or, as a program
-        may move what it does not show, for those that stood elsewhere before."""
+        """Note the files that were just changed and hold foreign text: new words, or text that
+        stood elsewhere before, as a program may move text without showing it."""
         was: dict[str, str] = {}
         for path, before in self.ledger.before.items():
             old = self._sums.get(path, md5((before or "").encode(errors="replace")))
@@ -341,8 +340,8 @@ class Provenance:
                 yield path, by, "\n".join(theirs)
 
     def _tells(self, path: str) -> bool:
-        """Whether the name of a file that was just made says something, with those of the folders
-        that were made for it."""
+        """Return True when the name of a new file, with those of its new folders, says more than a
+        name does."""
         file = self.home.root / path
         names = [file.stem]
         for folder in file.parents:
@@ -353,14 +352,14 @@ class Provenance:
         return len([word for word in missing if not word.isdigit()]) > MOST_IN_A_PATH
 
     def _own_lines(self) -> Iterator[tuple[str, list[str]]]:
-        """The lines of the user's files that were read or written in this turn."""
+        """Yield the user's files that were read or written in this turn, with their lines."""
         for path, mark in self.ledger.read.items():
             if mark in self.ledger.held and not self._source_of(path):
                 yield path, decode(self.ledger.held[mark]).splitlines()
 
     def _moved_to(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, None]]:
-        """Changed files that hold what stood elsewhere before, each with whose text that is; `was`
-        are the sums of what they held. A program does not show what it moves."""
+        """Yield the changed files with foreign text that stood elsewhere before, and its source.
+        `was` holds their old MD5 sums. A program does not show what it moves."""
         sources = {old: self._source_of(path) for path, old in was.items() if old != _EMPTY}
         gone = (self._source_of(path) for path in was if not self._sums[path])
         went = next(filter(None, gone), "")
@@ -374,7 +373,7 @@ class Provenance:
                 yield path, source, None
 
     def news(self) -> list[str]:
-        """What the user should know about the record."""
+        """Return notices about the audit log."""
         return [self.audit.trouble] if self.audit.trouble else []
 
     def _sum(self, path: str) -> str:
@@ -383,13 +382,13 @@ class Provenance:
 
 
 def _is_mine(path: str) -> bool:
-    """Whether a file holds the user's own words or decisions: what is remembered, the files of the
+    """Return True when a file holds the user's own words or decisions: memory, the files of the
     head, the instructions of skills."""
     return bool(_HEAD.match(path)) or path.endswith("/SKILL.md")
 
 
 def _shows(use: ToolUse) -> bool:
-    """Whether a call of an earlier turn gave the model text of a file."""
+    """Return True when a call of an earlier turn gave the model text of a file."""
     readers = use.tool in _READERS or use.tool in (*_NAME_A_FILE, *_SEARCHES)
     skill = use.tool == "read_skill" and not use.input.get("file")
     return readers and not skill and not _is_mine(_place(use))
@@ -400,29 +399,29 @@ def _place(use: ToolUse) -> str:
 
 
 def _kept(session: Session) -> dict[str, int]:
-    """What a session's file says; an editor may have been at it."""
+    """Return the foreign sources in a session's file, without values an editor has damaged."""
     value = session.extra.get(KEY)
     found = value.items() if isinstance(value, dict) else ()
     return {str(source): at for source, at in found if isinstance(at, int)}
 
 
 def brought_along(session: Session) -> str:
-    """Whose words a conversation may hold beside the user's, "" when nobody else's; for what others
-    are shown of it."""
+    """Return the source label of a conversation that has seen foreign text, "" for any other; for
+    conversations that show parts of it."""
     if not session.extra.get(KEY):
         return ""
     return f"session {session.id}: {_named(list(_kept(session))) or 'unknown'}"
 
 
 def _named(sources: Sequence[str]) -> str:
-    """A few sources in words."""
+    """Return the first sources as words."""
     different = list(dict.fromkeys(sources))
     more = f" and {len(different) - 2} more" if len(different) > 2 else ""
     return ", ".join(different[:2]) + more
 
 
 def _texts(value: Any) -> Iterable[str]:
-    """The texts of a call's arguments."""
+    """Yield the texts of a call's arguments."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -435,9 +434,8 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def accepted(home: Home, path: str) -> bool:
-    """Whether a file of a skill may be believed. Its SKILL.md may: it stands in skills/ because the
-    user put it there to be followed. Other files of a skill that nobody installed may be anybody's.
-    """
+    """Return True when a file of a skill is trusted. Its SKILL.md is: the user put it into skills/.
+    Other files of a skill that nobody installed may be anybody's."""
     if path.startswith(f"{PROPOSED}/"):
         return False
     name, _, inner = path.removeprefix("skills/").partition("/")

@@ -1,4 +1,4 @@
-"""Records a turn while it runs, and makes it a part of the history when it is over."""
+"""Records a turn while it runs, and commits it to the history at its end."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from openclaw.types import Ledger
 
 SHOWN = 3
 NOT_SAVED = "(a prompt that was not saved)"
-"""The subject of a turn that has changed files while nothing of what is said is kept."""
+"""The subject of a turn that changed files while conversations are not saved."""
 
 
 class Recording:
-    """The record of the turn that runs."""
+    """The record of the running turn."""
 
     def __init__(self, rooms: Rooms, session: Session, journal: Journal) -> None:
         self._rooms, self._session, self.journal = rooms, session, journal
@@ -36,7 +36,7 @@ class Recording:
         self._open = True
 
     def hear(self, event: object) -> None:
-        """Note the calls, each before it is made; without a conversation to put them into, none."""
+        """Note each call before it is made; no calls when conversations are not saved."""
         if not self._rooms.saving:
             return
         mask = self._rooms.vault.mask
@@ -46,7 +46,7 @@ class Recording:
             self.journal.ended(event.id, mask(event.output), event.ok)
 
     def close(self, state: State) -> list[str]:
-        """The turn is over: commit it. Returns what the user should know."""
+        """Commit the turn at its end; return notices for the user."""
         if not self._open:
             return []
         self._open = False
@@ -67,8 +67,8 @@ class Recording:
 def recorded(
     rooms: Rooms, session: Session, ledger: Ledger, request: str, number: int, commit: str
 ) -> Iterator[Recording]:
-    """Record what is done in here as one turn of `session`, whose lock the caller holds; `commit`
-    is the newest one of the home. What is not closed when it is left was interrupted."""
+    """Record the work inside as one turn of `session`, whose lock the caller holds; `commit` is the
+    home's newest commit. A recording that is not closed at the end was interrupted."""
     turn = Turn(
         new_id(),
         at=now(),
@@ -155,5 +155,5 @@ def _sha256(text: str) -> str:
 
 
 def share(part: prompt.Part) -> str:
-    """The share of the window that a part of the head may take."""
+    """Return the share of the window that a part of the head may take."""
     return f"{round(100 * prompt.SHARES.get(part.name, 0))} %"

@@ -1,4 +1,4 @@
-"""Puts head, conversation and turn into a request that fits the window."""
+"""Builds a request that fits the window from head, conversation and turn."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MOST_COMPACTIONS = 3
 READING_RATE, RATE_STEP = "reading_rate", 0.2
-"""Tokens a second, kept when it has changed by this share."""
+"""The reading rate in tokens a second is saved when it has changed by this share."""
 Parts = tuple[prompt.Part, ...]
 
 
@@ -58,7 +58,7 @@ def fitting_of(
     ledger: Ledger,
     watch: Provenance | None = None,
 ) -> Fitting:
-    """What a turn of this session is fitted with: its tools, its head, its meter."""
+    """Make the request builder for a turn of this session, with its tools, head and meter."""
     name = f"{rooms.model.card.name} {protocol.name}"
     meter = rooms.meters.meter(name)
     rooms.model.reading_rate = rooms.model.reading_rate or rooms.meters.get(name, READING_RATE)
@@ -69,10 +69,15 @@ def fitting_of(
 
 @dataclass(slots=True)
 class Fitting:
-    """Of one turn. `sources` are the files of the head, `parts` what it is made of; `changed` tells
-    what has changed in them since the conversation began. `before` is the number of the session's
-    messages that the turn came after; `name` is what the meter is kept under; `head` is the text
-    of the parts."""
+    """Builds the requests of one turn.
+
+    name: the meter's name in the store
+    sources: the files of the head
+    parts: the parts of the head
+    changed: changes in these files since the conversation began
+    before: number of the session's messages before the turn
+    head: the text of the parts
+    """
 
     rooms: Rooms
     session: Session
@@ -94,7 +99,7 @@ class Fitting:
         self.read_head()
 
     def read_head(self) -> None:
-        """Take the head that the conversation began with, or make one of the files as they are."""
+        """Take the head that the conversation began with, or make one from the present files."""
         self.sources = read_sources(self.rooms)
         self.parts, self.changed = head_of(
             self.rooms,
@@ -108,7 +113,7 @@ class Fitting:
         self.head = self.rooms.vault.mask(prompt.render(self.parts))
 
     def keep_learned(self) -> None:
-        """Keep what the turn has taught of the model for the next process."""
+        """Save the measured token factor and reading rate of the model for the next process."""
         model, meters = self.rooms.model, self.rooms.meters
         meters.keep(self.name, self.meter)
         known = meters.get(self.name, READING_RATE)
@@ -129,11 +134,11 @@ class Fitting:
 
     @property
     def tools(self) -> tuple[Mapping[str, Any], ...]:
-        """The tools that go beside the messages, none where the head lists them."""
+        """The tools that go with the messages, none where the head lists them."""
         return self.protocol.demand(RunningTurn(Entry("user", "")), self.box).tools
 
     def beginning(self, text: str) -> Request:
-        """What the next request begins with, for the model to read it ahead."""
+        """Return the beginning of the next request, for the model to read it ahead."""
         user = Entry("user", text)
         session, wire = self.session, self.protocol.wire
         made = self.plan([*session.messages, user], self.tools)
@@ -150,15 +155,15 @@ class Fitting:
         )
 
     def can_send(self, text: str, context: str) -> bool:
-        """Whether a new message can be sent at all; told before anything is read."""
+        """Return True when a new message fits the window; checked before the model reads."""
         entries = [*self.session.messages, Entry("user", text, context=context)]
         return self.plan(entries, self.tools).tokens <= self.most
 
     def fit(self, turn: RunningTurn, request: Request) -> Generator[events.Event, None, Request]:
-        """The request with the messages that fit, and as many tokens for the reply as are left.
+        """Return the request with the messages that fit, and the remaining tokens for the reply.
 
         Older parts are compacted when they no longer fit. Raises PromptTooLarge, which names the
-        largest parts, when not even the head and the newest message do.
+        largest parts, when not even the head and the newest message fit.
         """
         for _ in range(MOST_COMPACTIONS):
             entries = [*self.session.messages[: self.before], *turn.entries]
@@ -175,8 +180,8 @@ class Fitting:
         return self._filled(turn, request, entries, made)
 
     def first(self, turn: RunningTurn, request: Request) -> tuple[Request, Plan]:
-        """The first request of a turn, without a compaction that has to come before it: the
-        messages that it would put away (the `drop` of the plan) are left out."""
+        """Return the first request of a turn and its plan, without running a compaction: messages
+        that one would archive (the `drop` of the plan) are left out."""
         entries = [*self.session.messages[: self.before], turn.user]
         made = self.plan(entries, request.tools)
         left = replace(made, drop=0, short=max(0, made.short - made.drop))
@@ -198,7 +203,7 @@ class Fitting:
         )
 
     def plan(self, entries: Sequence[Entry], tools: Sequence[Any]) -> Plan:
-        """What has to give way. Its `tokens` are 0 when all fits for sure and was not counted."""
+        """Plan the cuts. The plan's `tokens` are 0 when all surely fits and was not counted."""
         earlier, wire = self.session.compressed_context, self.protocol.wire
         said = messages(entries, self.session.shortened, earlier, wire)
         most = (self.limit - token_count.around((Message("system", ""), *said))) / self.meter.factor
@@ -212,11 +217,11 @@ class Fitting:
         return plan(sizes, self.session.shortened, base + known, self.window, more)
 
     def base(self, tools: Sequence[Any]) -> int:
-        """Tokens of head and tools."""
+        """Return the tokens of head and tools."""
         return self.meter.cost([Message("system", self.head)]) + self.meter.tools(tools)
 
     def talk(self, tools: Sequence[Any]) -> Talk:
-        """The conversation as it was last sent."""
+        """Return the conversation as it was last sent."""
         from openclaw.agent.compaction import Talk
 
         session = self.session
@@ -232,8 +237,8 @@ class Fitting:
     def compact(
         self, upto: int, tools: Sequence[Any], focus: str | None = None, *, dry_run: bool = False
     ) -> Iterator[events.Event]:
-        """Put the first `upto` messages away. The last event is Compaction; with `dry_run` it tells
-        what would be, and nothing is changed."""
+        """Archive the first `upto` messages. The last event is Compaction; with `dry_run` it is a
+        preview and nothing is changed."""
         session, compaction = self.session, self.compaction()
         if hooks := self.rooms.hooks:
             focus = hooks.before_compact(session.id, session.turns, upto, focus, dry_run=dry_run)
@@ -296,8 +301,8 @@ class Fitting:
 
 
 def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple[Image, ...]:
-    """The images that go along with a prompt. Raises UsageError for a model that cannot see; its
-    hint names one that can, of the Ollama at `host` if it has one."""
+    """Return the images of a prompt. Raises UsageError for a model without vision; the hint names
+    one with vision, if possible from the Ollama at `host`."""
     images = tuple(each.image for each in material if each.image)
     if images and not card.vision:
         raise UsageError(f"{card.name} cannot see images; nothing was sent", _who_can(host))
@@ -318,8 +323,8 @@ def _who_can(host: str) -> str:
 
 
 def show_again(root: Path, session: Session, card: ModelCard) -> Iterator[str]:
-    """Give the images of earlier messages their bytes, where the model can see and the files are as
-    they were; a line for the user on each that is shown no longer."""
+    """Reload the images of earlier messages, where the model can see and the files are unchanged;
+    yield a notice for each image that is no longer shown."""
     for at, entry in enumerate(session.messages):
         if not entry.images:
             continue
@@ -336,7 +341,7 @@ def show_again(root: Path, session: Session, card: ModelCard) -> Iterator[str]:
 
 
 def _again(root: Path, image: Image) -> Image:
-    """The image with its bytes, with none when its file is not as it was."""
+    """Return the image with its bytes, with none when its file has changed."""
     if image.data:
         return image
     path = root / image.path

@@ -1,8 +1,8 @@
-"""The lines of files that a model was shown: in passages, in results of tools, in attached files.
+"""Finds the lines of files that a model saw: in passages, in results of tools, in attached files.
 
-Pure functions on messages. A text of others can be written like a passage, so only what our own
-code has put there counts: fences that bear the marker of their message, results of the tools that
-show lines, and of `read_file` and `memory_get` the heading, never the body.
+Pure functions on messages. A foreign text can imitate a passage, so only text from our own code
+counts: fences with the marker of their message, results of the tools that show lines, and the
+heading of `read_file` and `memory_get`, never the body.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from openclaw.types import Entry, ToolUse
 Place = tuple[str, int, int]
 """A path of the home, first and last line, from 1, inclusive."""
 Look = Callable[[str], Sequence[str] | None]
-"""The lines of a file as they are now; none where they cannot be told, None without the file."""
+"""Returns the present lines of a file; an empty sequence when unknown, None without the file."""
 
 LISTING, READING = (
     frozenset(("memory_search", "search_files")),
@@ -43,8 +43,7 @@ _WORDS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line, or lines `start_line` to `end_line` of a file, as the model was shown them; `around`
-    is the passage that it stands in."""
+    """One or more lines of a file as the model saw them; `around` is their passage."""
 
     path: str
     start_line: int
@@ -60,7 +59,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines of a file as they were shown; `lines` may be fewer, as comments are left out."""
+    """Lines of a file as the model saw them; `lines` may be fewer, as comments are left out."""
 
     path: str
     first: int
@@ -68,7 +67,7 @@ class Passage:
     lines: tuple[str, ...]
 
     def each(self) -> Iterator[Line]:
-        """Each line by itself where there are as many as it says; none that is blank."""
+        """Yield each line that is not blank, or all in one when some lines were left out."""
         whole = "\n".join(self.lines)
         if len(self.lines) != self.last - self.first + 1:
             found = [Line(self.path, self.first, self.last, whole)]
@@ -84,15 +83,15 @@ def no_files(path: str) -> Sequence[str] | None:
 
 
 def passages_of(entry: Entry, look: Look = no_files) -> Iterator[Passage]:
-    """What a message held of files: the passages beside it, the results of its calls."""
+    """Yield the passages in a message: those of its context and of the results of its calls."""
     yield from beside(entry, look)
     for use in entry.tool_calls:
         yield from of_result(use, look)
 
 
 def beside(entry: Entry, look: Look = no_files) -> Iterator[Passage]:
-    """The passages that a search has put beside a message of the user: those of its record, or,
-    without one, what is written like them in its fences."""
+    """Yield the passages that a search has added to a message of the user: those of its record, or,
+    without a record, all text in its fences with the form of a passage."""
     if "<<data " not in entry.context:
         return
     offered = _offered(entry)
@@ -103,7 +102,7 @@ def beside(entry: Entry, look: Look = no_files) -> Iterator[Passage]:
 
 
 def of_result(use: ToolUse, look: Look = no_files) -> Iterator[Passage]:
-    """What a tool that shows lines has shown; nothing of all others."""
+    """Yield the passages in the result of a tool that shows lines; none for other tools."""
     if not use.ok:
         return
     if use.tool in LISTING:
@@ -118,7 +117,7 @@ def of_result(use: ToolUse, look: Look = no_files) -> Iterator[Passage]:
 
 
 def attached(entry: Entry) -> Iterator[Passage]:
-    """The files that the user has handed over, as far as they were shown from their beginning."""
+    """Yield the shown beginning of each file that the user attached."""
     material = entry.context.partition(END_OF_TAIL)[2]
     for label, body in _blocks(material, _marker(entry)):
         if found := _ATTACHED.fullmatch(label):
@@ -129,7 +128,7 @@ def attached(entry: Entry) -> Iterator[Passage]:
 
 
 def says(look: Look, place: Place, text: str) -> bool:
-    """Whether a file says this text at this place now; True where its lines cannot be told."""
+    """Return True when a file now has this text at this place, or when its lines are unknown."""
     path, first, last = place
     lines = look(path)
     if lines is None or not 0 < first <= last:
@@ -142,8 +141,8 @@ def says(look: Look, place: Place, text: str) -> bool:
 
 
 def _marker(entry: Entry) -> str:
-    """The marker of a message's fences; without a record that of the first, since what others have
-    written stands within a fence."""
+    """Return the marker of a message's fences; without a record that of the first fence, since
+    foreign text is always inside a fence."""
     if marker := entry.record.get("marker"):
         return str(marker)
     found = re.search(rf"^{_OPENING.pattern}$", entry.context, re.MULTILINE)
@@ -151,7 +150,7 @@ def _marker(entry: Entry) -> str:
 
 
 def _blocks(text: str, marker: str) -> Iterator[tuple[str, list[str]]]:
-    """Label and lines of each fence with this marker."""
+    """Yield label and lines of each fence with this marker."""
     body: list[str] | None = None
     label = ""
     for line in text.split("\n") if marker else ():
@@ -167,7 +166,7 @@ def _blocks(text: str, marker: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _unfenced(lines: Iterable[str]) -> list[str]:
-    """The lines of a result that may be fenced as a whole, up to the end of the fence."""
+    """Return the lines of a result without the fence that may enclose it."""
     kept: list[str] = []
     for line in lines:
         if line.startswith(END_OF_FENCE):
@@ -177,11 +176,11 @@ def _unfenced(lines: Iterable[str]) -> list[str]:
     return kept
 
 
-# -------- lines that bear their place
+# -------- lines with their place
 
 
 def _offered(entry: Entry) -> frozenset[Place] | None:
-    """The places that the record of a message names; None without a record."""
+    """Return the places that the record of a message names; None without a record."""
     listed = entry.record.get("offered")
     if not isinstance(listed, list | tuple):
         return None
@@ -197,8 +196,8 @@ def _offered(entry: Entry) -> frozenset[Place] | None:
 def _placed(
     lines: Sequence[str], look: Look, offered: frozenset[Place] | None = None
 ) -> Iterator[Passage]:
-    """Passages as `path:12-14: text`. What is written so within the lines of one begins the next
-    only when it was offered, or when its file says so."""
+    """Yield passages of the form `path:12-14: text`. Such a line within another passage begins a
+    new one only when it was offered, or when its file has this text."""
     at: tuple[Place, str] | None = None
     body: list[str] = []
     for line in lines:
@@ -236,5 +235,5 @@ def _without_number(line: str, number: int) -> str:
 
 
 def _squeezed(text: str) -> str:
-    """What a text says, whatever blanks and marks a fence or a list has put into it."""
+    """Return only the letters and digits of a text: a fence or a list may add blanks and marks."""
     return _WORDS.sub("", without_comments(_CUT.sub("", text))).casefold()

@@ -1,7 +1,8 @@
-"""Offers what a yes would do: once for a to-do, and at most one in a conversation.
+"""Offers to do or date a to-do, and notes the promises of an answer as to-dos.
 
-No model is asked, and nothing is done before the yes. What was offered is kept in
-.openclaw/offered.txt, one line each: the day, the to-do's id, the conversation, the words.
+An offer is made once for a to-do, and at most once in a conversation. No model is asked, and
+nothing is done before the user's yes. Offers are kept in .openclaw/offered.txt, one line each: the
+day, the to-do's id, the conversation, the words.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 FILE = "offered.txt"
 AT_START = "-"
 LONGEST_PROMPT = 120
-"""Characters; what a yes means is shown in full, so a longer one is not offered."""
+"""Characters; the prompt is shown in full, so a longer one is not offered."""
 MOST_BYTES = 200_000
 PEOPLE = ("memory/MEMORY.md", "memory/people.md")
 _LINK = re.compile(r"://|\bwww\.|\b[\w-]{2,}\.[a-z]{2,}(?:\b|/)", re.IGNORECASE)
@@ -43,8 +44,8 @@ _LIST_OF_SHOPPING = re.compile(r"shop|grocer|einkauf|courses|compra|spesa", re.I
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """`line` is shown. A yes means `prompt`, whose words stand in the line, or, when there is none,
-    that the to-do `todo` gets the date `due` (ISO)."""
+    """`line` is shown. A yes runs `prompt`, whose words are in the line, or, without one, gives the
+    to-do `todo` the date `due` (ISO)."""
 
     line: str
     prompt: str = ""
@@ -53,13 +54,13 @@ class Offer:
 
 
 class Offered:
-    """What was offered before. A missing file is an empty one."""
+    """The file of earlier offers. A missing file counts as empty."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> tuple[Collection[str], Collection[str]]:
-        """The ids of to-dos, and the conversations."""
+        """Return the ids of the to-dos, and the conversations."""
         try:
             text = decode(read_bytes(self._path))
         except OSError:
@@ -69,7 +70,7 @@ class Offered:
         return frozenset(row[1] for row in rows), frozenset(row[2] for row in rows)
 
     def add(self, day: date, todo: str, session: str, words: str) -> bool:
-        """Note an offer; False when it cannot be noted, and so would be made again and again."""
+        """Note an offer; False when that fails: the offer would be made again and again."""
         row = "\t".join((day.isoformat(), todo, session, " ".join(words.split())))
         try:
             make_folder(self._path.parent)
@@ -81,8 +82,8 @@ class Offered:
 
 
 def at_start(rooms: Rooms, todos: Sequence[Todo], most: int = LONGEST_PROMPT) -> Offer | None:
-    """The offer for the start of a talk: to do the first open to-do, due ones first, of those that
-    can be done and were not offered before. `most` characters for its prompt."""
+    """Return the offer for the start of a conversation: the first open to-do, due ones first, that
+    can be done and was not offered before. `most`: characters of its prompt."""
     today = rooms.now().date()
     offered, _ = _store(rooms).read()
     for todo in sorted(todos, key=lambda todo: todo.due or "9999"):
@@ -96,8 +97,8 @@ def at_start(rooms: Rooms, todos: Sequence[Todo], most: int = LONGEST_PROMPT) ->
 
 
 def after_change(rooms: Rooms, session: Session, receipt: Receipt) -> Offer | None:
-    """The offer after a turn that added to-dos: a date for one whose words name a day, else to do
-    one that can be done at once."""
+    """Return the offer after a turn that added to-dos: a date for one whose words name a day, else
+    to do one that can be done at once."""
     if rooms.settings.proactive == "off" or not rooms.use_memory:
         return None
     new = {text for what, text in receipt.todos if what == "added"}
@@ -117,7 +118,7 @@ def after_change(rooms: Rooms, session: Session, receipt: Receipt) -> Offer | No
 
 
 def accept_date(rooms: Rooms, session: Session, offer: Offer) -> Iterator[events.Event]:
-    """Give the to-do of an offer its date, as a turn of its own that `undo` takes back. Raises
+    """Give the to-do of an offer its date, as a turn of its own that can be undone. Raises
     OpenclawError when the file cannot be written or the to-do is gone."""
     from openclaw import events
     from openclaw.agent.note_taking import no_place
@@ -154,8 +155,7 @@ def _noted(rooms: Rooms, todo: Todo, session: str, offer: Offer) -> Offer | None
 
 
 def _is_for_later(todo: Todo, today: date) -> bool:
-    """Whether it is a promise whose day is not there."""
-
+    """Return True for a promise whose day is still to come."""
     return todo.list == LIST and bool(todo.due) and str(todo.due) > today.isoformat()
 
 
@@ -165,7 +165,7 @@ def _prompt(rooms: Rooms, todo: Todo) -> str:
     if not bare(todo.text).isprintable() or "@" in todo.text:  # which would attach a file
         return ""
     if _LINK.search(todo.text) or len([*sentences(bare(todo.text))]) > 1:
-        return ""  # somebody else may have written it, and a yes is quickly typed
+        return ""  # somebody else may have written it, and users say yes without much thought
     found = suggestion(todo.text)
     if found.lower().startswith("find out where") and _LIST_OF_SHOPPING.search(todo.list):
         return ""
@@ -174,7 +174,7 @@ def _prompt(rooms: Rooms, todo: Todo) -> str:
 
 
 def _is_known(rooms: Rooms, name: str) -> bool:
-    """Whether the notes on people tell of somebody."""
+    """Return True when the notes on people mention a name."""
     return any(re.search(rf"\b{name}\b", text) for text in _texts(rooms, PEOPLE))
 
 
@@ -194,7 +194,7 @@ def _doing(rooms: Rooms, todo: Todo) -> Offer | None:
 
 
 def _date_for(rooms: Rooms, todo: Todo) -> Offer | None:
-    """The offer of a date for a to-do that has none but names a day to come."""
+    """Return the offer of a date for a to-do that has none but names a day to come."""
     from openclaw.nlp.dates import day_named
 
     named = day_named(todo.text)
@@ -262,12 +262,12 @@ _BESIDE = re.compile(
 
 
 def bare(text: str) -> str:
-    """A to-do's text without its date, tags and what is noted of its origin."""
+    """Return a to-do's text without its date, tags and the note of its origin."""
     return " ".join(_BESIDE.sub("", text).split()).rstrip(" .")
 
 
 def suggestion(text: str) -> str:
-    """The prompt that would do a to-do, or begin it; "" when there is none."""
+    """Return the prompt that does or begins a to-do; "" when there is none."""
     words = bare(text)
     first, *rest = words.casefold().split() or [""]
     if not rest or not (first in _FIRST or rest[-1] in _LAST):
@@ -284,19 +284,19 @@ def suggestion(text: str) -> str:
 
 
 def person(text: str) -> str:
-    """The name of whom a to-do says to call, to write to or to meet; "" for none."""
+    """Return the name of the person whom a to-do says to call, write to or meet; "" for none."""
     found = _CALLS.match(text[:1].lower() + text[1:])
     return found["who"] if found else ""
 
 
 def from_notes(text: str) -> str:
-    """The prompt that gets ready for such a to-do."""
+    """Return the prompt that prepares a to-do about a person."""
     return f"Look in my notes for what I need to {_lower(bare(text))}"
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """At first use: a talk without such a to-do needs none of them."""
+    """Compile a pattern at its first use: most conversations need none of them."""
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -315,16 +315,16 @@ _SIGNS = (
     *("i will", "i'll", "i\u2019ll", "i shall", "we will", "we'll", "we\u2019ll", "we shall"),
     *("going to", "ich ", "je ", "j'", "r\u00e9"),
 )
-"""One of them is in every promise, whatever its case."""
+"""Every promise has one of them, in any case."""
 ALIKE = 0.5
-"""Share of the rarer words that two texts have in common when they are about the same."""
+"""Two texts are about the same when they share this part of the shorter one's words."""
 
 
 def promised(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
-    """Note the promises of an answer that nothing has noted yet; each gives one Notice. After text
-    of others was read, and where the tool `todo` would need a yes for the same words, they wait in
-    the inbox: the promise may be theirs. Nothing is noted in mode read-only, without memory, with
-    the setting `proactive: off`, and of what answers a prompt that the user did not type."""
+    """Note new promises of an answer as to-dos; each gives one Notice. After a foreign text was
+    read, and where the tool `todo` would need a yes for the same words, they wait in the inbox: the
+    promise may be foreign. Nothing is noted in mode read-only, without memory, with the setting
+    `proactive: off`, or when the user did not type the prompt."""
     if rooms.settings.proactive == "off" or rooms.mode == "read-only" or not rooms.use_memory:
         return
     session, ledger = watch.session, watch.ledger
@@ -333,7 +333,7 @@ def promised(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Ev
     said = answer.casefold()
     if not any(sign in said for sign in _SIGNS):
         return
-    # Here, as an answer without a promise is the rule: the patterns take 30 ms to load.
+    # Imported late, as most answers have no promise: the patterns take 30 ms to load.
     from openclaw.nlp.claims import promises
 
     today = rooms.now().date()
@@ -364,7 +364,7 @@ def _day(promise: Promise, today: date) -> date | None:
 
 
 def _what(promise: Promise, request: str) -> str:
-    """What was promised; with the request's words where it says little by itself ("Follow up")."""
+    """Return the promised action, with the request's words when it says little ("Follow up")."""
     from openclaw.nlp.words import content_words
     from openclaw.security.untrusted import strip
 
@@ -381,7 +381,7 @@ def _what(promise: Promise, request: str) -> str:
 
 
 def _is_noted(rooms: Rooms, ledger: Ledger, what: str, day: date | None) -> bool:
-    """Whether the turn's own calls have noted it, or an open to-do of that day says the same."""
+    """Return True when the turn's own calls noted a promise, or an open to-do of that day does."""
     items = [todo for todo in rooms.todos.items() if not todo.done]
     mine = _added_now(rooms, ledger, items)
     iso = day.isoformat() if day else None
@@ -445,7 +445,7 @@ def _into_inbox(
 
 
 def _check(rooms: Rooms, path: Path) -> None:
-    """OpenclawError when the file does not lie in the home."""
+    """Raise OpenclawError when the file may not be written."""
     from openclaw.agent.note_taking import no_place
 
     if reason := no_place(rooms.home, path):
@@ -453,7 +453,7 @@ def _check(rooms: Rooms, path: Path) -> None:
 
 
 def _before(rooms: Rooms, ledger: Ledger, path: Path) -> None:
-    """What the file held before the turn, for the receipt."""
+    """Note the content of a file before the turn, for the receipt."""
     try:
         text = read_text(path)
     except FileNotFoundError:

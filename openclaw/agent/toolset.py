@@ -1,4 +1,4 @@
-"""Makes the toolbox of one turn."""
+"""Makes the toolbox of one turn, and searches past conversations for it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOST_RESULT, LEAST_RESULT = 0.3, 0.08
 """Shares of the window that one result may take."""
 CHARS_A_TOKEN = 3.5
 TAIL_LINES = 3
-"""Of the output of a command, shown while it runs."""
+"""Last lines of a command's output that are shown while it runs."""
 
 
 def toolbox(
@@ -54,8 +54,8 @@ def toolbox(
     watch: Provenance | None = None,
     meter: Meter | None = None,
 ) -> Toolbox:
-    """The tools, under the policy. `source` is noted with what they remember; `watch` looks on;
-    `meter` tells which results fit the window."""
+    """Return the tools under the policy. `source` is noted with each memory, `watch` records the
+    calls, `meter` decides which results fit the window."""
     from openclaw.tools.shell.sandbox import available
 
     policy = Policy(rooms.mode, rooms.ask_user, rooms.grants, available, _denied, *_run(rooms))
@@ -79,7 +79,7 @@ def toolbox(
 
 
 def _run(rooms: Rooms) -> tuple[bool, Sequence[str]]:
-    """Whether hooks or servers run files of the home, and where these are."""
+    """Return True when hooks or servers run files of the home, and the places of these files."""
     settings = rooms.settings
     if not settings.hooks and not settings.mcp:
         return False, ()
@@ -142,7 +142,7 @@ def _built_in(
 
 
 def _shown(rooms: Rooms, tell: Callable[[Progress], None]) -> Show:
-    """Shows the last lines of what a command prints, without secrets."""
+    """Return a function that shows the last lines of a command's output, without secrets."""
 
     def show(text: str) -> None:
         with suppress(OpenclawError):  # what cannot be masked is not shown
@@ -153,13 +153,13 @@ def _shown(rooms: Rooms, tell: Callable[[Progress], None]) -> Show:
 
 
 def page_of(window: int) -> int:
-    """Characters of a file that one result shows where the window has so many tokens."""
+    """Return the characters of a file that one result shows in a window of so many tokens."""
     return min(PAGE_CHARS, int(result_tokens(window) * CHARS_A_TOKEN))
 
 
 def result_tokens(window: int) -> int:
-    """The most tokens that one result may have: a third of what a usual head leaves of a request,
-    so that the last two exchanges still fit beside it."""
+    """Return the most tokens of one result: a third of a request without a usual head, so that the
+    last two exchanges still fit too."""
     left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 3
     return max(int(window * LEAST_RESULT), min(left, int(window * MOST_RESULT)))
 
@@ -177,8 +177,8 @@ def _room(rooms: Rooms, meter: Meter) -> Room:
 
 
 def spilled(home: Home, text: str, source: str) -> str:
-    """The path of a file of the home that holds a text too long to be shown, "" where it cannot be
-    kept; `source` says whose it is when it is not the user's."""
+    """Save a text that is too long to be shown; return the path in the home, "" when it cannot be
+    saved. `source` names the author when it is not the user."""
     try:
         path = home.relative(spill(home.root / SPILL, text))
     except OpenclawError:
@@ -189,7 +189,7 @@ def spilled(home: Home, text: str, source: str) -> str:
 
 
 def material_room(rooms: Rooms, meter: Meter, parts: int) -> Room:
-    """How much of each of so many attachments a prompt shows: half of what the head leaves."""
+    """Return the limits of each of `parts` attachments: together half of what the head leaves."""
     window = rooms.model.card.window
     left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 2
     tokens = max(int(window * LEAST_RESULT), left) // max(1, parts)
@@ -197,7 +197,7 @@ def material_room(rooms: Rooms, meter: Meter, parts: int) -> Room:
 
 
 def _denied(path: str) -> str:
-    """Why a file is closed; where the home itself lies does not count."""
+    """Return why a file is closed, "" if it is not; the folders above the home do not count."""
     return denied(Path(path)) if Path(path).is_absolute() else denied_name(path)
 
 
@@ -220,9 +220,9 @@ def build_tools(
     runner: Runner | None = None,
     room: Room = USUAL,
 ) -> list[Tool]:
-    """The tools over one home; what they do is written into the ledger. Without a searcher there
-    are no tools that search memory, without `talks` none that searches conversations, without a
-    runner none that run commands. `seen` is what the conversation has seen of the web."""
+    """Return the tools for one home; they record their changes in `ledger`. Without a searcher no
+    tool searches memory, without `talks` none searches conversations, without a runner none runs
+    commands. `seen` is what the conversation has seen of the web."""
     seen = seen or Seen()
     files = FileTools(home, ledger, vault, room)
     return [
@@ -241,19 +241,20 @@ def build_tools(
 
 PLACE = "earlier conversations"
 RECALLED, RECALLED_LENGTH = 2, 240
-"""Messages of the archive that stand beside a prompt about them, characters of each."""
+"""Archived messages that go with a prompt about them, and characters of each."""
 MOST_TERMS = 12
-"""Words of a prompt that tell something; of a longer one half must be in a message."""
+"""Telling words of a prompt; of a prompt with more, half must be in a message."""
 ALIKE = 20
-"""How often the same may be said before something else is no longer found."""
+"""Hits to read for each hit wanted, as many may have the same text."""
 
 
 @dataclass(slots=True)
 class PastTalks:
-    """What was said before one turn, made when it begins: what is said in the turn is not searched.
+    """Searches the conversations before one turn. It is made when the turn begins: messages of the
+    turn are not searched.
 
-    What others have written in another conversation is marked with its source. What other
-    conversations and the results of tools show is data of the user's, which `watch` takes down.
+    Text of others in another conversation is marked with its source. Hits in other conversations
+    and in results of tools are the user's data, which `watch` records.
     """
 
     rooms: Rooms
@@ -267,7 +268,7 @@ class PastTalks:
             self._end = session.archived + len(session.messages)
 
     def any(self) -> bool:
-        """Whether there is anything that the model is not shown anyway."""
+        """Return True when there is anything that the model does not see anyway."""
         session = self.watch.session if self.watch else None
         if session is not None and (session.archived or session.shortened):
             return True
@@ -284,7 +285,7 @@ class PastTalks:
         return [_said(hit, here, self._source(hit, here)) for hit in hits]
 
     def _source(self, hit: SessionHit, here: str) -> str:
-        """Whose words a hit may be. What was said in this conversation is known as that."""
+        """Return whose words a hit may be; "" for messages of this conversation."""
         return self._sources.get(hit.id, "") if hit.id != here or hit.tool else ""
 
     def _talks(self) -> Iterator[Talk]:
@@ -299,7 +300,7 @@ class PastTalks:
 
 
 def earlier(rooms: Rooms, session: Session, text: str) -> list[str]:
-    """What the archived part of a conversation holds about a prompt, a line each."""
+    """Return the archived messages of a conversation about a prompt, a line each."""
     if not session.archived:
         return []
     end = session.archived
@@ -315,7 +316,7 @@ def earlier(rooms: Rooms, session: Session, text: str) -> list[str]:
 
 
 def _different(hits: Sequence[SessionHit]) -> list[SessionHit]:
-    """Each text once, the best of those that say the same."""
+    """Return each text once, with its best hit."""
     return list({hit.snippet.casefold(): hit for hit in reversed(hits)}.values())[::-1]
 
 

@@ -1,4 +1,4 @@
-"""Takes turns back, and puts them back again."""
+"""Undoes and redoes turns, and finishes the work of killed processes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,17 @@ LOCK_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """What an undo or a redo did. `turn` is the entry of the history that it became, None when
-    nothing was changed; `of` the turns that were taken back, or the undos that were. `merged` are
-    files that others had edited since, whose edits were kept; `missing` those whose earlier content
-    was not kept and which stay as they are. With `conflicts` and without `keep` nothing was
-    changed. `notice` says why it is not committed yet."""
+    """The result of an undo or a redo.
+
+    turn: its own entry in the history, None when nothing was changed
+    of: the turns that were undone, or the undos that were redone
+    files: the changed files
+    messages: number of messages taken out of conversations, or put back
+    merged: files that were edited since; these edits stay
+    missing: files whose earlier content is unknown; they stay as they are
+    conflicts: with any, and without `keep`, nothing was changed
+    notice: why it is not committed yet
+    """
 
     turn: Turn | None
     of: tuple[Turn, ...]
@@ -47,7 +53,7 @@ class TakenBack:
 
 
 def undoable(rooms: Rooms, scope: Scope, session: str) -> Iterator[Turn]:
-    """The turns that can be taken back, the newest first; of `session` if it is named."""
+    """Return the turns that can be undone, the newest first; only those of `session` if given."""
     return (
         turn
         for turn in rooms.history.turns()
@@ -57,10 +63,10 @@ def undoable(rooms: Rooms, scope: Scope, session: str) -> Iterator[Turn]:
 
 
 def undo(rooms: Rooms, count: int, scope: Scope, session: str, keep: bool) -> TakenBack:
-    """Take back the newest `count` turns that are not taken back yet, of `session` if it is named.
+    """Undo the newest `count` turns that are not undone yet; only those of `session` if given.
 
     UsageError when there is none; OpenclawError when a session is in use or a file cannot be
-    written: all is then as it was, or the next start completes it.
+    written: then nothing has changed, or the next start completes the undo.
     """
     recover(rooms)
     with one_at_a_time(rooms, LOCK_SECONDS):
@@ -71,7 +77,7 @@ def undo(rooms: Rooms, count: int, scope: Scope, session: str, keep: bool) -> Ta
 
 
 def redo(rooms: Rooms, count: int, session: str, keep: bool) -> TakenBack:
-    """Put back what the newest `count` undos took, those that were not put back yet."""
+    """Redo the newest `count` undos that are not redone yet."""
     recover(rooms)
     with one_at_a_time(rooms, LOCK_SECONDS):
         able = (
@@ -97,7 +103,7 @@ def _nothing(rooms: Rooms, kind: Kind, session: str) -> UsageError:
 
 @dataclass(frozen=True, slots=True)
 class _Taking:
-    """What is taken back, and how."""
+    """The turns to undo, and how."""
 
     turns: tuple[Turn, ...]
     scope: Scope
@@ -154,9 +160,9 @@ def _entry(kind: Kind, turns: Sequence[Turn], scope: Scope) -> Turn:
 
 
 def _write(taking: _Taking, journal: Journal, plan: Plan) -> None:
-    """Write all files as they are planned. When one cannot be written those before it become what
-    they were, and nothing is left of the whole; where that cannot be done either (the disk is still
-    full) the record stays, and the next start completes it."""
+    """Write all files as planned. When one cannot be written, restore those before it and drop the
+    record; when that fails too (the disk is still full), the record stays and the next start
+    completes it."""
     steps = {path: _intend(journal, plan, path) for path in plan.changes}
     journal.record.seal()
     done: list[str] = []
@@ -179,7 +185,7 @@ def _intend(journal: Journal, plan: Plan, path: str) -> int:
 
 
 def _write_one(taking: _Taking, journal: Journal, plan: Plan, path: str, number: int) -> None:
-    """When somebody saved the file at this very moment it is planned anew, with what he saved."""
+    """Write one file. When another program saves it at this moment, plan anew with its content."""
     for _ in range(ATTEMPTS):
         program = plan.programs.get(path)
         if put(journal.root, path, plan.now[path], plan.wanted[path], program=program):
@@ -197,7 +203,7 @@ def _text(data: bytes | None) -> str | None:
 
 
 def _merge(path: str, base: bytes, ours: bytes, theirs: bytes | None) -> tuple[bytes, bool] | None:
-    """Files of conversations: messages are merged one by one; notes that do not fit stay."""
+    """Merge a file of a conversation: messages one by one; notes in conflict stay as they are."""
     if not path.startswith(TALK):
         return None
     if path.endswith(".json"):
@@ -206,7 +212,7 @@ def _merge(path: str, base: bytes, ours: bytes, theirs: bytes | None) -> tuple[b
 
 
 def _session_of(path: str) -> str:
-    """The id of the session that a file belongs to, "" when it is none's."""
+    """Return the id of the session that a file belongs to, "" without one."""
     name = path.removeprefix(TALK)
     if not path.startswith(TALK):
         return ""
@@ -224,9 +230,8 @@ COMMANDS = frozenset({"run_shell", "run_python"})
 
 
 def recover(rooms: Rooms) -> list[str]:
-    """Finish what killed processes have left: turns are closed with what they had done, undos are
-    completed; all is committed. What others have written is set aside. Returns what the user should
-    know, one line each."""
+    """Finish the work of killed processes: close turns with what they had done, complete undos and
+    commit all. Records that others have written are set aside. Return notices for the user."""
     aside = rooms.history.set_foreign_aside()
     found = rooms.history.unfinished()
     if found:
@@ -255,7 +260,7 @@ def _recovered(rooms: Rooms, record: Record) -> str:
 
 
 def one_at_a_time(rooms: Rooms, seconds: float) -> AbstractContextManager[None]:
-    """Be the one who takes turns back."""
+    """Return the lock for undo and redo."""
     return locked(rooms.home.private / "locks" / "undo.lock", seconds, what="undo")
 
 
@@ -275,7 +280,7 @@ def _close(rooms: Rooms, record: Record) -> str:
 
 
 def _mark(rooms: Rooms, record: Record) -> None:
-    """Put calls that were begun into the conversation, as far as they came."""
+    """Add the begun calls to the conversation, with their results so far."""
     try:
         session = rooms.sessions.load(record.turn.session)
     except UsageError:  # it was killed before the first message was saved
@@ -285,7 +290,7 @@ def _mark(rooms: Rooms, record: Record) -> None:
                 call.ok)
         for call in record.calls
     )  # fmt: skip
-    if session.messages and session.messages[-1].tool_calls == uses:  # we were killed after this
+    if session.messages and session.messages[-1].tool_calls == uses:  # saved before the kill
         return
     session.messages.append(Entry("assistant", "", tool_calls=uses, at=stamp()))
     rooms.sessions.save(session)

@@ -1,9 +1,9 @@
-"""What of a conversation the next request repeats, so that it fits the window.
+"""Plans which part of a conversation the next request repeats, so that it fits the window.
 
-Long ago said is not sent for ever: first the results of old calls are shown in one line, then whole
-exchanges leave the front, for which a summary stands (`openclaw.agent.compaction`). Whatever has to
-go, so much goes at once that the beginning of the request then stays the same for many turns: a
-server reads anew all that follows the first change.
+First the results of old calls are shortened to one line, then whole exchanges leave the front and
+a summary replaces them (`openclaw.agent.compaction`). Each cut is large, so that the beginning of
+the request then stays the same for many turns: a server reads anew all that follows the first
+change.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ INPUT_SHARE = 0.75
 """The part of the window that a request may fill; the rest is for the reply."""
 
 MOST_SHARE = 0.9
-"""What it may fill when nothing but head and newest exchange is left, for a short reply."""
+"""The part that head and newest exchange alone may fill; the reply is then short."""
 
 TARGET = 0.6
-"""The part of that limit which cuts leave filled at most, where they can."""
+"""Cuts leave at most this part of that limit filled, where they can."""
 
 KEPT = 2
-"""Exchanges before the newest that are never compacted while anything else can give way."""
+"""Exchanges before the newest that are compacted last."""
 
 KEPT_SHARE = 0.2
-"""The part of the limit up to which further exchanges are kept beside them."""
+"""The part of the limit up to which further exchanges are kept."""
 
 SUMMARY_SHARE = 0.13
-"""The part that a summary may take of what the limit leaves beside head and tools."""
+"""The part of the limit, less head and tools, that a summary may take."""
 
 LARGEST_SUMMARY, LEAST_SUMMARY = 3_000, 60
 
@@ -40,15 +40,20 @@ LONGEST_ARGUMENT = 120
 """Characters of an argument that a shortened call still shows."""
 
 REFUSED = "refused"
-"""The key in the record of a message that was too long to be sent."""
+"""Key in the record of a message that was too long to be sent."""
 
 Wire = Callable[[Entry], list[Message]]
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Tokens of an entry as it was sent and with its results in one line, which it is when entries
-    are shown so up to one behind `last`; whether it `starts` an exchange."""
+    """The size of an entry in tokens.
+
+    whole: as it was sent
+    short: with its results in one line
+    starts: the entry starts an exchange
+    last: the entry is shortened when entries up to one behind this index are
+    """
 
     whole: int
     short: int
@@ -58,9 +63,12 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The results before entry `short` are shown in one line, the first `drop` entries are to be
-    compacted before anything is sent. `tokens` is what the request then has without a new summary,
-    more than the limit when nothing helps."""
+    """The cuts of a request.
+
+    drop: number of first entries to compact before the request is sent
+    short: results before this entry are shown in one line
+    tokens: size of the request after the cuts, above the limit when nothing helps
+    """
 
     drop: int
     short: int
@@ -68,11 +76,13 @@ class Plan:
 
 
 def plan(sizes: Sequence[Size], short: int, base: int, window: int, summary: int = 0) -> Plan:
-    """How to make entries of these sizes fit the window (tokens) beside `base`: the head, the tools
-    and the summary there is.
+    """Plan the cuts that make entries of these sizes fit the window (tokens).
 
-    `short` is what was shortened before; `summary` the tokens that a new summary may add. The
-    newest exchange is never dropped.
+    short: the entry up to which results are shortened already
+    base: tokens of the head, the tools and the present summary
+    summary: tokens that a new summary may add
+
+    The newest exchange is never dropped.
     """
     limit, most = int(window * INPUT_SHARE), int(window * MOST_SHARE)
 
@@ -105,8 +115,8 @@ def plan(sizes: Sequence[Size], short: int, base: int, window: int, summary: int
 
 
 def _drop(sizes: Sequence[Size], starts: Sequence[int], keep: int, limit: int) -> int:
-    """The first entry that stays: that of the two exchanges before the newest, or of some more
-    while they are small."""
+    """Return the first entry that stays: it starts the last `KEPT` exchanges before the newest, or
+    some more while they are small."""
     for start in starts:
         if start >= keep or sum(s.whole for s in sizes[start:]) <= limit * KEPT_SHARE:
             return min(start, keep)
@@ -114,16 +124,16 @@ def _drop(sizes: Sequence[Size], starts: Sequence[int], keep: int, limit: int) -
 
 
 def summary_room(left: int) -> int:
-    """Tokens that a summary may have where `left` tokens are left beside head and tools."""
+    """Return the tokens for a summary where head and tools leave `left` tokens."""
     return max(LEAST_SUMMARY, min(LARGEST_SUMMARY, int(left * SUMMARY_SHARE)))
 
 
-# -------- what is sent
+# -------- the messages of a request
 
 
 def messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> list[Message]:
-    """The messages of a conversation: results before entry `short` in one line, and `earlier`, what
-    is known of the part that is no longer sent, in front of the first message of the user."""
+    """Return the messages of a conversation: results before entry `short` in one line, and
+    `earlier`, the summary of the archived part, in front of the first message of the user."""
     entries = [*map(_as_sent, entries)]
     lasts = _lasts(entries)
     said = [
@@ -139,8 +149,8 @@ def messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> 
 
 
 def refused(entry: Entry) -> Entry:
-    """The user's message marked as one that was too long to be sent. It stays in the conversation,
-    and later requests repeat only its beginning: else it would make each of them too long."""
+    """Mark the user's message as too long to be sent. It stays in the conversation, and later
+    requests repeat only its beginning: else each of them would be too long."""
     return replace(entry, record={**entry.record, REFUSED: True})
 
 
@@ -152,7 +162,7 @@ def _as_sent(entry: Entry) -> Entry:
 
 
 def measured(entries: Sequence[Entry], wire: Wire, meter: Meter) -> list[Size]:
-    """The sizes of entries as this meter counts them."""
+    """Return the sizes of entries by this meter."""
     rows = []
     entries = [*map(_as_sent, entries)]
     for entry, last in zip(entries, _lasts(entries), strict=True):
@@ -164,9 +174,9 @@ def measured(entries: Sequence[Entry], wire: Wire, meter: Meter) -> list[Size]:
 
 
 def _lasts(entries: Sequence[Entry]) -> list[int]:
-    """Of each entry the index of the last one that is shown in one line before it is shown so too:
-    of a result its own, of the user's message that of the end of its exchange, as what came with
-    the message is what is asked about. The newest message is never shown so."""
+    """Return for each entry the index of the last entry that is shortened before it: for a result
+    its own, for a user's message the end of its exchange, as the exchange is about the material in
+    the message. The newest message is never shortened."""
     lasts, end = [0] * len(entries), len(entries) + 1
     for at in range(len(entries) - 1, -1, -1):
         if entries[at].role == "user":
@@ -177,8 +187,8 @@ def _lasts(entries: Sequence[Entry]) -> list[int]:
 
 
 def shortened(entry: Entry) -> Entry:
-    """An entry with the results of its calls, and long arguments, in one line; a user's message
-    without the material that came with it. The same entry when that would not make it shorter."""
+    """Shorten the results and long arguments of an entry's calls to one line; drop the material of
+    a user's message. Return the same entry when that would not make it shorter."""
     if entry.role == "user":
         return _without_material(_without_images(entry))
     if not entry.tool_calls:
@@ -186,7 +196,7 @@ def shortened(entry: Entry) -> Entry:
     uses = tuple(_short_use(use) for use in entry.tool_calls)
     raw = entry.raw
     if raw and any(a.input is not b.input for a, b in zip(uses, entry.tool_calls, strict=True)):
-        raw = ""  # the call is then written from its shortened arguments
+        raw = ""  # the call is now written with its shortened arguments
     same = uses == entry.tool_calls
     return entry if same else replace(entry, tool_calls=uses, raw=raw)
 
@@ -222,7 +232,7 @@ def _without_images(entry: Entry) -> Entry:
 
 
 def _without_material(entry: Entry) -> Entry:
-    """What stands behind the context block of a message is material that came with it."""
+    """Shorten the material of a message: the text behind its context block."""
     block, end, material = entry.context.partition("</context>")
     if len(material) <= LONGEST_ARGUMENT:
         return entry

@@ -1,4 +1,4 @@
-"""What the loop needs to know of a way to talk with a model: native tool calls or JSON steps."""
+"""The protocol between loop and model (native calls or JSON steps); reads a reply as a step."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ from openclaw.types import Entry, Message, ToolCall, ToolUse
 
 @dataclass(slots=True)
 class RunningTurn:
-    """The running turn: the user's message, what came of it so far, and what comes next.
+    """The state of a running turn.
 
-    `found` says that passages of the user's files stand in the message's tail. `kind` is what the
-    request is (answer, look, change; empty when not asked for). `closing` says
-    whether the next reply may or must be the answer. `skill` is the text of a skill that was read
-    in this turn or that the user asked for; `looked` counts the results that did not hold the
-    answer. The results of the first `forgotten` entries are shown in one line.
+    user: the user's message
+    rules: rules to repeat near the end of the prompt
+    cues: what the words of the request point at
+    entries: the messages of the turn so far
+    found: passages of the user's files stand in the message's tail
+    kind: answer, look or change, as the model classified the request; "" when not asked for
+    closing: "no", "may" or "must": whether the next reply is the answer
+    skill: the text of a skill that was read in this turn or that the user asked for
+    looked: number of results that did not hold the answer
+    forgotten: the results of so many first entries are shown in one line
     """
 
     user: Entry
@@ -39,14 +44,14 @@ class RunningTurn:
 
     @property
     def request(self) -> str:
-        """The user's words, shortened to what can be repeated after an observation."""
+        """The user's words, short enough to be repeated after an observation."""
         text = " ".join(self.user.content.split())
         return text if len(text) <= 600 else text[:450] + " ... " + text[-140:]
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """How the next reply is constrained."""
+    """The constraints on the next reply: tools to offer, or a JSON schema."""
 
     tools: tuple[Mapping[str, Any], ...] = ()
     schema: Mapping[str, Any] | None = None
@@ -58,11 +63,11 @@ class StepProtocol(Protocol):
     name: str
 
     def rules(self, toolbox: Toolbox) -> str:
-        """The part of the head that says how tools are called, and lists them if needed."""
+        """Return the part of the head that explains tool calls, and lists the tools if needed."""
         ...
 
     def wire(self, entry: Entry) -> list[Message]:
-        """The messages that a session entry stands for; the same ones every time."""
+        """Return the messages of a session entry; the same ones every time."""
         ...
 
     def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand: ...
@@ -70,16 +75,16 @@ class StepProtocol(Protocol):
     def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> Step: ...
 
     def spoken(self, text: str, turn: RunningTurn) -> str:
-        """What of an unfinished reply is answer, to be shown as it comes."""
+        """Return the answer in an unfinished reply, to be shown as it comes."""
         ...
 
     def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:
-        """What is said after the results of calls; sets what the turn expects next."""
+        """Return the text after the results of calls; set what the turn expects next."""
         ...
 
 
 def with_context(entry: Entry) -> Message:
-    """The user's message with its tail block in front, and the images that go with it."""
+    """Return the user's message with its tail block in front, and its images."""
     text = f"{entry.context}\n\n{entry.content}" if entry.context else entry.content
     for image in entry.images:
         name = image.path.rpartition("/")[2]
@@ -88,7 +93,7 @@ def with_context(entry: Entry) -> Message:
 
 
 def as_call(use: ToolUse) -> ToolCall:
-    """The call that a use was made of."""
+    """Return the call of a tool use."""
     return ToolCall(use.id, use.tool, use.input)
 
 
@@ -107,7 +112,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one reply of the model says. `kind` only where the step schema asks for it."""
+    """A reply of the model as answer or calls. `kind` only where the step schema asks for it."""
 
     answer: str = ""
     calls: tuple[ToolCall, ...] = ()
@@ -116,7 +121,7 @@ class Step:
 
 
 def read_step(text: str, tools: Mapping[str, Collection[str]]) -> Step:
-    """The step that a text stands for. `tools` maps each tool's name to its argument names."""
+    """Read the step in a text. `tools` maps each tool's name to its argument names."""
     text = THINK.sub("", text).strip()
     whole = _load(text)
     if isinstance(whole, (dict, list)):
@@ -136,7 +141,7 @@ def read_step(text: str, tools: Mapping[str, Collection[str]]) -> Step:
 
 
 def _embedded(text: str) -> Iterator[list[tuple[Any, Span]]]:
-    """The JSON values inside a text and where they stand, one way of finding them after another."""
+    """Yield the JSON values inside a text with their places, one list for each way to find them."""
     for pattern, group in ((TAG, 2), (FENCE, 1)):
         yield [(_load(m.group(group).strip()), m.span()) for m in pattern.finditer(text)]
     yield list(_objects(text))
@@ -156,7 +161,7 @@ def _objects(text: str) -> Iterator[tuple[Any, Span]]:
 
 
 def _without(text: str, spans: list[Span]) -> str:
-    """The words around what stands at these places."""
+    """Return the text without these spans."""
     for start, end in reversed(spans):
         text = text[:start] + text[end:]
     return EMPTY_WRAP.sub("", text).strip()
@@ -212,8 +217,8 @@ def _call(value: Any, tools: Mapping[str, Collection[str]], index: int) -> ToolC
 
 
 def _unknown(value: Mapping[str, Any]) -> str:
-    """The name in what is a step beyond doubt, so that a wrong name is told to the model instead
-    of being shown to the user."""
+    """Return the unknown tool's name in what is clearly a step, so that the model learns of it and
+    the user does not see the step."""
     if value.get("kind") in ("look", "change") and isinstance(value.get("tool"), str):
         return str(value["tool"])
     action = value.get("action")
@@ -223,13 +228,13 @@ def _unknown(value: Mapping[str, Any]) -> str:
 
 
 def _single(text: str, arguments: Collection[str]) -> dict[str, Any]:
-    """The arguments of a call that was given one string: it is the tool's first argument."""
+    """Return the arguments of a call with only one string: it is the tool's first argument."""
     first = next(iter(arguments), None)
     return {first: text} if first and text else {}
 
 
 def partial_answer(text: str) -> str:
-    """The answer in a JSON step that is still being generated, as far as it goes."""
+    """Return the answer so far in a JSON step that is still being generated."""
     if '"answer"' not in text:
         return ""
     from pydantic_core import from_json

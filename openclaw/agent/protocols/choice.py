@@ -1,4 +1,4 @@
-"""Which of the two protocols a model is asked by."""
+"""Chooses the protocol for a model: native tool calls or JSON steps."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ SMALL = 3.0
 """Billions of parameters below which native tool calls fail too often (docs/small-models.md)."""
 
 LEAST_CALLS = 3
-"""Calls that a test must have asked for before it counts."""
+"""A test counts only when it asked for so many calls."""
 
 NARROW = 4096
-"""Tokens of a window below which the schemas of native tools leave too little for the talk."""
+"""In a window of fewer tokens the schemas of native tools leave too little for the conversation."""
 
 
 def choose_protocol(setting: str, card: ModelCard) -> StepProtocol:
-    """Native tool calls for models that are known to be good at them, else JSON steps.
+    """Choose native tool calls for models that are known to be good at them, else JSON steps.
 
-    `setting` is auto, native or json. What a test of the model has found (`models.profile`) counts
-    more than its name and what it says of itself; not more than its size: a few calls of a test do
-    not show what goes wrong in long talks.
+    `setting` is auto, native or json. The result of a test (`models.profile`) counts more than the
+    model's name and its own claims, but not more than its size: a few calls of a test do not show
+    what goes wrong in long conversations.
     """
     if setting == "auto":
         name = card.name.lower()
@@ -40,8 +40,8 @@ def choose_protocol(setting: str, card: ModelCard) -> StepProtocol:
 
 
 def _calls_natively(card: ModelCard, *, known: bool) -> bool:
-    """Whether native calls can be relied on; `known` is what is known without a test. A model that
-    misses some calls still gets them when its server does not hold it to a schema."""
+    """Return True when native calls are reliable; `known` is the answer without a test. A model
+    that misses some calls still gets them when its server does not enforce a schema."""
     profile = card.profile
     if profile is None or profile.native.of < LEAST_CALLS:
         return known
@@ -50,7 +50,7 @@ def _calls_natively(card: ModelCard, *, known: bool) -> bool:
 
 
 def schemas(protocol: StepProtocol, toolbox: Toolbox) -> str:
-    """The tool schemas that go beside the messages, as JSON; empty when there are none."""
+    """Return the tool schemas that go with the messages, as JSON; "" when there are none."""
     if protocol.name != "native":
         return ""
     return compact([dict(spec) for spec in toolbox.specs()])

@@ -1,7 +1,7 @@
 """JSON steps: for models without reliable native tool calls.
 
 One object a step, under a JSON schema: a kind, then either a tool with its own arguments or an
-answer. What was measured and why it is shaped so stands in docs/small-models.md.
+answer. docs/small-models.md has the measurements and reasons.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class JsonSteps:
         if turn.closing == "may" and MORE.fullmatch(reply.text.strip()):
             return Step()
         if reply.tool_calls and not reply.text.strip():
-            return Step(calls=reply.tool_calls)  # some models answer so nevertheless
+            return Step(calls=reply.tool_calls)  # some models call natively nevertheless
         step = read_step(reply.text, toolbox.arguments)
         if not step.calls and step.answer.lstrip().startswith("{"):
             step = Step(partial_answer(reply.text))  # cut off or malformed: never shown as JSON
@@ -129,7 +129,7 @@ class JsonSteps:
     def _hint(
         self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox
     ) -> tuple[str, str]:
-        """What is said after these calls, and whether the next reply may or must be the answer."""
+        """Return the text after these calls, and the turn's next value of `closing`."""
         if turn.closing == "must":
             return ENOUGH, "must"
         if not uses:
@@ -168,7 +168,7 @@ def _after_failure(last: ToolUse, turn: RunningTurn) -> tuple[str, str]:
 
 
 def _as_step(entry: Entry) -> str:
-    """The step of an entry that came from another protocol, so that old talks stay readable."""
+    """Return an entry of another protocol as JSON steps: old conversations stay readable."""
     if not entry.tool_calls:
         return entry.content
     steps = [{"tool": use.tool, **use.input} for use in entry.tool_calls]

@@ -1,7 +1,6 @@
 """Native tool calls, as the model's own chat template writes them.
 
-Many local models print a call as text instead; such text is run as well
-(`openclaw.agent.protocols.base`).
+Many local models print a call as text instead; it is run as well (`openclaw.agent.protocols.base`).
 """
 
 from __future__ import annotations
@@ -59,12 +58,12 @@ class Native:
 
     def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> Step:
         if reply.tool_calls:
-            # Templates leave out what was thought in earlier turns: it is not kept as said.
+            # Templates leave out the thoughts of earlier turns, so they are not part of the answer.
             return Step(answer=THINK.sub("", reply.text).strip(), calls=reply.tool_calls)
         return read_step(reply.text, toolbox.arguments)
 
     def spoken(self, text: str, turn: RunningTurn) -> str:
-        # From where a call printed as text may begin, it is held back until it is known to be none.
+        # Text from where a call may begin is held back until it is clear that it is none.
         begin = CALL_BEGINS.search(text)
         return text[: begin.start()] if begin else text
 

@@ -1,6 +1,6 @@
-"""What the next JSON step may be: the schema that a small model's reply is held to.
+"""Builds the JSON schema of the next step, which constrains a small model's reply.
 
-What was measured and why it is shaped so stands in docs/small-models.md.
+docs/small-models.md has the measurements and reasons.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Schema = dict[str, Any]
 
 
 def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
-    """The schema of the next step: what fits the request, and nothing else.
+    """Return the schema of the next step, which allows only steps that suit the request.
 
-    A request that only asks gets no tool that changes anything; what its words point at
-    (`openclaw.nlp.intent`) comes first.
+    A request that only asks gets no tool that changes anything; the steps that its words point at
+    (`openclaw.nlp.intent`) come first.
     """
     if turn.closing != "no":
         return {"anyOf": [_answer("answer"), *([_object(kind="more")] * (turn.closing == "may"))]}
@@ -45,7 +45,7 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return skill_forms(turn.skill, toolbox) or [_answer("answer")]
     if cues.skill:
         reads = _only(looks, "read_skill", name=[cues.skill])
-        return [step for step in reads if "file" not in step["properties"]]  # what it says first
+        return [step for step in reads if "file" not in step["properties"]]  # SKILL.md first
     if cues.fact:
         where = ["today" if cues.today else "lasting"]
         return _only(changes, "remember", fact=[cues.fact], where=where)
@@ -62,7 +62,7 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if errand := _errand(turn, toolbox):
         return errand
     if cues.named and cues.missing and changes:
-        # Something of a file goes into a new one: it is read first, else its content is made up.
+        # A file's content goes into a new file: it is read first, else the model makes it up.
         return _only(changes, "read_file", path=cues.named)
     if cues.named:
         known = [_answer("answer")] if turn.found else []
@@ -75,8 +75,8 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
 
 
 def _errand(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
-    """The call that the request asks for in so many words, even one that will be refused: the user
-    must hear that."""
+    """Return the call that the request asks for by name, even one that will be refused: the user
+    must learn that."""
     wanted = turn.cues.errands
     calls = _calls("change" if turn.cues.orders else "look", ALL, toolbox, asked=wanted.tools)
     narrow: Mapping[str, Mapping[str, Sequence[str]]]
@@ -89,7 +89,7 @@ def _errand(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
 
 
 def _asked_for(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
-    """Calls of the tools of a server whose name the request says, whatever else it points at."""
+    """Return the calls of a server's tools when the request names the server."""
     said = {word.casefold() for word in re.findall(r"\w+", turn.request)}
     tools = [name for name in toolbox.near if said.issuperset(name.split("__")[0].split("_"))]
     looks = _calls("look", READING, toolbox)
@@ -105,7 +105,7 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
             return [_answer("answer"), *forms]
         first = first_tools(turn.skill, {_tool(form) for form in forms})
         return [form for form in forms if _tool(form) in first]
-    # A model takes "could you ...?" for a question: what it looked at may still be changed then.
+    # A model takes "could you ...?" for a question: allow changes after it has looked.
     may_change = turn.kind != "look" or turn.cues.begs
     kind = "change" if may_change and not turn.cues.asks else "look"
     calls = _calls(kind, READING if kind == "look" else ALL, toolbox)
@@ -122,7 +122,7 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
 
 
 def waiting(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
-    """The files and pages that the request names and that were not read in this turn."""
+    """Return the files and pages that the request names and this turn has not read."""
     done = [*(use for entry in turn.entries for use in entry.tool_calls), *uses]
     outputs = [use.output for use in done if use.ok and use.tool == "read_file"]
     fetched = {use.input.get("url") for use in done if use.ok and use.tool == "fetch_url"}
@@ -131,7 +131,7 @@ def waiting(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
 
 
 def skill_forms(skill: str, toolbox: Toolbox) -> list[Schema]:
-    """The calls that a skill's instructions speak of; none when they only shape the answer."""
+    """Return the calls that a skill's instructions name; none when they only shape the answer."""
     named = {name for name in toolbox.arguments if re.search(rf"\b{name}\b", skill)}
     if WRITES_FILES.search(skill) and not named & WRITING:
         named |= WRITING | {"read_file"}
@@ -142,14 +142,14 @@ def skill_forms(skill: str, toolbox: Toolbox) -> list[Schema]:
 
 
 def skill_goes_on(skill: str, uses: Sequence[ToolUse], toolbox: Toolbox) -> bool:
-    """True when the skill has steps left for a tool after these calls that only looked."""
+    """Return True when the skill has further steps with tools after these reading calls."""
     tools = {_tool(form) for form in skill_forms(skill, toolbox)}
     return writes(skill, toolbox) or bool(later_tools(skill, tools, {use.tool for use in uses}))
 
 
 def _in_line_form(step: Schema, skill: str) -> Schema:
-    """A step that appends text, held to the one line with blanks that a skill prescribes: a small
-    model reads "LOG <what> / <who>" and leaves the slash out."""
+    """Constrain a step that appends text to the one line with blanks that a skill prescribes: a
+    small model reads "LOG <what> / <who>" and leaves the slash out."""
     form = line_form(skill)
     if not form or _tool(step) != "append_file":
         return step
@@ -158,7 +158,7 @@ def _in_line_form(step: Schema, skill: str) -> Schema:
 
 
 def writes(skill: str, toolbox: Toolbox) -> bool:
-    """True when the skill's instructions speak of a call that changes something."""
+    """Return True when the skill's instructions name a call that changes something."""
     changing = _calls("change", frozenset({"write"}), toolbox)
     return any(form in changing for form in skill_forms(skill, toolbox))
 
@@ -198,7 +198,8 @@ def _calls(
 
 
 def _only(steps: list[Schema], tool: str, **values: Sequence[str]) -> list[Schema]:
-    """The steps with this tool, arguments narrowed to these values; none when there is no value."""
+    """Return the steps with this tool, with arguments limited to these values; none without any
+    value."""
     found = []
     for step in steps:
         properties = step["properties"]
@@ -210,13 +211,13 @@ def _only(steps: list[Schema], tool: str, **values: Sequence[str]) -> list[Schem
 
 
 def _narrowed(step: Schema, values: Mapping[str, Sequence[str]]) -> Schema:
-    """The step with arguments held to these values, where there are any."""
+    """Return the step with arguments limited to these values, where there are any."""
     narrow = {name: {"enum": list(given)} for name, given in values.items() if any(given)}
     return {**step, "properties": {**step["properties"], **narrow}}
 
 
 def _reads(calls: Sequence[Schema], names: Sequence[str]) -> list[Schema]:
-    """The calls that read one of these files or pages."""
+    """Return the calls that read one of these files or pages."""
     pages = [name for name in names if "://" in name]
     files = [name for name in names if "://" not in name]
     wanted = {"read_file": {"path": files}, "fetch_url": {"url": pages}}
@@ -242,15 +243,15 @@ def _action(step: Schema) -> str:
 BLANK = re.compile(r"<[A-Za-z][^<>\n]{0,60}>")
 CODE = re.compile(r"^ {4,}\S.*$|`[^`\n]+`", re.MULTILINE)
 STEP = re.compile(r"^\d+[.)] .*(?:\n(?!\d+[.)] |#|\S).*)*", re.MULTILINE)
-# A blank that may go on for ever does so: a small model that has missed the end of the form writes
-# it again and again in the blank, until its tokens are used up.
+# A blank needs a limit: a small model that misses the end of the form repeats the form in the blank
+# until its tokens are used up.
 MOST_FILLED = 200
 SIGNS = frozenset("!#%*+/=@_|~")
 
 
 def line_form(skill: str) -> str:
-    """A regular expression for the only piece of code with blanks in a skill's instructions; empty
-    when there are several or none, and when the code goes on in the next line."""
+    """Return a regular expression for the only piece of code with blanks in a skill's instructions;
+    "" when there are several or none, and when the code goes on in the next line."""
     found = [piece.strip().strip("`") for piece in CODE.findall(skill) if BLANK.search(piece)]
     if len(found) != 1 or _goes_on(skill, found[0]):
         return ""
@@ -259,29 +260,30 @@ def line_form(skill: str) -> str:
 
 
 def answer_form(skill: str) -> str:
-    """The pieces of code in a skill's instructions that an answer is made of: with blanks, or a
-    beginning such as `So: `; each on a line. Said once more at the end, small models keep to it."""
+    """Return the pieces of code in a skill's instructions that form the answer, one a line: with
+    blanks, or a beginning such as `So: `. Small models follow a form that is repeated at the end.
+    """
     told = skill.partition("\n## Example")[0]
     pieces = [piece.strip().strip("`") for piece in CODE.findall(told)]
     return "\n".join(p for p in pieces if BLANK.search(p) or p.rstrip().endswith(":"))
 
 
 def first_tools(skill: str, tools: Collection[str]) -> frozenset[str]:
-    """The tools that the first numbered step with any speaks of; all when no step has one. Left to
-    itself a small model begins with the step that writes, and makes up what it should have read."""
+    """Return the tools in the first numbered step with any; all when no step has one. Without this
+    a small model begins with the step that writes, and makes up what it should have read."""
     steps = [found for found in _step_tools(skill, tools) if found]
     return steps[0] if steps else frozenset(tools)
 
 
 def later_tools(skill: str, tools: Collection[str], used: Collection[str]) -> frozenset[str]:
-    """The tools that are spoken of in the steps after the last one that speaks of a used tool."""
+    """Return the tools in the steps after the last step with a used tool."""
     steps = _step_tools(skill, tools)
     done = [at for at, found in enumerate(steps) if found.intersection(used)]
     return frozenset().union(*steps[done[-1] + 1 :]) - frozenset(used) if done else frozenset()
 
 
 def _step_tools(skill: str, tools: Collection[str]) -> list[frozenset[str]]:
-    """For each numbered step the tools that it speaks of."""
+    """Return the tools in each numbered step."""
     steps = STEP.findall(skill)
     return [frozenset(tool for tool in tools if f"`{tool}`" in step) for step in steps]
 
@@ -294,13 +296,13 @@ def _goes_on(skill: str, form: str) -> bool:
 
 
 def _filled(after: str) -> str:
-    """What may stand in a blank before this text: what a JSON string holds as it is, on one line,
-    without the sign that ends the blank: " !~~" is what comes of " !!" otherwise."""
+    """Return the pattern of a blank before this text: characters that need no escape in JSON, on
+    one line, without the sign that ends the blank: else " !!" becomes " !~~"."""
     sign = after.strip()[:1]
     barred = sign if sign in SIGNS else ""
     return rf'[^"\\\n<>{barred}]{{1,{MOST_FILLED}}}'
 
 
 def _literal(text: str) -> str:
-    """Only what llama.cpp's grammars take for special is escaped: `re.escape` would break them."""
+    """Escape only the special characters of llama.cpp's grammars: `re.escape` breaks them."""
     return re.sub(r"([\^$.\[\]()|{}*+?])", r"\\\1", text)
