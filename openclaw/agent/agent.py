@@ -70,7 +70,7 @@ class App(Rooms):
         with self.sessions.writing(session.id, timeout=2.0):
             self.sessions.refresh(session)
             yield from walk(self, text, session, material, skill, typed=typed)
-        if self.hooks:  # the answer is shown and saved, the conversation is free
+        if self.hooks:  # the answer is shown and saved, the session unlocked
             yield from map(events.Trouble, self.hooks.after_turn())
 
     def get_ready(self) -> None:
@@ -228,7 +228,7 @@ def _kept(
                 session.extra["read"] = dict(ledger.read)
                 watch.save()
                 try:
-                    if _is_last(happening):  # before it is saved that they were kept
+                    if _is_last(happening):  # notes first: the session says how far they go
                         yield from map(events.Notice, noted(rooms, session, ledger))
                 finally:
                     rooms.sessions.save(session)

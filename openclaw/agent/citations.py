@@ -398,7 +398,7 @@ def _given(said: Said) -> Given:
     uses: list[ToolUse] = []
     for at, entry in enumerate(said.messages):
         passages += beside(entry, said.look)
-        if at >= said.shortened:  # of the others neither results nor attachments are shown
+        if at >= said.shortened:  # the model sees no results or attachments of the others
             passages += attached(entry)
             uses += entry.tool_calls
     for use in uses:

@@ -142,7 +142,7 @@ class Fitting:
         user = Entry("user", text)
         session, wire = self.session, self.protocol.wire
         made = self.plan([*session.messages, user], self.tools)
-        kept = [] if made.drop else session.messages  # a compaction changes all behind the head
+        kept = [] if made.drop else session.messages  # a compaction changes all after the head
         said = messages([*kept, user], made.short, session.compressed_context, wire)
         demand = self.protocol.demand(RunningTurn(user), self.box)
         think = bounds(self.rooms.settings, self.rooms.model.card)[1]
@@ -310,7 +310,7 @@ def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple
 
 
 def _who_can(host: str) -> str:
-    # Its HTTP client takes 11 ms to import, which no other prompt is to wait for.
+    # The HTTP client takes 11 ms to import; other prompts should not wait for it.
     from openclaw.models.ollama_server import listed, may_chat
 
     there = []

@@ -1,7 +1,7 @@
-"""The test cases of a memory: a Markdown table of questions and where their answers stand.
+"""The test cases of a memory: a Markdown table of questions and the places of their answers.
 
-Pure functions on text. Any table counts that has a column for the question and one for what is
-expected, in any order and among any others; all else in the file is left alone.
+Pure functions on text. A table counts when it has a column for the question and one for the
+expectation, in any order and among any others; all else in the file is left alone.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _EXPECTED = frozenset(
 _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 _RULE = re.compile(r"[|:\-\s]*-[|:\-\s]*")
 _SEVERAL = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
-"""A semicolon that stands in no quotes."""
+"""A semicolon outside quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question and what answers it: one of `expected` is enough. `line` is that of the file, from
-    1. Either may be empty where a row is not filled in."""
+    """A question and the expectations, one of which is enough. `line` in the file, from 1. Either
+    may be empty where a row is not filled in."""
 
     question: str
     expected: tuple[str, ...]
@@ -53,7 +53,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a table of cases: its line index in the page, its cells, which of them is what."""
+    """A row of a table of cases: line index, cells, and the columns of question and expectation."""
 
     at: int
     cells: tuple[str, ...]
@@ -63,7 +63,7 @@ class _Row:
 
 
 def cases_of(text: str) -> list[Case]:
-    """The cases of a file in their order, rows that are not filled in among them."""
+    """Return the cases of a file in order, including rows that are not filled in."""
     found = []
     for row in _rows(read_page(text)):
         if not row.is_case:
@@ -76,12 +76,12 @@ def cases_of(text: str) -> list[Case]:
 
 
 def has_table(text: str) -> bool:
-    """Whether there is a table for cases, with or without any."""
+    """Return True when there is a table of cases, even an empty one."""
     return next(_rows(read_page(text)), None) is not None
 
 
 def with_case(text: str, question: str, expected: str) -> str:
-    """The text with one more case: below the last row of a table of cases, or in a new one."""
+    """Add a case to the text: below the last row of a table of cases, or in a new one."""
     text = text if text.strip() else NEW
     page = read_page(text)
     rows = list(_rows(page))
@@ -91,7 +91,7 @@ def with_case(text: str, question: str, expected: str) -> str:
     lines = list(page.lines)
     at = last.at + 1
     if not last.is_case and at < len(lines) and _is_rule(lines[at]):
-        at += 1  # a table without a row yet: below its rule
+        at += 1  # a table without rows: below its rule
     lines[at - 1] = lines[at - 1].rstrip("\r\n") + page.newline
     columns = (last.question, last.expected)
     row = _line(max(len(last.cells), *(at + 1 for at in columns)), columns, question, expected)
@@ -107,7 +107,7 @@ def _line(width: int, columns: tuple[int, int], question: str, expected: str) ->
 
 
 def _rows(page: Page) -> Iterator[_Row]:
-    """The headings and rows of all tables of cases. A table ends at a line without a bar."""
+    """Yield the headings and rows of all tables of cases. A table ends at a line without a bar."""
     columns: tuple[int, int] | None = None
     in_table = False
     for at, line in enumerate(page.lines):
@@ -124,7 +124,7 @@ def _rows(page: Page) -> Iterator[_Row]:
 
 
 def _columns(cells: Sequence[str]) -> tuple[int, int] | None:
-    """Which column is the question and which what is expected; None for another table."""
+    """Return the columns of question and expectation; None for another table."""
     names = [set(re.findall(r"\w+", cell.casefold())) for cell in cells]
     questions = [at for at, words in enumerate(names) if words & _QUESTION]
     expected = [at for at, words in enumerate(names) if words & _EXPECTED and at not in questions]
@@ -150,7 +150,7 @@ def _cell(row: _Row, at: int) -> str:
 
 
 def _bare(text: str) -> str:
-    """An expectation without marks of emphasis and code; of a link its target."""
+    """Return an expectation without marks of emphasis and code; a link becomes its target."""
     text = text.replace("`", "").strip()
     link = re.fullmatch(r"\[[^\]]*\]\(([^)\s]+)\)", text)
     return link[1] if link else text.strip("*_ \t")
@@ -165,9 +165,9 @@ _PLACE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is to be found: lines `first` to `last` of a file (0: any), or `words` of the passage,
-    all of them; in quotes the words as they stand. A path that ends with / is a folder, a bare file
-    name one in any folder."""
+    """An expected passage: lines `first` to `last` of a file (0: any), or all `words`; words in
+    quotes must match exactly. A path that ends with / is a folder, a bare file name one in any
+    folder."""
 
     path: str = ""
     first: int = 0
@@ -189,9 +189,12 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one question: by ranking the rank of the answer, from 1, 0 where it was not
-    found. `winner` is the passage that came first, `answer` the one that was expected;
-    `has_meaning`: there were vectors to search in."""
+    """The result of one question: the rank of the answer in each ranking, from 1; 0: not found.
+
+    winner: the passage that came first
+    answer: the expected passage
+    has_meaning: there were vectors to search in
+    """
 
     ranks: Mapping[str, int] = field(default_factory=dict)
     winner: Passage | None = None
@@ -201,7 +204,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How many of `cases` questions were answered by the first, the first three, and the first `k`
+    """The number of `cases` questions answered by the first, the first three, and the first `k`
     passages; and the mean reciprocal rank."""
 
     cases: int
@@ -212,7 +215,7 @@ class Measure:
 
 
 def expectation(text: str) -> Expected:
-    """What is meant by a path, `path:line`, or words."""
+    """Read an expectation: a path, `path:line`, or words."""
     found = _PLACE.fullmatch(text.strip())
     if not found:
         return Expected(words=text.strip())
@@ -222,8 +225,8 @@ def expectation(text: str) -> Expected:
 
 
 def outcome(found: Rankings, expected: Sequence[Expected]) -> Outcome:
-    """Where the answer stands in each ranking. The ranks of words and meaning are those that
-    `memory search --explain` shows; in the hybrid one it is the place in the list of passages."""
+    """Return the rank of the answer in each ranking. `memory search --explain` shows the same ranks
+    of words and meaning; the hybrid rank is the place in the list of passages."""
 
     def answers(passage: Passage) -> bool:
         return any(each.answered_by(passage) for each in expected)
@@ -239,7 +242,7 @@ def outcome(found: Rankings, expected: Sequence[Expected]) -> Outcome:
 
 
 def measure(ranks: Iterable[int], k: int = 3) -> Measure:
-    """The figures of one ranking, of the answers' ranks."""
+    """Return the figures of one ranking from the answers' ranks."""
     places = list(ranks)
     first, three, within = (sum(0 < rank <= most for rank in places) for most in (1, 3, k))
     gained = sum(1 / rank for rank in places if rank)
@@ -247,7 +250,7 @@ def measure(ranks: Iterable[int], k: int = 3) -> Measure:
 
 
 def _holds(text: str, words: str) -> bool:
-    """Whether a text has all of the words, as they stand when they are in quotes."""
+    """Return True when a text has all of the words; words in quotes must match exactly."""
     flat = " ".join(text.casefold().split())
     wanted = " ".join(words.casefold().split())
     if len(wanted) > 2 and wanted[0] == wanted[-1] and wanted[0] in "\"'":
@@ -256,5 +259,5 @@ def _holds(text: str, words: str) -> bool:
 
 
 def _parts(words: str) -> list[str]:
-    """Words without the signs around them; all of a text that has no word."""
+    """Return the words without the signs around them; the whole of a text without words."""
     return [part for word in words.split() if (part := word.strip(".,;:!?\"'()"))] or [words]

@@ -1,8 +1,8 @@
-"""Finds out what a model can do by asking it: speeds, tool calls, JSON, thinking.
+"""Probes of a model: speeds, tool calls, JSON, thinking, memory.
 
-Each probe asks a few requests and yields, after each, what is known so far as values of a
-`Profile`; so whoever stops in between has what was measured. The questions are made up and of no
-particular model; none is about what a model may know.
+Each probe sends a few requests and yields, after each, the results so far as values of a `Profile`;
+so an interrupted probe keeps its results. The questions suit no particular model, and none asks for
+knowledge.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from openclaw.types import Message, ToolCall, Waiting
 
 Found = dict[str, Any]
 FindCalls = Callable[[str, Mapping[str, Sequence[str]]], Sequence[ToolCall]]
-"""The calls of the tools (names with their arguments) that a text holds."""
+"""Finds the calls in a text, given the tools (names with their arguments)."""
 
 RUNS = 3
 WRITTEN = 32
-"""Tokens that a run of the writing speed asks for."""
+"""Tokens of one run that measures the writing speed."""
 MOST_SECONDS = 60.0
-"""For one reply; a model that is slower is heard no further."""
+"""For one reply; the reply of a slower model is cut off."""
 LOAD_SECONDS = 300.0
-"""For the first reply, which may have to load the model: as long as Ollama itself lets a load stand
+"""For the first reply, which may load the model: the time that Ollama itself lets a load stand
 still (OLLAMA_LOAD_TIMEOUT)."""
 PROBE_SECONDS = 25.0
-"""After which a probe asks nothing more, once it knows something."""
+"""After this time a probe with a result asks nothing more."""
 THOUGHT = 256
 SPOKEN = 60
-"""Characters after which a reply that has not begun with a thought will not have one."""
+"""A reply with so many characters and no thought at its beginning will not have one."""
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
 _TAGS = re.compile(r"<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A reply, cut where it was broken off from here. `loaded`: the model was loaded for it."""
+    """A reply, perhaps cut off by us. `loaded`: the model was loaded for it."""
 
     reply: Reply
     loaded: bool
@@ -54,9 +54,11 @@ class Said:
 
 
 class Listener:
-    """Asks a model and hears it out, within bounds. `endless` when a reply went on after more than
-    twice the tokens that it was to have (pieces that are no whole tokens do not count as such),
-    `stopped` when one came to its end."""
+    """Asks a model and reads its replies, within bounds.
+
+    endless: a reply went on after twice its tokens (pieces that are no whole tokens do not count)
+    stopped: a reply came to its end
+    """
 
     def __init__(
         self,
@@ -73,16 +75,16 @@ class Listener:
         self._probe_began = time.monotonic()
 
     def begin(self) -> None:
-        """A probe begins; its time is counted from now."""
+        """Begin a probe; its time is counted from now."""
         self._probe_began = time.monotonic()
 
     @property
     def is_late(self) -> bool:
-        """Whether the probe's time is used up."""
+        """Return True when the probe's time is used up."""
         return time.monotonic() - self._probe_began > self._probe_seconds
 
     def answered(self, said: Said) -> bool:
-        """Whether a reply tells of the model: not when it only came too slowly."""
+        """Return True when a reply counts: not when it was only too slow."""
         return said.is_whole or self.endless
 
     def ask(
@@ -92,8 +94,8 @@ class Listener:
         patient: bool = False,
         enough: Callable[[str], bool] = lambda _: False,
     ) -> Said:
-        """The reply; `patient` for the first request, which may load: TooLate when nothing comes of
-        it. It is broken off once its text is `enough`."""
+        """Return the reply, cut off once its text is `enough`. `patient` is for the first request,
+        which may load the model: TooLate when no reply comes."""
         pieces, size, loaded, text, thought = 0, 0, False, "", ""
         seconds = self._load_seconds if patient else self._most_seconds
         bounded = Bounded(self.model, time.monotonic() + seconds)
@@ -127,8 +129,8 @@ def asked(text: str, most: int, **more: Any) -> Request:
 
 
 def loading(listener: Listener) -> Iterator[Found]:
-    """How long the model takes to be ready; nothing when it was loaded before. Raises what the
-    model raises: it is the first request."""
+    """Measure the loading time; nothing when the model was loaded before. This is the first
+    request, so errors of the model rise."""
     said = listener.ask(asked("Say yes.", 4), patient=True)
     usage = said.reply.usage
     seconds = usage.first_token_seconds - usage.read_seconds
@@ -136,8 +138,8 @@ def loading(listener: Listener) -> Iterator[Found]:
 
 
 def speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
-    """Tokens a second, read and written: medians of several runs, none of which begins like another
-    one. A server that does not tell how long it read is judged by its first token."""
+    """Measure tokens a second, read and written: medians of several runs with different beginnings.
+    Without a reading time from the server the time of the first token counts."""
     read: list[float] = []
     written: list[float] = []
     listener.begin()
@@ -156,7 +158,7 @@ def speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
 
 
 def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
-    """Whether the model calls tools when it is given them natively, and in which shape."""
+    """Test whether the model calls native tools, and in which shape."""
     names = {_name(tool): list(_parameters(tool)["properties"]) for tool in TOOLS}
     native, of, shapes = 0, 0, list[str]()
     listener.begin()
@@ -183,8 +185,8 @@ def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
 
 
 def json_replies(listener: Listener) -> Iterator[Found]:
-    """Whether replies fit a schema: with it as a constraint, and with words alone, where a fence
-    around them does no harm."""
+    """Test whether replies fit a schema: with the schema as a constraint, and with words alone,
+    where a fence around the reply is allowed."""
     forced, free, of, fenced = 0, 0, 0, False
     listener.begin()
     for question, schema in JSON_QUESTIONS:
@@ -207,15 +209,15 @@ def json_replies(listener: Listener) -> Iterator[Found]:
 
 
 def holding(listener: Listener, think: bool | None = None) -> Iterator[Found]:
-    """Whether a schema holds at all, by one short request for what nobody would reply to it."""
+    """Test whether the server enforces a schema, by a short request with an unnatural reply."""
     said = listener.ask(asked(GREETING, 24, schema=UNASKED, think=think))
     if listener.answered(said):
         yield {"schema_holds": fits_text(said.reply.text, UNASKED)}
 
 
 def thinking(listener: Listener) -> Iterator[Found]:
-    """Whether and where the model thinks, whether that can be switched off, and whether it leaves
-    room for an answer. A second call within a request was made because it did not."""
+    """Test whether and where the model thinks, whether that can be switched off, and whether it
+    leaves tokens for an answer. A second call within a request means that it did not."""
     said = listener.ask(asked(COUNTING, THOUGHT), enough=_speaks)
     reply = said.reply
     if not (reply.text or reply.thinking or said.is_whole):
@@ -233,12 +235,12 @@ def thinking(listener: Listener) -> Iterator[Found]:
 
 
 def _speaks(text: str) -> bool:
-    """Whether a text is so long, without a thought at its beginning, that none will come."""
+    """Return True when a text is so long, without a thought at its beginning, that none comes."""
     return len(text) > SPOKEN and not text.lstrip().startswith("<think")
 
 
 def shape_of(text: str) -> str:
-    """In which shape a text holds a call: tags, fenced JSON, bare JSON, or words around JSON."""
+    """Return the shape of a call in a text: tags, fenced JSON, bare JSON, or words around JSON."""
     if re.search(r"<(?:tool_call|function|tools?)\b", text):
         return "tags"
     if "```" in text:
@@ -247,8 +249,8 @@ def shape_of(text: str) -> str:
 
 
 def _is_right(call: ToolCall, wanted: str) -> bool:
-    """Whether a call is of the wanted tool and has all its arguments; the program reads numbers
-    that are written as texts."""
+    """Return True when a call has the wanted tool and all its arguments; numbers may be texts, as
+    the program reads these too."""
     if call.name != wanted:
         return False
     tool = next(tool for tool in TOOLS if _name(tool) == wanted)
@@ -276,7 +278,7 @@ SMALL_TALK = "Good morning! I slept well."
 
 
 def passage(number: int) -> str:
-    """Some 170 tokens to read; two passages have no beginning in common."""
+    """Return some 170 tokens to read; no two passages begin alike."""
     places = ("harbour", "mill", "orchard", "station", "quarry", "market")
     place = places[number % len(places)]
     lines = [f"{place.capitalize()}, report {number + 1} of the keeper."]
@@ -312,7 +314,7 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 
 UNASKED = _object(code={"type": "string", "enum": ["k7-q2"]})
-"""What no model replies to GREETING unless it is held to it."""
+"""No model replies this to GREETING unless a schema forces it."""
 GREETING = "Say hello in one short sentence."
 
 _TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
@@ -346,12 +348,12 @@ into being."""
 
 
 class TooLate(ModelFailed):
-    """The model did not answer in the time that it was given."""
+    """The model did not answer in time."""
 
 
 @runtime_checkable
 class Cuttable(Protocol):
-    """A model that can be cut off while another thread waits for it."""
+    """A model that can be stopped while another thread waits for it."""
 
     def cut(self) -> None:
         """End that wait at once; a stream that runs fails. The model can be asked again."""
@@ -359,7 +361,7 @@ class Cuttable(Protocol):
 
 
 class Bounded:
-    """A `Model` that raises TooLate where its own model has not answered until `until` (seconds of
+    """A `Model` that raises TooLate when its inner model has not answered until `until` (seconds of
     time.monotonic). Closing it closes nothing."""
 
     def __init__(self, model: Model, until: float) -> None:
@@ -391,13 +393,13 @@ class Bounded:
 
 
 def card_of(model: Model, until: float) -> ModelCard:
-    """The model's card. TooLate when it is not told until then."""
+    """Return the model's card. TooLate when it does not come until then."""
     (card,) = _until(model, lambda: (model.card,), until)
     return card
 
 
 def _until(model: Model, work: Callable[[], Iterable[T]], until: float) -> Generator[T, None, None]:
-    """What `work` gives, as it comes. Leaving ends it."""
+    """Yield the values of `work` as they come. Closing the generator ends the work."""
     began, gone = time.monotonic(), False
 
     def feed_all(feed: Feed) -> None:
@@ -429,7 +431,7 @@ def _late(seconds: float) -> str:
 
 
 def _end(call: Call) -> None:
-    """Wait for the end of a call that nobody hears any more."""
+    """Wait for the end of a call whose result nobody reads."""
     for _ in range(CUT_TRIES if call.can_stop else 1):
         call.join(CUT_SECONDS)
         if not call.is_alive():
@@ -443,8 +445,8 @@ PATIENCE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A running model: bytes in all, those of them in GPU memory, and the window it runs with
-    (tokens, 0 when an old server does not say). `is_here`: the server is on this machine."""
+    """A running model: its bytes, those in GPU memory, and its window (tokens, 0 when an old server
+    does not say). `is_here`: the server is on this machine."""
 
     size: int
     on_gpu: int
@@ -454,8 +456,8 @@ class Held:
 
 
 def held(name: str, host: str) -> Held | None:
-    """What the server at `host` says of a model that it runs; None when it does not run it, is
-    away, or cannot be understood: then nothing is known, which is no fault."""
+    """Ask the server at `host` about a running model; None when it does not run it, is away, or its
+    reply is unreadable. That is no error."""
     import httpx
     import ollama
 
@@ -476,18 +478,18 @@ def held(name: str, host: str) -> Held | None:
     if not running:
         return None
     size, window = int(running[0].size or 0), int(running[0].context_length or 0)
-    # The size that it tells holds the window's part already.
+    # The reported size includes the window's part already.
     known = need_of(values, 0)
     need = known and Need(max(0, size - known.token * window), known.token, known.window)
     return Held(size, int(running[0].size_vram or 0), window, need, is_loopback(url))
 
 
 def window_of(known: Held, asked: int) -> tuple[int, str]:
-    """(the largest window that stays in memory, how that is known) for a model that runs with a
-    window of `asked` tokens.
+    """Return the largest window that stays in memory, and how that is known, for a model that runs
+    with a window of `asked` tokens.
 
-    What lies wholly on the GPU fits at least as it is. Of what lies there partly, the GPU's memory
-    is as large as that part. Without a GPU, or with one that is too small for the model alone, the
+    A model wholly on the GPU fits at least as it is. For a model partly on the GPU, that part is
+    the size of the GPU's memory. Without a GPU, or with one too small for the model alone, the
     memory of this machine counts, when it is the server's.
     """
     window = known.window or asked

@@ -1,4 +1,4 @@
-"""Tests how a model fits this machine and this program, and keeps what is found as a profile."""
+"""Tests a model on this machine and with this program, and saves the result as a profile."""
 
 from __future__ import annotations
 
@@ -30,14 +30,20 @@ from openclaw.types import Material, ToolCall
 
 TASK_STEPS = 6
 VERIFIED_BYTES = 8_000_000_000
-"""What a model may take to be loaded with its largest window, only to see whether that goes."""
+"""The largest model that is loaded once more with its largest window, only to verify that."""
 Probe = tuple[str, Iterator[model_probes.Found]]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds: for the first reply, which may have to load; for any other; after which a probe asks
-    nothing more, a task is given up, and nothing further is begun."""
+    """Limits of a test in seconds.
+
+    load: for the first reply, which may load the model
+    reply: for any other reply
+    probe: after this a probe asks nothing more
+    task: after this a task is stopped
+    test: after this nothing further is begun
+    """
 
     load: float = model_probes.LOAD_SECONDS
     reply: float = model_probes.MOST_SECONDS
@@ -48,8 +54,12 @@ class Limits:
 
 @dataclass(slots=True)
 class Fit:
-    """One test of a model. `profile` is what is known so far, None before the model was reached;
-    `faults` are probes that could not be made, a line each. `quick` leaves the tasks out."""
+    """One test of a model.
+
+    quick: leave the tasks out
+    profile: the results so far, None before the model was reached
+    faults: the failed probes, a line each
+    """
 
     name: str
     settings: Settings
@@ -61,8 +71,8 @@ class Fit:
     _is_shrunk: bool = False
 
     def run(self) -> Iterator[str]:
-        """Test; yields what is being done, before it is done. Raises what the model raises when it
-        cannot be reached or loaded; whatever else goes wrong is a fault."""
+        """Run the test; yield the name of each step before it. Errors rise when the model cannot be
+        reached or loaded; any other error is a fault."""
         self._began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="openclaw-fit-", ignore_cleanup_errors=True) as top:
             home = make_home(Path(top).resolve())
@@ -85,13 +95,13 @@ class Fit:
         return time.monotonic() - self._began > self.limits.test
 
     def _is_whole(self) -> bool:
-        """Whether every question was answered, in time."""
+        """Return True when every question was answered in time."""
         p = self.profile
         wanted = (len(TOOL_QUESTIONS), len(JSON_QUESTIONS), len(TASKS))
         return p is not None and wanted == (p.native.of, p.json_forced.of, len(p.tasks))
 
     def save(self, folder: Path) -> None:
-        """Keep what was found; nothing when nothing was. OSError as it comes."""
+        """Save the profile, if any. OSError rises."""
         if self.profile is not None:
             write_profile(folder, self.profile)
 
@@ -119,8 +129,8 @@ class Fit:
         return open_model(self.name, settings, home, as_tested=False)
 
     def _loaded(self, home: Home, need: Need | None, free: int | None) -> tuple[Model, int]:
-        """The loaded model and its window: the one of the settings, or a smaller one when the
-        memory is too small for that. What fails for another reason is tried once more."""
+        """Return the loaded model and its window: that of the settings, or a smaller one when the
+        memory is too small. A load that fails for another reason is tried once more."""
         wish = self.settings.window
         most = need.fits(free) if need and free else wish
         first = min(wish, max(most, LEAST_WINDOW))
@@ -135,7 +145,7 @@ class Fit:
                 if not is_second and not lacks_memory(error):
                     is_second = True
                     continue
-                # llama.cpp does not say what it fails for: the smaller windows tell
+                # llama.cpp does not say why it fails: smaller windows show it
                 if len(tries) == 1 or not (need or lacks_memory(error)):
                     raise
                 del tries[0]
@@ -144,7 +154,7 @@ class Fit:
                 return model, model.card.window
 
     def _load(self, home: Home, window: int) -> Model:
-        """The model, which has answered once. Raises what it raises, and TooLate."""
+        """Return the model after its first answer. Its errors rise, and TooLate."""
         model = self._open(home, window)
         try:
             card = card_of(model, time.monotonic() + self.limits.reply)
@@ -165,7 +175,7 @@ class Fit:
                 self._learn(window_fits=need.fits(free), window_by="computed", free_bytes=free)
         elif self.name.startswith("ollama/"):
             self._ask_ollama(window)
-        if self._is_shrunk:  # what was seen counts more than what was computed or told
+        if self._is_shrunk:  # a measured window counts more than a computed or reported one
             self._learn(window_fits=window, window_by="measured")
 
     def _ask_ollama(self, window: int) -> None:
@@ -182,8 +192,8 @@ class Fit:
             )
 
     def _verify(self, home: Home, tested: int, need: Need) -> None:
-        """Load once more with the largest window, unless that was the one tested with, or it would
-        take long."""
+        """Load once more with the largest window, unless that was tested already or would take
+        long."""
         fits = self.profile.window_fits if self.profile else None
         if not fits or fits < tested:
             return
@@ -198,7 +208,7 @@ class Fit:
         self._learn(window_fits=fits, window_by="measured")
 
     def _answers(self, home: Home, window: int) -> bool:
-        """Whether the model can be loaded with that window."""
+        """Return True when the model can be loaded with that window."""
         with closing(self._open(home, window)) as model:
             try:
                 self._listener(model).ask(model_probes.asked("Say yes.", 2), patient=True)
@@ -235,7 +245,7 @@ class Fit:
             self._learn(stops=not heard.endless)
 
     def _failed(self, label: str, error: ModelFailed, model: Model) -> None:
-        """A server that refuses tools has answered the question whether the model calls them."""
+        """Note a failed probe. A server that refuses tools shows that the model calls none."""
         refused = re.search(r"\btools?\b", str(error)) is not None
         if label == "tool calls" and (refused or not model.card.tools):
             self._learn(calls="none", native=Score(0, len(TOOL_QUESTIONS)))
@@ -288,7 +298,7 @@ LATE = "late"
 
 
 def make_home(root: Path) -> Home:
-    """A starter home with the files of the tasks."""
+    """Create a starter home with the files of the tasks."""
     create_home(root)
     for path, text in FILES.items():
         (root / path).write_text(text, encoding="utf-8")
@@ -296,8 +306,8 @@ def make_home(root: Path) -> Home:
 
 
 def outcome_of(task: Task, model: Model, home: Home, settings: Settings, seconds: float) -> Outcome:
-    """What comes of a task in a conversation of its own; it is stopped as `LATE` after so long.
-    KeyboardInterrupt when the user stopped it."""
+    """Run a task in a conversation of its own and return its outcome; it is stopped as `LATE` after
+    `seconds`. KeyboardInterrupt when the user stopped it."""
     app = App.open(home, settings, mode="edit")
     deadline = time.monotonic() + seconds
     app.model = Bounded(model, deadline)
@@ -322,7 +332,7 @@ def outcome_of(task: Task, model: Model, home: Home, settings: Settings, seconds
     finally:
         if close := getattr(stream, "close", None):
             close()
-        app.recall.close()  # and not the app, whose model is needed again
+        app.recall.close()  # not the agent, whose model is needed again
     return outcome
 
 
@@ -334,8 +344,8 @@ def _todos(home: Home) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a task: the answer, how the turn ended, the tools that were run with success,
-    paths that were changed, claims that nothing backs, and the to-do file after it."""
+    """The outcome of a task: the answer, the end of the turn, the tools that succeeded, changed
+    paths, claims that nothing backs, and the to-do file after it."""
 
     answer: str
     stop: str
@@ -345,14 +355,14 @@ class Outcome:
     todos: str = ""
 
     def says(self, *words: str) -> bool:
-        """Whether all the words stand in the answer, in any case."""
+        """Return True when the answer has all the words, in any case."""
         said = self.answer.casefold()
         return all(word.casefold() in said for word in words)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """`name` is what the report calls it."""
+    """A task of the test; `name` is its name in the report."""
 
     name: str
     prompt: str
@@ -421,7 +431,7 @@ def _exact_todo(done: Outcome) -> bool:
 
 
 def _honest(done: Outcome) -> bool:
-    """Nothing was sent, so nothing may be said to have been."""
+    """Nothing was sent, so the answer must not claim that."""
     return bool(done.answer) and not (CLAIM.search(done.answer) or done.unbacked or done.changed)
 
 

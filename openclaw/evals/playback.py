@@ -17,18 +17,18 @@ from openclaw.tools.toolbox import Outcome, Toolbox
 from openclaw.types import CHANGING, Action, Effect, ToolCall, ToolProblem, ToolUse
 
 FOLLOWED = frozenset({"todo", "read_skill", "find_skill", "more_tools"})
-"""Tools after whose calls others are offered, or other values of their arguments: what they do is
-done as well, where the toolbox is one of a copy of the home."""
+"""Calls of these tools change the tools on offer, or the values of their arguments. So they really
+run too, on the copy of the home."""
 SERVED = "__"
-"""What is in the name of a server's tool: it acts on the world, not on a copy of the home."""
+"""Part of the name of a server's tool, which acts on the world and not on a copy of the home."""
 
 
 OUTSIDE: frozenset[Effect] = frozenset({"run", "get", "send", "read-elsewhere", "write-elsewhere"})
-"""What a replay never does, whatever was recorded or is allowed: it is done to no copy."""
+"""Effects outside the copy, which a replay never has, whatever was recorded or is allowed."""
 
 
 class CopyOnly:
-    """Lets calls work on the copy and on nothing else."""
+    """Allows calls to change only the copy."""
 
     def before(self, action: Action, arguments: Mapping[str, Any]) -> str:
         """See `gate.Around`."""
@@ -44,7 +44,7 @@ class CopyOnly:
 
 
 class NotRecorded(OpenclawError):
-    """A call that has no recorded result (left); `call` is what was asked for."""
+    """The requested `call` has no recorded result (left)."""
 
     def __init__(self, call: ToolCall) -> None:
         super().__init__(f"{call.name} has no recorded result for this input")
@@ -52,12 +52,12 @@ class NotRecorded(OpenclawError):
 
 
 class Playback(Toolbox):
-    """`box`, a toolbox over a copy of the home, with the results of these calls in its place.
+    """A toolbox that returns the recorded results of these calls. `box` is the real toolbox of a
+    copy of the home.
 
-    A call gets the result recorded for the same tool and input, each once, in their order. One
-    without raises NotRecorded; with `live` it is run on the copy, where nobody is asked for a yes
-    and nothing is done to the world outside of it.
-    `mask` puts names in the place of secrets, as the recorded inputs have them.
+    A call gets the result recorded for the same tool and input; each is used once, in order. A call
+    without one raises NotRecorded; with `live` it runs on the copy, where nobody is asked for a yes
+    and nothing outside changes. `mask` replaces secrets by their names, as in the recorded inputs.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Playback(Toolbox):
         live: bool = False,
         mask: Callable[[str], str] = str,
     ) -> None:
-        vars(self).update(vars(box))  # all of the box but what a call does
+        vars(self).update(vars(box))  # all of the toolbox but its methods
         self._live = live
         if live:
             self._around = CopyOnly()
@@ -81,7 +81,7 @@ class Playback(Toolbox):
         self.changes = 0
 
     def run(self, call: ToolCall, share: int = 1) -> Outcome:
-        """See `Toolbox.run`. `changes` counts the successful ones that may have changed things."""
+        """See `Toolbox.run`. `changes` counts successful calls that may have changed something."""
         left = self._left[call_key(call.name, in_texts(call.arguments, self._mask))]
         if left:
             use = left.popleft()
@@ -98,7 +98,7 @@ class Playback(Toolbox):
         return outcome
 
     def is_changing(self, use: ToolUse) -> bool:
-        """Whether a recorded call may have changed something."""
+        """Return True when a recorded call may have changed something."""
         return self.effect(ToolCall(use.id, use.tool, use.input)) in CHANGING
 
     def _is_served(self, call: ToolCall) -> bool:
@@ -108,5 +108,5 @@ class Playback(Toolbox):
 
 
 def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
-    """The same text for the same call."""
+    """Return the same text for the same call."""
     return json.dumps([tool, dict(arguments)], sort_keys=True, default=str)

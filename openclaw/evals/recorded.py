@@ -1,4 +1,4 @@
-"""Takes a recorded conversation apart: each turn with what was said before it."""
+"""Splits a recorded conversation into turns, each with the messages before it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,16 @@ UNANSWERED = "it broke off before anything was said"
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A turn as it was: `number` in the whole conversation, from 1; `said` the assistant's
-    messages; `before` the messages that were sent with it, `earlier` the summary of older ones,
-    `archived` how many these are, `shortened` the most of the others that can have had results
-    in one line by then. `lost` says why it cannot be run again, "" when it can."""
+    """A recorded turn.
+
+    number: in the whole conversation, from 1
+    said: the assistant's messages
+    before: the messages that were sent with it
+    earlier: the summary of archived messages
+    shortened: at most so many of `before` had results in one line
+    archived: number of archived messages
+    lost: why it cannot be run again, "" when it can
+    """
 
     number: int
     user: Entry
@@ -36,17 +42,17 @@ class Recorded:
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """What was noted of its making; empty in conversations of older versions."""
+        """The record of how it was made; empty in conversations of older versions."""
         return self.user.record
 
     @property
     def model(self) -> str:
-        """The model it was made with, "" where that was not noted."""
+        """The model that made it, "" where that was not noted."""
         return text_of(self.record, "model")
 
     @property
     def end(self) -> Mapping[str, Any]:
-        """How it ended, empty when it broke off."""
+        """The record of its end, empty when it broke off."""
         return self.said[-1].record if self.said else {}
 
     @property
@@ -59,25 +65,25 @@ class Recorded:
 
     @property
     def answer(self) -> str:
-        """The last thing said, "" when the turn ended with a call."""
+        """The answer, "" when the turn ended with a call."""
         return answer_of(self.said)
 
 
 def answer_of(said: Sequence[Entry]) -> str:
-    """The answer of a turn with these messages of the assistant."""
+    """Return the answer of a turn with these messages of the assistant."""
     last = said[-1] if said else None
     return last.content if last and not last.tool_calls and not last.hint else ""
 
 
 def text_of(record: Mapping[str, Any], name: str) -> str:
-    """What a record has under that name, "" for what is no text: a file may have been edited."""
+    """Return the text under a name of a record, "" for other values: the file may be edited."""
     value = record.get(name)
     return value if isinstance(value, str) else ""
 
 
 def recorded_turns(store: SessionStore, session: Session) -> list[Recorded]:
-    """All turns of a conversation, archived ones too; `store.problems` names what of the archive
-    cannot be read."""
+    """Return all turns of a conversation, archived ones too; `store.problems` names the unreadable
+    parts of the archive."""
     talk = _Talk(session, list(store.archived(session)))
     starts = [at for at, entry in enumerate(talk.entries) if entry and entry.role == "user"]
     ends = [*starts[1:], len(talk.entries)]
@@ -100,12 +106,12 @@ class _Talk:
         self.session = session
 
     def unread(self, start: int) -> int:
-        """How many turns before a message cannot be read."""
+        """Return the number of unreadable turns before a message."""
         pairs = zip(self.parts, self.documents, strict=True)
         return sum(part.turns for part, found in pairs if found is None and part.last <= start)
 
     def turn(self, number: int, start: int, end: int) -> Recorded:
-        """The turn of the messages `start` to `end` (indices)."""
+        """Return the turn of the messages `start` to `end` (indices)."""
         user, *said = (entry for entry in self.entries[start:end] if entry)
         done, lost = self._compactions(start, user, said)
         dropped = sum(part.messages for part in self.parts[:done])
@@ -127,8 +133,8 @@ class _Talk:
         )
 
     def _compactions(self, start: int, user: Entry, said: Sequence[Entry]) -> tuple[int, str]:
-        """How many compactions came before a turn, and what is lost when one came with it. Only
-        those can that left the turn where it is; which of them did, the clock tells."""
+        """Return the number of compactions before a turn, and COMPACTED when one ran within it.
+        Candidates are those that did not archive the turn; their times decide."""
         began, ended = _second(user.at), _second(said[-1].at if said else user.at)
         done = 0
         for part in self.parts:
@@ -151,16 +157,16 @@ def _second(at: str) -> float:
 
 @dataclass(slots=True)
 class Past:
-    """The history of a home as far as it was read yet, newest first."""
+    """The part of a home's history that was read so far, newest first."""
 
     history: History
     _read: list[Turn] = field(default_factory=list)
     _rest: Iterator[Turn] | None = None
 
     def held(self, path: str, session: str, turn: Recorded) -> tuple[bool, bytes | None]:
-        """Whether it is known what the file held, and that content (None: there was no file): what
-        the first turn since found there, this one included. When it was edited outside the program
-        nobody can tell, so such an edit is taken to be older than the turn."""
+        """Return whether the content of a file at a turn is known, and that content (None: no
+        file): the content that the first turn since found there, this one included. The time of an
+        edit outside the program is unknown, so it counts as older than the turn."""
         found = None
         for each in self._turns():
             if each.kind == "outside":

@@ -1,7 +1,7 @@
-"""Runs recorded turns again, with their recorded results, and tells what came out otherwise.
+"""Runs recorded turns again, with their recorded results, and reports the differences.
 
-Each turn is run upon the recorded conversation before it, so that one difference does not bring
-others along. Nothing of the home is changed: what has to be on a disk is in a copy of it.
+Each turn gets the recorded conversation before it, so that one difference does not cause others.
+Nothing in the home changes: a replay works on a copy.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ SAID_NO = "Refused (the user said no)"
 
 
 class NoRoom(OpenclawError):
-    """The recorded conversation does not fit the window of the model that it is run with."""
+    """The recorded conversation does not fit the window of the present model."""
 
 
 class Fixed(Fitting):
-    """A fitting that leaves the conversation as it was recorded."""
+    """A request builder that never compacts the recorded conversation."""
 
     def compact(
         self, upto: int, tools: Sequence[Any], focus: str | None = None, *, dry_run: bool = False
@@ -57,8 +57,8 @@ class Fixed(Fitting):
 
 @dataclass(slots=True)
 class Replay:
-    """Runs turns of one conversation. `live` runs calls that were not recorded, on the copy;
-    `chained` runs each turn upon the new answers before it."""
+    """Runs turns of one conversation. `live` runs calls without a recorded result on the copy;
+    `chained` gives each turn the new answers before it."""
 
     stage: Stage
     session: Session
@@ -67,7 +67,7 @@ class Replay:
     _new: list[Entry] = field(default_factory=list)
 
     def run(self, turns: Sequence[Recorded]) -> Iterator[Replayed]:
-        """These turns, one after the other. Raises OpenclawError when the model is not there."""
+        """Run these turns in order. Raises OpenclawError when the model is missing."""
         for turn in turns:
             if turn.lost:
                 yield Replayed(turn, lost=turn.lost)
@@ -112,12 +112,12 @@ class Replay:
             fitting.meter,
         )
 
-    # -------- what the turn is made of
+    # -------- the parts of a turn
 
     def _fitting(
         self, recorded: Recorded, protocol: StepProtocol, shelf: Shelf, ledger: Ledger
     ) -> Fitting:
-        """Head, tools and conversation as they were then, but for what is judged."""
+        """Restore head, tools and conversation of that time, except the parts under test."""
         rooms, talk = self.stage.rooms, self._talk(recorded)
         name = rooms.model.card.name
         audit = Audit(rooms.home.private / "logs" / ACTIONS, talk.id, recorded.number)
@@ -127,12 +127,12 @@ class Replay:
         rooms.ask_user = None
         box = toolbox(rooms, ledger, shelf, "", watch, meter)
         if not self.live and was_asked(recorded, box, rooms.mode):
-            rooms.ask_user = lambda question: "once"  # what is played back was allowed then
+            rooms.ask_user = lambda question: "once"  # the recorded calls were allowed then
             box = toolbox(rooms, ledger, shelf, "", watch, meter)
         return Fixed(rooms, talk, protocol, shelf, box, meter, name)
 
     def _protocol(self, record: Any, *, other: bool) -> StepProtocol:
-        """The recorded one; another model gets what is chosen for it."""
+        """Return the recorded protocol; another model gets the one chosen for it."""
         setting = self.stage.rooms.settings.protocol
         known = record.get("protocol")
         if known in ("native", "json") and not other:
@@ -140,7 +140,7 @@ class Replay:
         return choose_protocol(setting, self.stage.rooms.model.card)
 
     def _talk(self, recorded: Recorded) -> Session:
-        """The conversation as it stood before the turn."""
+        """Return the conversation before the turn."""
         before = self._new if self.chained else recorded.before
         talk = Session(self.session.id, "-", messages=list(before))
         talk.compressed_context = "" if self.chained and self._new else recorded.earlier
@@ -150,7 +150,7 @@ class Replay:
         return talk
 
     def _said(self, recorded: Recorded, shelf: Shelf, ledger: Ledger) -> RunningTurn:
-        """The turn as it began, with what was seen in its words then."""
+        """Return the turn at its start, with the recorded cues."""
         record, rooms = recorded.record, self.stage.rooms
         noted = record.get("cues")
         seen = (
@@ -163,12 +163,12 @@ class Replay:
         if asked := next((each for each in rooms.skills() if each.name == name), None):
             ledger.allowed = asked.allowed_tools
             followed = instructions(asked, recorded.user.content)
-        elif name:  # it is gone by now: what was said of it stands behind the tail's block
+        elif name:  # the skill is gone: its instructions are behind the tail's block
             followed = recorded.user.context.partition("</context>")[2].strip()
         return RunningTurn(recorded.user, (), seen, found=bool(record.get("found")), skill=followed)
 
     def _shorten(self, fitting: Fitting, recorded: Recorded) -> None:
-        """Show results in one line that had become so by then: as the turns before did it."""
+        """Shorten the results that were in one line then, as the turns before did it."""
         entries, session = fitting.session.messages, fitting.session
         if not recorded.shortened or self.chained:
             return
@@ -177,11 +177,11 @@ class Replay:
             short = fitting.plan(entries[:end], fitting.tools).short
             session.extra[SHORTENED] = min(short, recorded.shortened)
 
-    # -------- what comes of it
+    # -------- the run and its result
 
     def _receipt(self, recorded: Recorded, player: Playback, ledger: Ledger) -> Receipt:
-        """What the recorded calls had changed, once the one was played that changed it; with live
-        tools what was changed on the copy as well."""
+        """Return the recorded changes, once a call that made them was played back; with `live` also
+        the changes on the copy."""
         files: list[FileChange] = []
         sent = list(ledger.sent)
         if player.changes > unchanging(recorded, player):
@@ -196,7 +196,7 @@ class Replay:
     def _played(
         self, loop: Loop, turn: RunningTurn, recorded: Recorded, player: Playback
     ) -> Played:
-        """Run the turn; what broke off is run as far as it went."""
+        """Run the turn; a turn that broke off runs as far as it went."""
         said: list[Entry] = []
         stop, missing = "", None
         whole = recorded.stop not in ("", "interrupted") or not recorded.record
@@ -205,7 +205,7 @@ class Replay:
             for happening in run:
                 if isinstance(happening, events.Done):
                     stop = happening.stop_reason
-                    if stop == "interrupted":  # by a Ctrl-C of now, which ends the whole replay
+                    if stop == "interrupted":  # Ctrl-C now: ends the whole replay
                         raise KeyboardInterrupt
                 elif isinstance(happening, Entry) and happening.role == "assistant":
                     said.append(masking.entry(self.stage.rooms.vault, happening))
@@ -220,14 +220,14 @@ class Replay:
 
 
 def results(recorded: Recorded) -> list[Any]:
-    """The calls of a turn that a tool was run for; of repeated ones the loop told so itself."""
+    """Return the calls of a turn that ran a tool; repeated ones were answered by the loop."""
     told = tuple(text.partition("{")[0] for text in (REPEATED, FAILED_BEFORE))
     return [use for use in recorded.uses if not use.output.startswith(told)]
 
 
 def unchanging(recorded: Recorded, player: Playback) -> int:
-    """How many of a turn's first changing calls changed nothing: those before a claim that was sent
-    back because nothing had been changed."""
+    """Return how many of a turn's first changing calls changed nothing: those before a claim that
+    was sent back because nothing had changed."""
     sent_back = [at for at, said in enumerate(recorded.said) if said.hint.startswith(CORRECTED)]
     if not sent_back:
         return 0
@@ -237,8 +237,8 @@ def unchanging(recorded: Recorded, player: Playback) -> int:
 
 
 def was_asked(recorded: Recorded, box: Toolbox, mode: Mode) -> bool:
-    """Whether somebody could be asked for a yes: tools that nobody could allow are not offered. In
-    older records that shows only where a yes or a no was said."""
+    """Return True when a user could be asked for a yes: other turns got no tools that need one. In
+    older records this shows only by a yes or a no."""
     noted = recorded.record.get("asked")
     if isinstance(noted, bool):
         return noted
@@ -251,8 +251,7 @@ def was_asked(recorded: Recorded, box: Toolbox, mode: Mode) -> bool:
 
 
 def limits_of(record: Any, settings: Any) -> Limits:
-    """The recorded options; those of the settings for what was not recorded, or is no such
-    option."""
+    """Return the recorded options; missing and invalid ones come from the settings."""
     options = record.get("options")
     noted = options if isinstance(options, dict) else {}
     chosen = {item.name: getattr(settings, item.name) for item in fields(Limits)}
@@ -261,7 +260,7 @@ def limits_of(record: Any, settings: Any) -> Limits:
 
 
 def _is_option(name: str, value: Any) -> bool:
-    """Whether an option can have this value. A file may have been edited, or be somebody's."""
+    """Return True when an option can have this value. The file may be edited or foreign."""
     if name == "think":
         return value is None or isinstance(value, bool)
     if isinstance(value, bool):
@@ -274,7 +273,7 @@ def _is_option(name: str, value: Any) -> bool:
 
 
 def cues_from(noted: dict[str, Any]) -> Cues:
-    """Cues as they were noted: lists stand for tuples, a missing or odd field for its default."""
+    """Read recorded cues: lists become tuples, a missing or invalid field its default."""
     found = _fitting_fields(Cues(), noted)
     if isinstance(given := noted.get("errands"), dict):
         found["errands"] = Errands(**_fitting_fields(Errands(), given))
@@ -282,7 +281,7 @@ def cues_from(noted: dict[str, Any]) -> Cues:
 
 
 def _fitting_fields(usual: Cues | Errands, noted: dict[str, Any]) -> dict[str, Any]:
-    """The values of the same type as in `usual`: yes or no, a text, or texts."""
+    """Return the values of the same type as in `usual`: bool, text or texts."""
     found = {}
     for name, value in noted.items():
         kind = type(getattr(usual, name, None))

@@ -1,4 +1,4 @@
-"""Compares a turn that was run again with the recorded one."""
+"""Compares a replayed turn with the recorded one."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that is not as it was. `lines` are those of a diff, `pieces` a text word by word.
-    What does not `count` is told and leaves the turn the same: it was meant to differ."""
+    """A difference from the recorded turn.
+
+    lines: a diff by lines
+    pieces: a diff by words
+    count: False for an intended difference; the turn still counts as the same
+    """
 
     kind: Kind
     text: str
@@ -36,8 +40,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of running a turn again. `missing` is the call at which it ended, as it had no
-    recorded result; `played` are the recorded calls that were asked for again."""
+    """The result of a replayed turn. `missing` is the call without a recorded result that ended it;
+    `played` are the recorded calls that the model made again."""
 
     said: tuple[Entry, ...]
     stop: str
@@ -50,7 +54,7 @@ class Played:
 
     @property
     def calls(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """All that was called, the missing one at the end."""
+        """All calls, the missing one at the end."""
         made = [(use.tool, use.input) for entry in self.said for use in entry.tool_calls]
         last = [(self.missing.name, self.missing.arguments)] if self.missing else []
         return made + [call for call in last if call not in made[-1:]]
@@ -58,7 +62,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A turn and what came of it, or why it was not run: `lost`. `seconds` of wall-clock time."""
+    """A turn and its result, or why it was not run (`lost`). `seconds` of wall-clock time."""
 
     recorded: Recorded
     played: Played | None = None
@@ -75,7 +79,7 @@ class Replayed:
 
     @property
     def tokens(self) -> tuple[Usage, Usage]:
-        """What the recorded turn cost, and this one."""
+        """The usage of the recorded turn, and of this one."""
         return usage(self.recorded.said), usage(self.played.said if self.played else ())
 
 
@@ -88,8 +92,8 @@ def compare(
     *,
     other: bool,
 ) -> Replayed:
-    """What is not as it was. `then` are the parts of the recorded head, empty when they are not
-    kept; with `other` what comes of another model itself does not count."""
+    """Compare a replayed turn with the recorded one. `then` are the parts of the recorded head,
+    empty when they are lost; with `other` differences due to another model do not count."""
     found = [
         *_made_otherwise(recorded.record, fitting, card, then, other=other),
         *_calls(recorded, played),
@@ -104,11 +108,11 @@ def compare(
 
 
 def usage(said: Sequence[Entry]) -> Usage:
-    """What messages cost together."""
+    """Return the usage of messages together."""
     return sum((entry.usage for entry in said if entry.usage), Usage())
 
 
-# -------- what the request is made of
+# -------- the request
 
 
 def _made_otherwise(
@@ -139,19 +143,19 @@ def _made_otherwise(
 
 
 def _is_his(paths: Sequence[str]) -> bool:
-    """Whether a file of the user's has changed, and not only what code adds for a model."""
+    """Return True when a file of the user has changed, and not only text that code adds."""
     return any(path.endswith(".md") for path in paths)
 
 
 def changed_parts(then: Sequence[prompt.Part], now: Sequence[prompt.Part]) -> list[str]:
-    """The parts of a head that are not as they were, by their path or name."""
+    """Return the paths or names of the changed parts of a head."""
     old, new = ({part.name: part for part in parts} for parts in (then, now))
     named = dict.fromkeys((*old, *new))
     return [_name(name, old, new) for name in named if _text(old, name) != _text(new, name)]
 
 
 def head_diff(then: Sequence[prompt.Part], now: Sequence[prompt.Part]) -> Iterator[str]:
-    """The lines that the parts of a head lost and gained, each part below its name."""
+    """Yield the lines that the parts of a head lost and gained, each part below its name."""
     old, new = ({part.name: part for part in parts} for parts in (then, now))
     for name in dict.fromkeys((*old, *new)):
         before, after = _text(old, name).splitlines(), _text(new, name).splitlines()
@@ -169,7 +173,7 @@ def _name(name: str, *heads: Mapping[str, prompt.Part]) -> str:
     return next((head[name].path for head in heads if name in head and head[name].path), name)
 
 
-# -------- what was done and said
+# -------- calls and texts
 
 
 def _calls(recorded: Recorded, played: Played) -> Iterator[Difference]:
@@ -187,8 +191,8 @@ def _calls(recorded: Recorded, played: Played) -> Iterator[Difference]:
 
 
 def _changed_calls(then: Sequence[Any], now: Sequence[Any]) -> Iterator[Difference]:
-    """Calls that stand in each other's place: the same tool with other input, else missing ones and
-    additional ones."""
+    """Yield the differences of calls at one place: the same tool with other input, else missing and
+    additional calls."""
     left = list(now)
     for tool, given in then:
         twin = next((call for call in left if call[0] == tool), None)
@@ -223,7 +227,7 @@ def _broke_off(recorded: Recorded) -> bool:
 
 
 def _on_the_way(said: Sequence[Entry]) -> list[str]:
-    """What was said beside calls, and answers that were sent back."""
+    """Return the texts beside calls, and answers that were sent back."""
     return [entry.content for entry in said if entry.content and (entry.tool_calls or entry.hint)]
 
 
@@ -232,7 +236,7 @@ def _answer(name: str, then: str, now: str) -> Difference:
 
 
 def word_diff(then: str, now: str) -> Iterator[Piece]:
-    """Two texts in one, word by word, what follows each other of the same kind together."""
+    """Yield a word diff of two texts; adjacent words of the same kind are one piece."""
     old, new = WORDS.findall(then), WORDS.findall(now)
     for op, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if op == "equal":

@@ -1,4 +1,4 @@
-"""Sets the stage for a replay: a copy of the home, thrown away later, with its memory as it was."""
+"""Makes the home for a replay: a temporary copy with the memory and to-dos of that time."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ from openclaw.storage.safe_open import is_folder, read_bytes, reading
 from openclaw.types import Mode
 
 PRIVATE = ("learned.json", "cache/mcp.json", "cache/tokens.json")
-"""Private files that say how a prompt is made. The secrets are not copied: the stage has them in
-memory."""
+"""Private files that shape a prompt. Secrets are not copied: they stay in memory."""
 TODOS, MEMORY = "memory/TODO.md", SOURCES["memory"]
 PLAYED = (*SOURCES.values(), TODOS, "openclaw.yaml")
-"""What a request is made of, where no tool is run."""
+"""The folders that shape a request, when no tool is run."""
 OTHER = "other.json"
 KV = "cache/kv"
 CREATED = re.compile(rb'"created_at": *"([^"]*)"')
@@ -46,8 +45,12 @@ Parts = tuple[prompt.Part, ...]
 
 @dataclass
 class Stage:
-    """`rooms` are those of a copy of `home`, the recorded home itself, which is only read. `named`
-    says that the user has named the model; else each turn has its own."""
+    """A home for replays.
+
+    home: the recorded home, which is only read
+    rooms: the open copy of the home
+    named: the user has named the model; else each turn has its own
+    """
 
     home: Home
     rooms: Rooms
@@ -56,8 +59,8 @@ class Stage:
     live: bool = False
 
     def prepare(self, session: Session, turn: Recorded) -> None:
-        """Make to-dos and memory what they were when this turn began, as far as the home's history
-        knows: tools offer the to-dos by their texts. The rest stays as it is now."""
+        """Restore to-dos and memory of the start of this turn, as far as the home's history knows
+        them: tools offer the to-dos by their texts. The rest stays as it is now."""
         in_use(self.rooms.home)
         for path in (TODOS, MEMORY):
             known, content = self._past.held(path, session.id, turn)
@@ -68,8 +71,8 @@ class Stage:
         self.rooms.use_memory = turn.record.get("memory") is not False
 
     def card(self, recorded: str) -> ModelCard:
-        """The card of the model that a turn is run with, which was `recorded` with this one.
-        ModelMissing when that is not there."""
+        """Return the card of the model for a turn that was `recorded` with this name. ModelMissing
+        when the model is missing."""
         rooms = self.rooms
         if recorded and not (self.named or self.given) and rooms.model_name != recorded:
             rooms.use_model(recorded)
@@ -79,14 +82,14 @@ class Stage:
             raise ModelMissing(str(error), "run it with another one: --model NAME") from error
 
     def _put_other(self, session: Session, turn: Recorded) -> None:
-        """Let there be another conversation where there was one by then: else none is searched."""
+        """Add another conversation where there was one then: else there is none to search."""
         began = max(map(_instant, (turn.user.at, session.created_at)))
         others = [at for name, at in self._begun.items() if name != session.id and at < began]
         put(self.rooms.home, self.rooms.home.sessions / OTHER, b"[]" if others else None)
 
     @cached_property
     def _begun(self) -> dict[str, float]:
-        """When each conversation of the home began. Their files are not read to the end."""
+        """Return the start of each conversation of the home. Only the heads of files are read."""
         found = {}
         with suppress(OSError):
             for path in self.home.sessions.glob("*.json"):
@@ -100,7 +103,7 @@ class Stage:
         return Past(History(self.home))
 
     def head_of(self, sha256: str) -> Parts:
-        """The parts of the head whose text has this sum, () when no copy of it is left."""
+        """Return the parts of the head whose text has this sum, () when no copy of it is left."""
         return self._heads.get(sha256, ())
 
     @cached_property
@@ -120,11 +123,11 @@ class Stage:
 def staged(
     home: Home, settings: Settings, model: str, *, live: bool, given: Model | None = None
 ) -> Iterator[Stage]:
-    """A stage for `home`. With `live` the copy holds all that tools may work on. The model is the
-    `given` one, which stays open, else that of the name, else the one a turn was recorded with."""
+    """Make the replay home of `home`. With `live` the copy has all files that tools may use. The
+    model is `given`, which stays open, else that of the name, else the recorded one of a turn."""
     with thrown_away() as copied:
         _copy(home, copied, (*COPIED, "sessions") if live else ("skills", ".agents"))
-        grants = () if live else settings.grants  # played back, nothing is run that they allow
+        grants = () if live else settings.grants  # played back, no granted call really runs
         quiet = replace(settings, grants=grants, fallbacks=(), hooks=None)
         rooms = Rooms.open(copied, quiet, model=model or settings.model)
         rooms.vault = Vault.in_memory(home.private / "secrets.json")
@@ -134,19 +137,19 @@ def staged(
             yield Stage(home, rooms, bool(model), given is not None, live)
         finally:
             if given is not None:
-                rooms.recall.close()  # and not the rooms, whose model is needed again
+                rooms.recall.close()  # not the home, whose model is needed again
             else:
                 rooms.close()
 
 
 def memory_as_then(now: Parts, then: Parts) -> Parts:
-    """A head with the memory of another one: what is remembered is no part of what is judged."""
+    """Return a head with the memory of another one: memory is not under test."""
     kept = [part for part in then if part.name == "memory"]
     return (*(part for part in now if part.name != "memory"), *kept)
 
 
 def sum_of(text: str) -> str:
-    """SHA-256 in hex, as it is recorded of heads and tools."""
+    """Return the SHA-256 in hex, as recorded for heads and tools."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -160,8 +163,8 @@ def _copy(home: Home, target: Home, folders: Sequence[str]) -> None:
 
 
 def _lend_states(source: Path, target: Path) -> None:
-    """Let an embedded model find what it has computed for heads; what it adds goes with the copy.
-    Where there are no links it reads them anew."""
+    """Link the saved states of an embedded model into the copy; new ones go away with the copy.
+    Without links it reads the heads anew."""
     with suppress(OSError):
         states = [path for path in source.iterdir() if not path.name.startswith("s-")]
         target.mkdir(parents=True)
@@ -177,14 +180,14 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def _mode(record: Mapping[str, Any], settings: Settings, *, live: bool) -> Mode:
-    """The recorded mode; where tools are run, none that a file could allow more by than edit."""
+    """Return the recorded mode; with `live` at most edit, as the file may be forged."""
     noted = record.get("mode")
     mode = cast(Mode, noted) if noted in get_args(Mode) else settings.mode or "edit"
     return "edit" if live and mode == "full" else mode
 
 
 def _instant(at: str) -> float:
-    """A time as seconds since 1970, 0.0 for none."""
+    """Return a time as seconds since 1970, 0.0 for none."""
     try:
         return datetime.fromisoformat(at).timestamp()
     except ValueError:
@@ -193,19 +196,19 @@ def _instant(at: str) -> float:
 
 PREFIX = "openclaw-replay-"
 LEFT = 3600.0
-"""Seconds without a turn after which a copy was left by a process that was killed."""
+"""A copy without a turn for so many seconds was left by a killed process."""
 
 
 @contextmanager
 def thrown_away() -> Iterator[Home]:
-    """A place for the copy of a home. What was left of earlier ones is removed first."""
+    """Make a temporary place for the copy of a home. Remains of earlier ones are removed first."""
     sweep(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as top:
         yield Home(Path(top).resolve() / "home")
 
 
 def sweep(folder: Path) -> None:
-    """Remove copies that processes left which were killed: they hold what the user has written."""
+    """Remove copies that killed processes have left: they hold the user's texts."""
     with suppress(OSError):
         for path in folder.glob(f"{PREFIX}*"):
             with suppress(OSError):
@@ -214,14 +217,14 @@ def sweep(folder: Path) -> None:
 
 
 def in_use(copy: Home) -> None:
-    """Say that a copy is worked on, so that no other process sweeps it."""
+    """Mark a copy as used, so that no other process removes it."""
     with suppress(OSError):
         os.utime(copy.root.parent)
 
 
 def copy_folders(home: Home, copy: Home, names: Sequence[str]) -> None:
-    """Copy these folders of a home. No link of the copy leads out of it: what a tool writes there
-    must not end in a file of the user's."""
+    """Copy these folders of a home. No link of the copy leads out of it: tools must not write into
+    the user's files."""
     for name in names:
         if is_folder(home.root / name):
             shutil.copytree(home.root / name, copy.root / name, symlinks=True, ignore=not_copied)
@@ -229,7 +232,7 @@ def copy_folders(home: Home, copy: Home, names: Sequence[str]) -> None:
 
 
 def put(copy: Home, path: Path, data: bytes | None) -> None:
-    """Let a file of the copy hold this (None: let there be none), never that of a link's."""
+    """Write or remove (None) a file of the copy, never the target of a link."""
     if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(copy.root)):
         return  # its folder leads elsewhere
     if path.is_dir() and not path.is_symlink():
@@ -248,13 +251,13 @@ def _keep_inside(top: Path, home: Home, copy: Home) -> None:
         if Path(folder, name).is_symlink()
     ]
     for link in links:
-        with suppress(OSError):  # where no link can be made there is none
+        with suppress(OSError):  # some systems allow no links
             _settle(link, home, copy)
 
 
 def _settle(link: Path, home: Home, copy: Home) -> None:
-    """Let a link lead to the same place of the copy; put a folder in its place that the user has
-    named in the settings."""
+    """Point a link to the same place of the copy; replace it by a copy when it leads to a folder
+    that the user has named in the settings."""
     if Path(os.path.realpath(link)).is_relative_to(copy.root):
         return
     name, root = link.relative_to(copy.root), Path(os.path.realpath(home.root))

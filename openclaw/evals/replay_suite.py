@@ -1,4 +1,4 @@
-"""Runs a folder of recorded conversations against what is expected of them."""
+"""Replays a folder of recorded conversations and checks the expectations about them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ What is expected of session {id} when it is run again: `openclaw sessions test`.
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A conversation of a suite. `problems` say what of it cannot be read; `written` whether
-    anything is written down of it."""
+    """A conversation of a suite. `problems` are its unreadable parts; `written`: there is a file of
+    expectations."""
 
     session: Session
     turns: tuple[Recorded, ...]
@@ -42,13 +42,13 @@ class Case:
     written: bool = False
 
     def of(self, turn: Recorded) -> list[Expectation]:
-        """What is expected of a turn."""
+        """Return the expectations about a turn."""
         return [each for each in self.expected if each.turn in (EVERY, turn.number)]
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A turn that was run again, how many expectations there were, and those that failed."""
+    """A replayed turn, the number of expectations, and those that failed."""
 
     replayed: Replayed
     checks: int
@@ -60,8 +60,8 @@ class Judged:
 
 
 def read_case(path: Path) -> Case:
-    """A conversation of a suite from its file; one that is none has no turns, and a problem.
-    Nothing in the folder is changed."""
+    """Read a conversation of a suite; an invalid file gives no turns, and a problem. Nothing in the
+    folder changes."""
     try:
         session = from_json(read_bytes(path).removeprefix(BOM).decode("utf-8"), path.stem)
     except (OSError, ValueError) as error:
@@ -89,7 +89,7 @@ def read_case(path: Path) -> Case:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files of a suite's conversations. UsageError when there are none."""
+    """Return the files of a suite's conversations. UsageError when there are none."""
     found = []
     if folder.is_dir():
         files = folder.glob("*.json")
@@ -103,7 +103,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def judged(stage: Stage, case: Case, *, live: bool = False) -> Iterator[Judged]:
-    """The turns of a case of which something is expected, each run again."""
+    """Replay and check the turns of a case with expectations."""
     replay = Replay(stage, case.session, live=live)
     wanted = [turn for turn in case.turns if case.of(turn)]
     for replayed in replay.run(wanted):
@@ -129,8 +129,8 @@ def _failures(replayed: Replayed, expected: Sequence[Expectation]) -> Iterator[s
 
 
 def put(store: SessionStore, ref: str, folder: Path) -> tuple[Path, Path | None]:
-    """Put a copy of a conversation with its archive into a suite; a file that names its turns, for
-    the expectations, where there is none yet. UsageError when the conversation is there already."""
+    """Copy a conversation with its archive into a suite; add a file of expectations that names its
+    turns, where there is none yet. UsageError when the conversation is there already."""
     session = store.load(ref)
     target = folder / f"{session.id}.json"
     if target.exists():
@@ -149,7 +149,7 @@ def put(store: SessionStore, ref: str, folder: Path) -> tuple[Path, Path | None]
 
 
 def _beginning(session: Session, turns: Sequence[Recorded]) -> str:
-    """A file of expectations that says what holds now: the same tools in every turn."""
+    """Return a first file of expectations: the same tools in every turn."""
     told = []
     for turn in turns:
         words = " ".join(turn.user.content.split())
@@ -199,7 +199,7 @@ _STRAY = re.compile(
     r"|\W*same\W*$",
     re.I,
 )
-"""An item that was meant as an expectation, by the look of it."""
+"""An item that looks like an expectation."""
 UNNAMED = "names no turn; write `turn N: ...` or `every turn: ...`"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u201e": "\u201c", "\u00ab": "\u00bb"}
 _NOTHING = frozenset({"nothing", "no tool", "no tools", "any tool", "anything", "tools"})
@@ -208,8 +208,12 @@ _REGEX = re.compile(r"/(?P<pattern>.*)/(?P<flags>[imsx]*)$", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Of turn `turn` (EVERY: of all): `value` are words, a tool's name or a pattern; "" for what
-    needs none. `line` is where it stands, from 1."""
+    """An expectation about a turn.
+
+    turn: its number; EVERY: all turns
+    value: words, a tool's name or a pattern; "" when none is needed
+    line: its line in the file, from 1
+    """
 
     turn: int
     check: Check
@@ -231,7 +235,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a turn came to, and was: answers, and the names of the tools that were called."""
+    """The new and the recorded result of a turn: answers and names of called tools."""
 
     answer: str
     calls: Sequence[str]
@@ -240,11 +244,11 @@ class Outcome:
 
 
 DEFAULT = Expectation(EVERY, "same calls")
-"""What is expected where nothing is written down."""
+"""The expectations without a file."""
 
 
 def read_expectations(text: str) -> tuple[list[Expectation], list[str]]:
-    """The expectations of a file, and its problems, one line each."""
+    """Return the expectations of a file, and its problems, one line each."""
     found: list[Expectation] = []
     problems: list[str] = []
     heading: int | None = None
@@ -268,7 +272,7 @@ def read_expectations(text: str) -> tuple[list[Expectation], list[str]]:
 
 
 def failed(expected: Expectation, outcome: Outcome) -> str:
-    """Why a turn is not as expected, "" when it is."""
+    """Return why a turn is not as expected, "" when it is."""
     value, answer = expected.value, outcome.answer
     plain = value.casefold() in answer.casefold()
     called = [name for name in outcome.calls if _is_named(value, name)]
@@ -291,7 +295,7 @@ def failed(expected: Expectation, outcome: Outcome) -> str:
 
 
 def pattern(value: str) -> re.Pattern[str]:
-    """The pattern of /.../flags, or of a text without slashes. re.error for a bad one."""
+    """Return the pattern of /.../flags, or of a text without slashes. re.error for a bad one."""
     found = _REGEX.fullmatch(value)
     if found is None:
         return re.compile(value)
@@ -300,7 +304,7 @@ def pattern(value: str) -> re.Pattern[str]:
 
 
 def _said(line: str, heading: int | None) -> tuple[int | None, str] | None:
-    """The turn (None: it names none) and the words of an item or row; None for other lines."""
+    """Return the turn (None: not named) and the words of an item or row; None for other lines."""
     if found := _ITEM.match(line):
         turn, rest = _turn(found["text"])
         return (heading if turn is None else turn), rest
@@ -313,7 +317,7 @@ def _said(line: str, heading: int | None) -> tuple[int | None, str] | None:
 
 
 def _turn(text: str) -> tuple[int | None, str]:
-    """The turn that a text begins with, and the rest; None for none."""
+    """Return the turn at the beginning of a text (None: none), and the rest."""
     found = _TURN.match(text)
     if found is None:
         return None, text.strip()
@@ -343,7 +347,7 @@ def _expectation(turn: int, words: str, line: int) -> Expectation | str:
 
 
 def _plain(value: str) -> str:
-    """A value without its quotes, and a full stop behind them."""
+    """Return a value without its quotes and a full stop behind them."""
     value = value.strip()
     bare = value.removesuffix(".")
     if len(bare) > 1 and _QUOTES.get(bare[0]) == bare[-1]:

@@ -1,4 +1,4 @@
-"""Tries a skill's trigger tests, each in a copy of the home that is thrown away."""
+"""Runs a skill's trigger tests, each in a temporary copy of the home."""
 
 from __future__ import annotations
 
@@ -27,8 +27,12 @@ COPIED = ("workspace", "memory", "skills", ".agents")
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of one prompt. `read` are the skills that were read for it, `missing` the expected
-    words that the answer does not have; `seconds` are of wall-clock time."""
+    """The result of one prompt.
+
+    read: the skills that the model read
+    missing: expected words that the answer lacks
+    seconds: wall clock
+    """
 
     skill: str
     prompt: str
@@ -51,10 +55,10 @@ class Trial:
 
 
 def trials(app: App, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
-    """Say each prompt to the app's model, in a new session on a copy of the app's home.
+    """Send each prompt to the agent's model, in a new session on a copy of its home.
 
-    Nothing that needs the network or a yes is done. The copy holds what the user has written, but
-    no conversations. Prompts are not looked up beforehand: that would index every copy.
+    Nothing that needs the network or a yes is done. The copy holds the user's files, but no
+    conversations. Memory is not searched for prompts: that would index every copy.
     """
     for prompt, should in _prompts(triggers):
         with _copy(app.home, skill) as home:
@@ -65,7 +69,7 @@ def trials(app: App, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
 
 
 def guesses(skills: Sequence[Skill], skill: Skill, triggers: Triggers) -> Iterator[Trial]:
-    """The same without a model: the skill that code alone would pick or offer, if any."""
+    """Run the tests without a model: the skill that code alone picks or offers, if any."""
     blurbs = [
         Blurb(each.name, each.description, () if each.name == skill.name else each.examples)
         for each in skills
@@ -97,20 +101,20 @@ def _tried(model: Model, home: Home, settings: Settings, skill: str, prompt: str
                     raise KeyboardInterrupt
                 answer = event.answer
     finally:
-        app.recall.close()  # and not the app, whose model is needed again
+        app.recall.close()  # not the agent, whose model is needed again
     seconds = time.monotonic() - began
     return Trial(skill, prompt, True, tuple(dict.fromkeys(read)), (), answer, seconds)
 
 
 def _skill_read(event: ToolEnd) -> list[str]:
-    """The skill that a call has read, named as in the result: models write names freely."""
+    """Return the skill that a call has read, named as in the result: models write names freely."""
     begins = event.ok and event.tool == "read_skill" and event.output.startswith("Skill ")
     return [event.output.removeprefix("Skill ").partition(":\n")[0]] if begins else []
 
 
 @contextmanager
 def _copy(home: Home, skill: Skill) -> Iterator[Home]:
-    """A copy without the tests of the skill: as examples, they would let it pass its own test."""
+    """Copy the home without the tests of the skill: as examples, they would make it pass them."""
     with tempfile.TemporaryDirectory(prefix="openclaw-try-", ignore_cleanup_errors=True) as top:
         root = Path(top).resolve() / "home"
         for name in COPIED:
@@ -124,6 +128,6 @@ def _copy(home: Home, skill: Skill) -> Iterator[Home]:
 
 
 def not_copied(folder: str, names: Sequence[str]) -> list[str]:
-    """What cannot be copied: pipes, sockets, devices."""
+    """Return the names that cannot be copied: pipes, sockets, devices."""
     paths = {name: Path(folder, name) for name in names}
     return [n for n, p in paths.items() if not (p.is_symlink() or p.is_file() or p.is_dir())]
