@@ -9,15 +9,29 @@ from typing import TYPE_CHECKING, Any
 from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.citations import with_citations, with_sources
-from openclaw.agent.loop import Happening, Limits, Loop, stamp
-from openclaw.agent.prompt import REQUIRED, SOURCES, cues_of, looks_up, read_tail, unread
+from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
+from openclaw.agent.prompt import (
+    REQUIRED,
+    SOURCES,
+    cues_of,
+    find_unreadable,
+    needs_recall,
+    read_tail,
+)
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.recording import Recording, recorded, renew, request_record, said_of, share
-from openclaw.agent.request import Fitting, fitting_of, images_of, show_again
-from openclaw.agent.toolset import earlier, material_room, page_of, toolbox
-from openclaw.agent.window import KEPT, refused
+from openclaw.agent.recording import (
+    Recording,
+    head_share,
+    record_turn,
+    renew,
+    request_record,
+    said_of,
+)
+from openclaw.agent.request import Fitting, images_of, make_request_builder, reload_images
+from openclaw.agent.toolset import find_archived, material_limits, page_chars, toolbox
+from openclaw.agent.window import KEPT, mark_refused
 from openclaw.errors import OpenclawError, PromptTooLarge, UsageError
 from openclaw.events import Receipt, make_receipt
 from openclaw.history.turns import Scope, State, Turn
@@ -69,7 +83,7 @@ class App(Rooms):
         yield from map(events.Trouble, self.recover())
         with self.sessions.writing(session.id, timeout=2.0):
             self.sessions.refresh(session)
-            yield from walk(self, text, session, material, skill, typed=typed)
+            yield from run_turn(self, text, session, material, skill, typed=typed)
         if self.hooks:  # the answer is shown and saved, the session unlocked
             yield from map(events.Trouble, self.hooks.after_turn())
 
@@ -80,7 +94,7 @@ class App(Rooms):
     def rest(self, session: Session | None = None) -> None:
         """Use the time until the next prompt: update the index and, with the setting `preload`, let
         the model load and read the beginning of the next request of `session`."""
-        if looks_up(self, "anything", Cues()):
+        if needs_recall(self, "anything", Cues()):
             self.recall.rest()
         if session is not None and self.settings.preload:
             seen = replace(session, extra=dict(session.extra), messages=list(session.messages))
@@ -96,9 +110,9 @@ class App(Rooms):
         """Return the offer after a turn that changed to-dos; see `openclaw.agent.todo_offers`."""
         if not receipt.todos:
             return None
-        from openclaw.agent.todo_offers import after_change
+        from openclaw.agent.todo_offers import offer_after_change
 
-        return after_change(self, session, receipt)
+        return offer_after_change(self, session, receipt)
 
     def accept(self, offer: Offer, session: Session) -> Iterator[events.Event]:
         """Set the date of an offer that the user accepted."""
@@ -133,8 +147,8 @@ class App(Rooms):
                 return
             request, session.model = f"/compact {focus}".strip(), self.model.card.name
             commit = self.history.head()
-            with recorded(self, session, Ledger(), request, 0, commit) as recording:
-                yield from map(events.Notice, noted(self, session))
+            with record_turn(self, session, Ledger(), request, 0, commit) as recording:
+                yield from map(events.Notice, update_working_notes(self, session))
                 yield from fitting.compact(starts[-KEPT], fitting.tools, focus)
                 fitting.keep_learned()
                 yield from map(events.Notice, recording.close("done"))
@@ -176,10 +190,10 @@ class App(Rooms):
     def _fitting(self, session: Session, shelf: Shelf) -> Fitting:
         masking.session(self.vault, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
-        return fitting_of(self, session, protocol, shelf, Ledger())
+        return make_request_builder(self, session, protocol, shelf, Ledger())
 
 
-def walk(
+def run_turn(
     rooms: Rooms,
     text: str,
     session: Session,
@@ -192,14 +206,14 @@ def walk(
     made = yield from prepare(rooms, text, session, material, skill, typed=typed)
     new_title = not session.title
     number, request = 1 + session.turns, made.turn.user.content
-    with recorded(rooms, session, made.ledger, request, number, made.commit) as recording:
+    with record_turn(rooms, session, made.ledger, request, number, made.commit) as recording:
         if session.messages:
-            yield from map(events.Notice, noted(rooms, session))
+            yield from map(events.Notice, update_working_notes(rooms, session))
         try:
             run = made.loop.run(made.turn)
-            yield from _kept(rooms, run, session, made, recording)
+            yield from _run_and_save(rooms, run, session, made, recording)
         except PromptTooLarge:
-            session.messages[-1] = refused(session.messages[-1])
+            session.messages[-1] = mark_refused(session.messages[-1])
             rooms.sessions.save(session)
             raise
         finally:
@@ -208,9 +222,9 @@ def walk(
         yield events.Title(session.title)
 
 
-def _kept(
+def _run_and_save(
     rooms: Rooms,
-    run: Iterator[Happening],
+    run: Iterator[TurnOutput],
     session: Session,
     made: Prepared,
     recording: Recording,
@@ -229,7 +243,7 @@ def _kept(
                 watch.save()
                 try:
                     if _is_last(happening):  # notes first: the session says how far they go
-                        yield from map(events.Notice, noted(rooms, session, ledger))
+                        yield from map(events.Notice, update_working_notes(rooms, session, ledger))
                 finally:
                     rooms.sessions.save(session)
                 recording.journal.saved()
@@ -239,7 +253,7 @@ def _kept(
                 refused = tuple(ledger.refused)
                 state: State = "interrupted" if happening.stop_reason == "interrupted" else "done"
                 if state == "done" and rooms.saving:
-                    yield from _afterwards(rooms, watch, happening.answer)
+                    yield from _remember_and_save(rooms, watch, happening.answer)
                 yield from map(events.Trouble, recording.close(state))
                 finished = replace(happening, session_id=session.id, refused=refused)
                 finished = with_citations(finished, session)
@@ -257,10 +271,10 @@ def _kept(
             happening = next(run, None)
 
 
-def _afterwards(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+def _remember_and_save(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
     session = watch.session
     known = dict(session.extra)
-    yield from after(rooms, watch, answer)
+    yield from remember_after_turn(rooms, watch, answer)
     if session.extra != known:
         rooms.sessions.save(session)
 
@@ -270,7 +284,7 @@ def _is_last(said: Entry) -> bool:
     return said.role == "assistant" and not said.tool_calls and not said.hint
 
 
-def noted(rooms: Rooms, session: Session, ledger: Ledger | None = None) -> list[str]:
+def update_working_notes(rooms: Rooms, session: Session, ledger: Ledger | None = None) -> list[str]:
     """Add new messages to the working notes; return notices for the user."""
     if not rooms.saving or session.extra.get(NOTED) == session.archived + len(session.messages):
         return []
@@ -318,15 +332,15 @@ def prepare(
     """Prepare a turn; only caches in the home change. The same prompt in the same minute with the
     same conversation and files gives the same request. With `ahead` the model loads and reads
     during the search for passages."""
-    text, material, told = _apart(rooms, text, session, material)
-    drawn = _drawn(rooms, session, text)
-    watch = _watch(rooms, text, session, drawn)
+    text, material, told = _mask_prompt(rooms, text, session, material)
+    drawn = _draw_nonce(rooms, session, text)
+    watch = _start_provenance(rooms, text, session, drawn)
     watch.ledger.typed = typed
     shelf = rooms.shelf(text)
-    seen, followed = _seen(rooms, text, shelf, skill, watch.ledger)
-    if looks_up(rooms, text, seen):
+    seen, followed = _read_cues(rooms, text, shelf, skill, watch.ledger)
+    if needs_recall(rooms, text, seen):
         rooms.recall.start()  # first, so that it is ready when the model is
-    yield from _opened(rooms, session, told)
+    yield from _start_events(rooms, session, told)
     images = images_of(material, rooms.model.card, rooms.settings.ollama.host)
     watch.images(images)
     added: Sequence[tuple[Any, str]] = ()
@@ -334,24 +348,24 @@ def prepare(
         labels = [each.label for each in material]
         added = hooks.before_turn(session.id, 1 + session.turns, text, labels)
         yield from map(events.Trouble, hooks.news())
-    yield from map(events.Notice, show_again(rooms.home.root, session, rooms.model.card))
+    yield from map(events.Notice, reload_images(rooms.home.root, session, rooms.model.card))
     material = [each for each in material if not each.image]
     protocol = choose_protocol(rooms.settings.protocol, rooms.model.card)
-    fitting = fitting_of(rooms, session, protocol, shelf, watch.ledger, watch)
-    yield from _of_the_head(rooms, fitting)
-    watch.room = material_room(rooms, fitting.meter, len(material) + len(added))
+    fitting = make_request_builder(rooms, session, protocol, shelf, watch.ledger, watch)
+    yield from _head_notices(rooms, fitting)
+    watch.room = material_limits(rooms, fitting.meter, len(material) + len(added))
     for each in material:
         if not watch.room.holds(each.text):
             yield events.Notice(f"{each.label} is too long: the model sees its beginning and end")
     beside = hooks.shown(added, watch.ledger, watch.room) if hooks else ()
     attached = "\n\n".join(filter(None, (followed, watch.materials(material), *beside)))
-    found = yield from _recalled(rooms, text, attached, seen, fitting, ahead=ahead)
+    found = yield from _find_passages(rooms, text, attached, seen, fitting, ahead=ahead)
     passages = watch.passages([(p["path"], f"{where(p)}: {flat(p['text'])}") for p in found])
     if session.archived and (seen.asks or "?" in text):
-        passages += watch.earlier(earlier(rooms, session, text))
+        passages += watch.earlier(find_archived(rooms, session, text))
     lines = [*seen.lines, *fitting.box.beside(native=protocol.name == "native")]
     context = read_tail(rooms, fitting.sources, fitting.changed, attached, lines, passages)
-    limits = _limits(rooms, rooms.model.card, drawn)
+    limits = _make_limits(rooms, rooms.model.card, drawn)
     record = {
         **request_record(rooms.model.card, fitting, limits),
         "commit": rooms.history.head(),
@@ -365,19 +379,19 @@ def prepare(
         "offered": [{k: v for k, v in passage.items() if k != "text"} for passage in found],
         "left_out": rooms.recall.unshown(),
     }
-    user = Entry("user", text, context=context, at=stamp(), record=record, images=images)
+    user = Entry("user", text, context=context, at=timestamp(), record=record, images=images)
     watch.inherit()
     rules = prompt.hard_rules(fitting.sources)
     turn = RunningTurn(user, rules, seen, found=bool(passages), skill=followed)
-    return Prepared(turn, _loop(rooms, fitting, watch.ledger, limits), fitting, watch)
+    return Prepared(turn, _make_loop(rooms, fitting, watch.ledger, limits), fitting, watch)
 
 
 def changes(rooms: Rooms, ledger: Ledger) -> list[Change]:
     """Return the files that the tools of a turn wrote, with their content before and now."""
-    return [Change(p, before, _now(rooms, p)) for p, before in ledger.before.items()]
+    return [Change(p, before, _current_text(rooms, p)) for p, before in ledger.before.items()]
 
 
-def _apart(
+def _mask_prompt(
     rooms: Rooms, text: str, session: Session, material: Sequence[Material]
 ) -> tuple[str, Sequence[Material], str]:
     """Return prompt and material without secrets, and a notice about the secrets."""
@@ -387,7 +401,7 @@ def _apart(
     return text, material, masking.told(given, (text, *(each.text for each in material)))
 
 
-def _watch(rooms: Rooms, text: str, session: Session, drawn: bytes) -> Provenance:
+def _start_provenance(rooms: Rooms, text: str, session: Session, drawn: bytes) -> Provenance:
     known = session.extra.get("read")
     read = dict(known) if isinstance(known, dict) else {}
     ledger = Ledger(read=read, request=text, marker=drawn[:4].hex())
@@ -396,7 +410,9 @@ def _watch(rooms: Rooms, text: str, session: Session, drawn: bytes) -> Provenanc
     return Provenance(rooms.home, ledger, session, audit)
 
 
-def _seen(rooms: Rooms, text: str, shelf: Shelf, skill: str, ledger: Ledger) -> tuple[Cues, str]:
+def _read_cues(
+    rooms: Rooms, text: str, shelf: Shelf, skill: str, ledger: Ledger
+) -> tuple[Cues, str]:
     """Return the cues in the prompt and the instructions of the skill that the user asks for."""
     seen = cues_of(rooms, text, shelf)
     if not skill:
@@ -407,7 +423,7 @@ def _seen(rooms: Rooms, text: str, shelf: Shelf, skill: str, ledger: Ledger) -> 
     return Cues(known_lists=seen.known_lists), instructions(asked, text)
 
 
-def _opened(rooms: Rooms, session: Session, told: str) -> Iterator[events.Event]:
+def _start_events(rooms: Rooms, session: Session, told: str) -> Iterator[events.Event]:
     """Yield the first events: the model that answers, and notices for the user."""
     card = rooms.model.card
     protocol = choose_protocol(rooms.settings.protocol, card)
@@ -420,9 +436,9 @@ def _opened(rooms: Rooms, session: Session, told: str) -> Iterator[events.Event]
     yield from map(events.Notice, rooms.served.begin())
 
 
-def _of_the_head(rooms: Rooms, fitting: Fitting) -> Iterator[events.Event]:
+def _head_notices(rooms: Rooms, fitting: Fitting) -> Iterator[events.Event]:
     """Yield notices about files of the head that are missing, unreadable or cut."""
-    left = unread(rooms)
+    left = find_unreadable(rooms)
     for path, reason in left.items():
         yield events.Notice(f"{path} is not read: {reason}; put the file itself in its place")
     for name in REQUIRED:
@@ -430,12 +446,13 @@ def _of_the_head(rooms: Rooms, fitting: Fitting) -> Iterator[events.Event]:
             yield events.Notice(f"{SOURCES[name]} is missing; `openclaw init` puts it back")
     for part in fitting.parts:
         if part.cut:
+            share = head_share(part)
             yield events.Notice(
-                f"{part.path} is longer than its share of the window ({share(part)}) and was cut"
+                f"{part.path} is longer than its share of the window ({share}) and was cut"
             )
 
 
-def _loop(rooms: Rooms, fitting: Fitting, ledger: Ledger, limits: Limits) -> Loop:
+def _make_loop(rooms: Rooms, fitting: Fitting, ledger: Ledger, limits: TurnLimits) -> Loop:
     def receipt() -> Receipt:
         return make_receipt(changes(rooms, ledger), parse, ledger.searches, ledger.sent)
 
@@ -444,31 +461,31 @@ def _loop(rooms: Rooms, fitting: Fitting, ledger: Ledger, limits: Limits) -> Loo
     )
 
 
-def _drawn(rooms: Rooms, session: Session, text: str) -> bytes:
+def _draw_nonce(rooms: Rooms, session: Session, text: str) -> bytes:
     """Return bytes that no outsider can guess: for the fence of untrusted text and the seed."""
     nonces = Nonces(rooms.home.private / "cache" / "key")
     minute = rooms.now().replace(second=0, microsecond=0).isoformat()
     return nonces.draw(session.turns, len(session.messages), minute, text)
 
 
-def _limits(rooms: Rooms, card: ModelCard, drawn: bytes) -> Limits:
+def _make_limits(rooms: Rooms, card: ModelCard, drawn: bytes) -> TurnLimits:
     settings = rooms.settings
     seed = settings.seed
     if seed is None:
         seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
     most, think = bounds(settings, card)
-    return Limits(settings.max_steps, most, settings.temperature, think, seed)
+    return TurnLimits(settings.max_steps, most, settings.temperature, think, seed)
 
 
-def _recalled(
+def _find_passages(
     rooms: Rooms, text: str, attached: str, seen: Cues, fitting: Fitting, *, ahead: bool
 ) -> Generator[events.Event, None, list[Mapping[str, Any]]]:
     """Find passages for the tail; with `ahead` the model reads the head during the search. Return
     none for a prompt that is too long to be sent; the loop reports that."""
     known = {*SOURCES.values()} - {part.path for part in fitting.parts if part.cut}
-    if not looks_up(rooms, text, seen, known) or not fitting.can_send(text, attached):
+    if not needs_recall(rooms, text, seen, known) or not fitting.can_send(text, attached):
         return []
-    page = page_of(rooms.model.card.window)
+    page = page_chars(rooms.model.card.window)
     rooms.recall.begin(text, known, long_files(rooms.home, seen, page))
     if ahead and not rooms.recall.answered:
         for waiting in rooms.model.warm(fitting.beginning(text)):
@@ -484,7 +501,7 @@ def _recalled(
     return list(masked)
 
 
-def _now(rooms: Rooms, path: str) -> str | None:
+def _current_text(rooms: Rooms, path: str) -> str | None:
     """Return a file's present text (the beginning of a large one), None without a file. A link out
     of the home, which a command may have made, counts as no file."""
     try:
@@ -494,21 +511,21 @@ def _now(rooms: Rooms, path: str) -> str | None:
     return read_text(file, MOST_ON_RECEIPT) if file.is_file() else None
 
 
-Step = Callable[[Rooms, Provenance, str], Iterator[events.Event]]
+AfterTurnStep = Callable[[Rooms, Provenance, str], Iterator[events.Event]]
 
 
-def after(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+def remember_after_turn(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
     """Remember lasting facts from the prompt and promises in the answer. An error becomes a notice:
     the turn itself is done and saved."""
-    for step in _steps():
+    for step in _after_turn_steps():
         try:
             yield from step(rooms, watch, answer)
         except (OpenclawError, OSError, ToolProblem) as error:
             yield events.Notice(str(error))
 
 
-def _steps() -> tuple[Step, ...]:
+def _after_turn_steps() -> tuple[AfterTurnStep, ...]:
     from openclaw.agent.note_taking import capture
-    from openclaw.agent.todo_offers import promised
+    from openclaw.agent.todo_offers import note_promises
 
-    return capture, promised
+    return capture, note_promises

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from openclaw.agent.prompt import Source
-from openclaw.agent.shown_lines import Line, Look, Passage, Place
+from openclaw.agent.shown_lines import Place, ReadLines, ShownLine, ShownPassage
 from openclaw.nlp.words import telling_words
 from openclaw.storage.text import read_text, without_comments
 from openclaw.types import Entry, ToolProblem, ToolUse
@@ -67,7 +67,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SeenTexts:
     """The texts that a model saw.
 
     shown: lines of files, by path
@@ -88,21 +88,21 @@ class Given:
 def cited_places(answer: str) -> list[Place]:
     """Return the places that an answer names like a citation, in order, each once. They may not be
     files of the home."""
-    return list(dict.fromkeys(_cited(answer))) if any(map(str.isdigit, answer)) else []
+    return list(dict.fromkeys(_find_citations(answer))) if any(map(str.isdigit, answer)) else []
 
 
-def checked(places: Iterable[Place], given: Given, look: Look) -> list[Citation]:
+def check_citations(places: Iterable[Place], given: SeenTexts, look: ReadLines) -> list[Citation]:
     """Return the citations among the places. A place that nobody showed but somebody named is left
     out: it is neither verified nor the model's own invention."""
     known = {*given.shown, *given.head}
     named: dict[str, frozenset[int]] = {}
     found = {}
     for path, first, last in places:
-        name = _known_as(path, known)
+        name = _full_path(path, known)
         if not _is_path(path, known) or not _is_of_a_file(name, first, known, look):
             continue
         shown = _is_shown(first, last, given.shown.get(name, ()), given.head.get(name, ()))
-        right = shown and _exists(name, last, look)
+        right = shown and _has_line(name, last, look)
         if not shown and name not in named:
             texts = given.named if name.startswith("memory/") else (*given.named, *given.printed)
             named[name] = _named_lines(name, texts)
@@ -111,7 +111,7 @@ def checked(places: Iterable[Place], given: Given, look: Look) -> list[Citation]
     return list(found.values())
 
 
-def spans(passages: Iterable[Passage]) -> dict[str, list[tuple[int, int]]]:
+def spans(passages: Iterable[ShownPassage]) -> dict[str, list[tuple[int, int]]]:
     """Return the lines of passages by their files."""
     found: dict[str, list[tuple[int, int]]] = {}
     for each in passages:
@@ -123,15 +123,15 @@ def lines_in(text: str, head: str) -> set[int]:
     """Return the numbers of the lines of a file that are in a head, which shows no comments; blank
     lines do not count."""
     held = {line.strip() for line in head.splitlines()} - {""}
-    return {at for at, line in enumerate(text.splitlines(), 1) if bare(line) in held}
+    return {at for at, line in enumerate(text.splitlines(), 1) if strip_comments(line) in held}
 
 
-def bare(line: str) -> str:
+def strip_comments(line: str) -> str:
     """Return a line without comments and outer blanks."""
     return without_comments(line).strip()
 
 
-def _cited(answer: str) -> Iterator[Place]:
+def _find_citations(answer: str) -> Iterator[Place]:
     text = _without_code(answer)
     for marked in _MARKED.finditer(text):
         path = ""
@@ -172,7 +172,7 @@ def _is_path(path: str, known: Collection[str]) -> bool:
     return path.rpartition(".")[2].lower() in _EXTENSIONS
 
 
-def _is_of_a_file(name: str, first: int, known: Collection[str], look: Look) -> bool:
+def _is_of_a_file(name: str, first: int, known: Collection[str], look: ReadLines) -> bool:
     """Return True when a place is in a file: a shown file, an existing one, or one below a folder
     of the home. `compose.yml:8080` names a port."""
     lines = look(name)
@@ -181,7 +181,7 @@ def _is_of_a_file(name: str, first: int, known: Collection[str], look: Look) -> 
     return name in known or lines is not None or name.startswith(_TOP)
 
 
-def _known_as(path: str, known: Collection[str]) -> str:
+def _full_path(path: str, known: Collection[str]) -> str:
     """Return the path of the shown file when its name is cited without its folder."""
     path = path.removeprefix("./")
     same = [name for name in known if name.endswith(f"/{path}")]
@@ -202,7 +202,7 @@ def _is_shown(
     return first > last
 
 
-def _exists(path: str, last: int, look: Look) -> bool:
+def _has_line(path: str, last: int, look: ReadLines) -> bool:
     """Return True when a file of the home has the line, or when its lines are unknown."""
     lines = look(path)
     return not lines or last <= len(lines)
@@ -234,15 +234,15 @@ def _span(found: re.Match[str]) -> tuple[int, int]:
 def rests_on(
     answer: str,
     question: str,
-    offered: Iterable[Line],
-    holds: Callable[[Line], bool] = lambda line: True,
-) -> list[Line]:
+    offered: Iterable[ShownLine],
+    holds: Callable[[ShownLine], bool] = lambda line: True,
+) -> list[ShownLine]:
     """Return the offered lines that an answer repeats, at most `MOST`: a line that holds most of
     what the answer adds to the question, or a line that the answer repeats nearly whole. `holds`
     checks a line against its file. A missing source is better than a wrong one."""
     asked = telling_words(question)
     said = telling_words(answer) - asked
-    found: list[tuple[frozenset[str], int, Line]] = []
+    found: list[tuple[frozenset[str], int, ShownLine]] = []
     for line in offered:
         words = telling_words(line.text)
         shared = (words - asked) & said
@@ -252,7 +252,7 @@ def rests_on(
         if shared and (gives or (told and (about or len(shared) > 2))):
             found.append((shared, about, line))
     found.sort(key=lambda each: (-len(each[0]), -each[1]))
-    kept: list[Line] = []
+    kept: list[ShownLine] = []
     covered: frozenset[str] = frozenset()
     for shared, _, line in found[: 4 * MOST]:
         if shared - covered and len(kept) < MOST and holds(line):
@@ -271,7 +271,7 @@ _GREP = re.compile(r"^(?P<path>memory/[^\n:]{1,300}):(?P<line>\d{1,7}):(?P<text>
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AnswerContext:
     """An answer, and what its model saw.
 
     messages: the messages of the conversation that were sent
@@ -284,7 +284,7 @@ class Said:
 
     answer: str
     messages: Sequence[Entry]
-    look: Look
+    look: ReadLines
     sources: Mapping[str, Source] = field(default_factory=dict)
     head: str = ""
     shortened: int = 0
@@ -292,9 +292,9 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class HomeLines:
     """Returns the masked lines of the home's files. Each file is read once; see
-    `openclaw.agent.shown_lines.Look`."""
+    `openclaw.agent.shown_lines.ReadLines`."""
 
     inside: Callable[[str], Path]
     mask: Callable[[str], str]
@@ -324,14 +324,14 @@ class Files:
 def with_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
     """Return a new message; the last one of a turn gets its citations and sources, if any, in its
     record."""
-    if "stop" not in said.record or not _worth_a_look(fitting, session, said.content):
+    if "stop" not in said.record or not _may_cite(fitting, session, said.content):
         return said
     rooms = fitting.rooms
-    found = found_sources(
-        Said(
+    found = find_sources(
+        AnswerContext(
             said.content,
             session.messages,
-            Files(rooms.home.inside, rooms.vault.mask),
+            HomeLines(rooms.home.inside, rooms.vault.mask),
             fitting.sources,
             fitting.head,
             session.shortened,
@@ -341,13 +341,13 @@ def with_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
     return replace(said, record={**said.record, **found}) if found else said
 
 
-def _worth_a_look(fitting: Fitting, session: Session, answer: str) -> bool:
+def _may_cite(fitting: Fitting, session: Session, answer: str) -> bool:
     """Return True when an answer may have citations or sources; most short answers have none, and
     the first search costs some milliseconds."""
     if "." in answer and (":" in answer or "line" in answer) and any(c.isdigit() for c in answer):
         return True
     given = any(part.name == REMEMBERED for part in fitting.parts)
-    turn = _turn(session.messages)
+    turn = _newest_turn(session.messages)
     return given or any("<<data " in entry.context or entry.tool_calls for entry in turn)
 
 
@@ -358,51 +358,43 @@ def with_citations(done: Done, session: Session) -> Done:
     return replace(done, citations=tuple(cited), sources=tuple(places))
 
 
-def found_sources(said: Said) -> dict[str, Any]:
+def find_sources(said: AnswerContext) -> dict[str, Any]:
     """Return the `citations` of an answer and its other `sources` (as path:line); a key without any
     is left out."""
-    from openclaw.agent.shown_lines import says
+    from openclaw.agent.shown_lines import has_text
 
-    def holds(line: Line) -> bool:
-        return says(said.look, (line.path, line.start_line, line.end_line), line.text)
+    def holds(line: ShownLine) -> bool:
+        return has_text(said.look, (line.path, line.start_line, line.end_line), line.text)
 
     places = cited_places(said.answer)
-    cited = _checked(said, places) if places else []
-    turn = _turn(said.messages)
+    cited = check_citations(places, _seen_texts(said), said.look) if places else []
+    turn = _newest_turn(said.messages)
     question = turn[0].content if turn else ""
-    used = rests_on(said.answer, question, _offered(said, turn), holds)
+    used = rests_on(said.answer, question, _candidate_lines(said, turn), holds)
     own = {(each.path, each.start_line) for each in cited if each.verified}
     rest = [line.place for line in used if (line.path, line.start_line) not in own]
     found = {"citations": list(map(asdict, cited)), "sources": rest}
     return {name: each for name, each in found.items() if each}
 
 
-def _turn(messages: Sequence[Entry]) -> Sequence[Entry]:
+def _newest_turn(messages: Sequence[Entry]) -> Sequence[Entry]:
     """Return the messages of the newest turn."""
     starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
     return messages[starts[-1] :] if starts else ()
 
 
-# -------- what is cited
+def _seen_texts(said: AnswerContext) -> SeenTexts:
+    from openclaw.agent.shown_lines import attached_files, beside, result_passages
 
-
-def _checked(said: Said, places: Sequence[Place]) -> list[Citation]:
-
-    return checked(places, _given(said), said.look)
-
-
-def _given(said: Said) -> Given:
-    from openclaw.agent.shown_lines import attached, beside, of_result
-
-    passages: list[Passage] = []
+    passages: list[ShownPassage] = []
     uses: list[ToolUse] = []
     for at, entry in enumerate(said.messages):
         passages += beside(entry, said.look)
         if at >= said.shortened:  # the model sees no results or attachments of the others
-            passages += attached(entry)
+            passages += attached_files(entry)
             uses += entry.tool_calls
     for use in uses:
-        passages += of_result(use, said.look)
+        passages += result_passages(use, said.look)
     held = {
         source.path: lines_in(source.text, said.head)
         for source in said.sources.values()
@@ -412,24 +404,24 @@ def _given(said: Said) -> Given:
     named = [entry.content for entry in said.messages if entry.role == "user"]
     named += [entry.hint for entry in said.messages if entry.hint]
     named += [use.output.partition("\n")[0] for use in uses if use.tool in _NAME_WHAT_THEY_WROTE]
-    named += [said.summary, *_grepped(printed, said.look)]
-    return Given(spans(passages), held, named, printed)
+    named += [said.summary, *_grep_places(printed, said.look)]
+    return SeenTexts(spans(passages), held, named, printed)
 
 
-def _grepped(printed: Sequence[str], look: Look) -> Iterator[str]:
+def _grep_places(printed: Sequence[str], look: ReadLines) -> Iterator[str]:
     """Yield the places of memory that programs printed, where the files really say that."""
-    from openclaw.agent.shown_lines import says
+    from openclaw.agent.shown_lines import has_text
 
     for output in printed:
         for found in _GREP.finditer(output):
             line = int(found["line"])
-            if says(look, (found["path"], line, line), found["text"]):
+            if has_text(look, (found["path"], line, line), found["text"]):
                 yield f"{found['path']}:{line}"
 
 
-def _offered(said: Said, turn: Sequence[Entry]) -> Iterator[Line]:
+def _candidate_lines(said: AnswerContext, turn: Sequence[Entry]) -> Iterator[ShownLine]:
     """Yield the lines that the model saw about this request, and the memory in the head."""
-    from openclaw.agent.shown_lines import Line, passages_of
+    from openclaw.agent.shown_lines import ShownLine, passages_of
 
     for entry in turn:
         for passage in passages_of(entry, said.look):
@@ -438,4 +430,6 @@ def _offered(said: Said, turn: Sequence[Entry]) -> Iterator[Line]:
     if memory:
         lines = memory.text.splitlines()
         held = lines_in(memory.text, said.head)
-        yield from (Line(memory.path, at, at, bare(lines[at - 1])) for at in sorted(held))
+        yield from (
+            ShownLine(memory.path, at, at, strip_comments(lines[at - 1])) for at in sorted(held)
+        )

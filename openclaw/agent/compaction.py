@@ -34,7 +34,7 @@ LEAST_EXCHANGES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PlannedCompaction:
     """A planned compaction: the summary that will replace the first `upto` messages, and candidates
     for the memory."""
 
@@ -49,13 +49,18 @@ class Compaction:
     replaces secrets, which the user may have written into the notes, by their names."""
 
     sessions: SessionStore
-    asking: Asking
+    asking: Summarizer
     memory: Notes | None
     mask: Callable[[str], str] = str
 
     def prepare(
-        self, session: Session, upto: int, talk: Talk, room: int, focus: str | None = None
-    ) -> Generator[events.Event, None, Prepared]:
+        self,
+        session: Session,
+        upto: int,
+        talk: SentConversation,
+        room: int,
+        focus: str | None = None,
+    ) -> Generator[events.Event, None, PlannedCompaction]:
         """Make the summary of the first `upto` messages, in at most `room` tokens; change nothing
         yet. `focus` is None unless the user ordered the compaction."""
         yield events.Notice(f"summing up the older {upto} messages of this conversation")
@@ -64,9 +69,9 @@ class Compaction:
         asked = talk if many or focus is not None else None
         facts = yield from self.facts(old, asked)
         summary = yield from self.summary(session, asked, room, focus or "")
-        return Prepared(upto, summary, facts)
+        return PlannedCompaction(upto, summary, facts)
 
-    def put_away(self, session: Session, prepared: Prepared) -> Iterator[events.Event]:
+    def put_away(self, session: Session, prepared: PlannedCompaction) -> Iterator[events.Event]:
         """Propose the facts to the user, archive the messages and put the summary in their place.
         All is on the disk at the end."""
         proposed = self._propose(prepared.facts, session.id)
@@ -75,22 +80,22 @@ class Compaction:
             yield events.Notice(f"for your memory: {proposed} (openclaw memory review)")
 
     def summary(
-        self, session: Session, talk: Talk | None, room: int, focus: str
+        self, session: Session, talk: SentConversation | None, room: int, focus: str
     ) -> Generator[events.Event, None, str]:
         """Return the summary of the older part: the outline, merged with the one before it, and the
         working notes. Without a talk the model is not asked."""
         new = (yield from self.asking.summary(talk, focus)) if talk else Outline()
-        old = parse(session.compressed_context)
+        old = parse_outline(session.compressed_context)
         count = self.asking.meter.count
-        made = within(merged(old, new), int(room * OUTLINE_SHARE), count)
-        frame = count(render(made, "x"))
+        made = shorten_outline(merge_outlines(old, new), int(room * OUTLINE_SHARE), count)
+        frame = count(render_outline(made, "x"))
         notes = WorkingNotes.read(notes_path(self.sessions.folder, session.id))
         brief = self.mask(notes.brief(max(0, room - frame), count, lasting))
         found = WHERE if self.memory is not None else ""
-        return self.mask(render(without_known(made, brief), brief, found))
+        return self.mask(render_outline(without_known(made, brief), brief, found))
 
     def facts(
-        self, entries: Sequence[Entry], talk: Talk | None
+        self, entries: Sequence[Entry], talk: SentConversation | None
     ) -> Generator[events.Event, None, tuple[str, ...]]:
         """Return candidates for the memory: by pattern from the user's own words, then from the
         model, which is not asked without a talk."""
@@ -138,7 +143,7 @@ the user's own words for it. An empty list when there are none. No tasks, no que
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class SentConversation:
     """A conversation as it was last sent.
 
     short: results before this entry are in one line
@@ -156,7 +161,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Summarizer:
     """Asks a model about a conversation, in requests that fit its window."""
 
     model: Model
@@ -164,21 +169,23 @@ class Asking:
     meter: Meter
     constrained: bool
 
-    def summary(self, talk: Talk, focus: str = "") -> Generator[events.Event, None, Outline]:
+    def summary(
+        self, talk: SentConversation, focus: str = ""
+    ) -> Generator[events.Event, None, Outline]:
         """Return the outline from the model, checked; an empty one when it fails."""
         words = ASK_SUMMARY + (FOCUS.format(focus=focus) if focus else "")
-        text = yield from self._ask(talk, words, schema(), SUMMARY_TOKENS)
+        text = yield from self._ask(talk, words, outline_schema(), SUMMARY_TOKENS)
         said = "\n".join((talk.earlier, *(entry.content for entry in talk.entries), focus))
-        return checked(read_outline(text), said, _shown(talk.entries))
+        return keep_supported(read_outline(text), said, _tool_texts(talk.entries))
 
-    def facts(self, talk: Talk) -> Generator[events.Event, None, tuple[str, ...]]:
+    def facts(self, talk: SentConversation) -> Generator[events.Event, None, tuple[str, ...]]:
         """Return lasting facts that the user stated, each proved by a quotation of his words."""
         text = yield from self._ask(talk, ASK_FACTS, _facts_schema(), FACTS_TOKENS)
         said = "\n".join(entry.content for entry in talk.entries if entry.role == "user")
-        return proved(text, said)
+        return find_proven_facts(text, said)
 
     def _ask(
-        self, talk: Talk, words: str, wanted: dict[str, Any], tokens: int
+        self, talk: SentConversation, words: str, wanted: dict[str, Any], tokens: int
     ) -> Generator[events.Event, None, str]:
         """Return the text of the reply, "" when there is none."""
         window = self.model.card.window
@@ -201,7 +208,7 @@ class Asking:
             yield events.Notice(f"the model gave no summary ({error}); the notes serve alone")
         return ""
 
-    def _messages(self, talk: Talk, words: str, most: int) -> tuple[Message, ...]:
+    def _messages(self, talk: SentConversation, words: str, most: int) -> tuple[Message, ...]:
         """Return the conversation and the question in at most `most` tokens: as it was sent, else
         with all results in one line, else without its oldest exchanges."""
         system, asked = Message("system", talk.head), Message("user", words)
@@ -210,7 +217,7 @@ class Asking:
         while True:
             said = messages(entries, short, talk.earlier, self.wire)
             if not entries or self.meter.cost(said) <= most:
-                return (system, *_asked(said, asked))
+                return (system, *_with_question(said, asked))
             if short < len(entries):
                 short = len(entries)
             else:
@@ -219,7 +226,7 @@ class Asking:
                 short = len(entries)
 
 
-def proved(reply: str, said: str) -> tuple[str, ...]:
+def find_proven_facts(reply: str, said: str) -> tuple[str, ...]:
     """Return the facts of a reply that quote the user and add nothing to his words."""
     from pydantic_core import from_json
 
@@ -229,18 +236,18 @@ def proved(reply: str, said: str) -> tuple[str, ...]:
     except ValueError:
         return ()
     items = data.get("facts") if isinstance(data, dict) else None
-    found = [_proved(item, said) for item in items] if isinstance(items, list) else []
+    found = [_proven_fact(item, said) for item in items] if isinstance(items, list) else []
     return tuple(dict.fromkeys(filter(None, found)))[:MOST_FACTS]
 
 
-def _proved(item: Any, said: str) -> str:
+def _proven_fact(item: Any, said: str) -> str:
     if not isinstance(item, dict):
         return ""
     fact, quote = " ".join(str(item.get("fact")).split()), str(item.get("quote"))
-    words = _plain(quote)
+    words = _plain_words(quote)
     if len(words) < SHORTEST_QUOTE or " " not in words:
         return ""
-    source = next((each for each in SENTENCE.split(said) if words in _plain(each)), "")
+    source = next((each for each in SENTENCE.split(said) if words in _plain_words(each)), "")
     if not source or not SHORTEST_FACT <= len(fact) <= LONGEST_FACT or fact.endswith("?"):
         return ""
     if denies(fact) != denies(source):
@@ -251,11 +258,11 @@ def _proved(item: Any, said: str) -> str:
     return fact if len(missing_words(fact, said)) <= MOST_NEW_WORDS else ""
 
 
-def _plain(text: str) -> str:
+def _plain_words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _asked(said: Sequence[Message], asked: Message) -> tuple[Message, ...]:
+def _with_question(said: Sequence[Message], asked: Message) -> tuple[Message, ...]:
     """Append the question; templates of some models want user and assistant by turns."""
     if said and said[-1].role == "user":
         last = said[-1]
@@ -263,7 +270,7 @@ def _asked(said: Sequence[Message], asked: Message) -> tuple[Message, ...]:
     return (*said, asked)
 
 
-def _shown(entries: Sequence[Entry]) -> str:
+def _tool_texts(entries: Sequence[Entry]) -> str:
     """Return the contexts of the messages, and the inputs and outputs of their tool calls."""
     uses = (f"{dict(use.input)}\n{use.output}" for e in entries for use in e.tool_calls)
     return "\n".join((*(entry.context for entry in entries), *uses))
@@ -323,7 +330,7 @@ class Outline:
         return bool(self.goal or self.done or self.decisions or self.open or self.identifiers)
 
 
-def schema() -> dict[str, Any]:
+def outline_schema() -> dict[str, Any]:
     """Return the JSON schema of an outline, with bounds that stop a small model that goes on for
     ever."""
     line = {"type": "string", "minLength": 1, "maxLength": LONGEST_LINE}
@@ -350,12 +357,12 @@ def read_outline(text: str) -> Outline:
         return Outline()
     if not isinstance(data, dict):
         return Outline()
-    lists = {name: _lines(data.get(name), most) for name, most in LISTS.items()}
-    goal = _lines([data.get("goal")], 1)
+    lists = {name: _clean_lines(data.get(name), most) for name, most in LISTS.items()}
+    goal = _clean_lines([data.get("goal")], 1)
     return Outline(goal[0] if goal else "", **lists)
 
 
-def checked(outline: Outline, said: str, shown: str = "") -> Outline:
+def keep_supported(outline: Outline, said: str, shown: str = "") -> Outline:
     """Drop the lines of an outline that the words of user and assistant (`said`) do not support.
     Others may have written the texts in `shown` (tools, attachments): of these only exact strings
     count, and only as identifiers."""
@@ -363,7 +370,7 @@ def checked(outline: Outline, said: str, shown: str = "") -> Outline:
     folded, everything = said.casefold(), f"{said}\n{shown}".casefold()
 
     def true(lines: Iterable[str]) -> tuple[str, ...]:
-        return tuple(line for line in lines if _borne_out(line, said, folded, sentences))
+        return tuple(line for line in lines if _is_supported(line, said, folded, sentences))
 
     lists = {name: true(getattr(outline, name)) for name in LISTS if name != "identifiers"}
     exact = (each for line in outline.identifiers for each in identifiers(line))
@@ -373,7 +380,7 @@ def checked(outline: Outline, said: str, shown: str = "") -> Outline:
     )
 
 
-def _borne_out(
+def _is_supported(
     line: str, said: str, folded: str, sentences: Sequence[tuple[str, frozenset[str]]]
 ) -> bool:
     """Return True when a text has every identifier of a line and half of its telling words, and the
@@ -388,25 +395,25 @@ def _borne_out(
     return 2 * len(words & like[1]) <= len(words) or denies(line) == denies(like[0])
 
 
-def merged(old: Outline, new: Outline) -> Outline:
+def merge_outlines(old: Outline, new: Outline) -> Outline:
     """Merge an older and a newer outline: done, decisions and identifiers add up, the oldest lines
     go first; goal and open items are those of the newer one."""
     lists = {
-        name: _together(getattr(old, name), getattr(new, name), LISTS[name])
+        name: _merge_lines(getattr(old, name), getattr(new, name), LISTS[name])
         for name in ("done", "decisions", "identifiers")
     }
     return Outline(new.goal or old.goal, open=new.open or old.open, **lists)
 
 
-def render(outline: Outline, notes: str, found: str = WHERE) -> str:
+def render_outline(outline: Outline, notes: str, found: str = WHERE) -> str:
     """Return the block that replaces the older part in the prompt; `found` tells where that is."""
-    lines = [OPENING, *_rendered(outline)]
+    lines = [OPENING, *_outline_lines(outline)]
     if notes.strip():
         lines += [NOTES, notes.strip()]
     return "\n".join(filter(None, (*lines, found, CLOSING)))
 
 
-def parse(text: str) -> Outline:
+def parse_outline(text: str) -> Outline:
     """Read the outline of a rendered block, which an editor may have changed."""
     body = text.partition(NOTES)[0]
     found: dict[str, list[str]] = {name: [] for name in TITLES}
@@ -423,10 +430,10 @@ def parse(text: str) -> Outline:
     return Outline(" ".join(found["goal"]), **lists)
 
 
-def within(outline: Outline, tokens: int, count: Count) -> Outline:
+def shorten_outline(outline: Outline, tokens: int, count: Count) -> Outline:
     """Shorten the outline to so many tokens: drop the oldest line of the longest list first, the
     goal last."""
-    while outline and count("\n".join(_rendered(outline))) > tokens:
+    while outline and count("\n".join(_outline_lines(outline))) > tokens:
         longest = max(LISTS, key=lambda name: len("\n".join(getattr(outline, name))))
         if not getattr(outline, longest):
             return Outline()
@@ -440,7 +447,7 @@ def without_known(outline: Outline, notes: str) -> Outline:
     return replace(outline, identifiers=left)
 
 
-def _rendered(outline: Outline) -> list[str]:
+def _outline_lines(outline: Outline) -> list[str]:
     lines = [f"{TITLES['goal']}: {outline.goal}"] if outline.goal else []
     for name in LISTS:
         items: Sequence[str] = getattr(outline, name)
@@ -449,7 +456,7 @@ def _rendered(outline: Outline) -> list[str]:
     return lines
 
 
-def _lines(value: Any, most: int) -> tuple[str, ...]:
+def _clean_lines(value: Any, most: int) -> tuple[str, ...]:
     """Return the texts on one line each, without duplicates and without angle brackets, which would
     look like our block."""
     found: dict[str, str] = {}
@@ -461,6 +468,6 @@ def _lines(value: Any, most: int) -> tuple[str, ...]:
     return tuple(found.values())[:most]
 
 
-def _together(old: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ...]:
+def _merge_lines(old: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ...]:
     lines = {line.casefold(): line for line in (*old, *new)}
     return tuple(lines.values())[-most:]

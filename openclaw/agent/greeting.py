@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from openclaw.agent.todo_offers import LONGEST_PROMPT, Offer, at_start
+from openclaw.agent.todo_offers import LONGEST_PROMPT, Offer, offer_at_start
 from openclaw.storage.home import PROPOSED
 from openclaw.storage.text import read_text
 
@@ -43,24 +43,24 @@ def greeting(rooms: Rooms, *, offering: bool = True) -> Greeting:
         todos = [todo for todo in rooms.todos.items() if not todo.done]
     except OSError:
         todos = []
-    told = (_due(todos, rooms.now().date()), _inbox(rooms.home))
+    told = (_due_line(todos, rooms.now().date()), _inbox_line(rooms.home))
     lines = tuple(line for line in told if line)
     if not offering:
         return Greeting(lines)
-    offer = at_start(rooms, todos, SHORT_PROMPT if len(lines) > 1 else LONGEST_PROMPT)
+    offer = offer_at_start(rooms, todos, SHORT_PROMPT if len(lines) > 1 else LONGEST_PROMPT)
     return Greeting((*lines, offer.line), offer) if offer else Greeting(lines)
 
 
-def _due(todos: Sequence[Todo], today: date) -> str:
+def _due_line(todos: Sequence[Todo], today: date) -> str:
     """Return a line with the open to-dos of today and before, the oldest first, as many as fit."""
     late = [todo for todo in todos if todo.due and todo.due <= today.isoformat()]
     if not late:
         return ""
     late.sort(key=lambda todo: str(todo.due))
-    line = f"Due: {_named(late[0], today)}"
+    line = f"Due: {_format_todo(late[0], today)}"
     shown = 1
     for todo in late[1:]:
-        longer = f"{line}, {_named(todo, today)}"
+        longer = f"{line}, {_format_todo(todo, today)}"
         if len(longer) > WIDTH - len(f" and {len(late)} more."):
             break
         line, shown = longer, shown + 1
@@ -68,28 +68,28 @@ def _due(todos: Sequence[Todo], today: date) -> str:
     return f"{line} and {more} more." if more else f"{line}."
 
 
-def _named(todo: Todo, today: date) -> str:
-    from openclaw.agent.todo_offers import bare
+def _format_todo(todo: Todo, today: date) -> str:
+    from openclaw.agent.todo_offers import plain_text
 
-    text = bare(todo.text) or todo.text
+    text = plain_text(todo.text) or todo.text
     short = text if len(text) <= LONGEST_TODO else f"{text[: LONGEST_TODO - 3].rstrip()}..."
     days = (today - date.fromisoformat(str(todo.due))).days
-    return f"{short} ({'today' if not days else f'{days} day{_s(days)} late'})"
+    return f"{short} ({'today' if not days else f'{days} day{_plural(days)} late'})"
 
 
-def _inbox(home: Home) -> str:
+def _inbox_line(home: Home) -> str:
     """Return a line that counts what waits for the user's yes."""
-    memories, skills = _candidates(home), _proposals(home)
+    memories, skills = _count_candidates(home), _count_proposals(home)
     parts = []
     if memories:
         noun = "memory" if memories == 1 else "memories"
         parts.append(f"{memories} {noun} (openclaw memory review)")
     if skills:
-        parts.append(f"{skills} skill{_s(skills)} (openclaw skills review)")
+        parts.append(f"{skills} skill{_plural(skills)} (openclaw skills review)")
     return f"Inbox: {', '.join(parts)}" if parts else ""
 
 
-def _candidates(home: Home) -> int:
+def _count_candidates(home: Home) -> int:
     folder = home.memory / "inbox"
     if not folder.is_dir():
         return 0
@@ -104,7 +104,7 @@ def _candidates(home: Home) -> int:
     return count
 
 
-def _proposals(home: Home) -> int:
+def _count_proposals(home: Home) -> int:
     try:
         return sum(
             each.is_dir() and not each.is_symlink() for each in (home.root / PROPOSED).iterdir()
@@ -113,5 +113,5 @@ def _proposals(home: Home) -> int:
         return 0
 
 
-def _s(count: int) -> str:
+def _plural(count: int) -> str:
     return "" if count == 1 else "s"

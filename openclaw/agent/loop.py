@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from openclaw import events
-from openclaw.agent.protocols.base import RunningTurn, Step, StepProtocol
+from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
 from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.events import Receipt
 from openclaw.models.base import Model, Reply, Request, Text, Thinking
@@ -26,12 +26,12 @@ UNBACKED = (
 )
 EMPTY = "The model gave an empty reply twice. Try again, or another model: openclaw models list"
 RETRY_TEMPERATURE = 0.5
-Happening = events.Event | Entry
-Fit = Callable[[RunningTurn, Request], Generator[events.Event, None, Request]]
+TurnOutput = events.Event | Entry
+BuildRequest = Callable[[RunningTurn, Request], Generator[events.Event, None, Request]]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TurnLimits:
     """max_steps: model calls a turn
     max_tokens: tokens of one reply
     temperature, think, seed: sampler options; with a seed every run draws the same
@@ -55,31 +55,31 @@ class Loop:
     model: Model
     protocol: StepProtocol
     toolbox: Toolbox
-    fit: Fit
+    fit: BuildRequest
     receipt: Callable[[], Receipt]
-    limits: Limits = Limits()
+    limits: TurnLimits = TurnLimits()
     meter: Meter = field(default_factory=Meter)
 
-    def run(self, turn: RunningTurn) -> Iterator[Happening]:
+    def run(self, turn: RunningTurn) -> Iterator[TurnOutput]:
         """Yield the events, and each new session entry as soon as it is complete.
 
         The last event is Done. Errors of the model or the home (OpenclawError) are raised after
         everything done has been yielded.
         """
-        state = Progress()
+        state = TurnState()
         yield from self._add(turn, turn.user)
         try:
             for number in range(self.limits.max_steps):
                 if number:
                     yield events.NewResponse(number + 1)
-                step = yield from self._step(turn, state)
+                step = yield from self._next_step(turn, state)
                 if step.calls:
-                    yield from self._act(step, turn, state)
+                    yield from self._run_calls(step, turn, state)
                 elif step.answer or state.empty:
                     if (yield from self._finish(step, turn, state)):
                         return
                 else:
-                    yield from self._nothing(turn, state)
+                    yield from self._handle_empty(turn, state)
                 if state.stopped:
                     break
             yield from self._give_up(turn, state)
@@ -108,10 +108,12 @@ class Loop:
             think=limits.think,
         )
 
-    def _step(self, turn: RunningTurn, state: Progress) -> Generator[Happening, None, Step]:
+    def _next_step(
+        self, turn: RunningTurn, state: TurnState
+    ) -> Generator[TurnOutput, None, ModelStep]:
         # A reply that was empty at temperature 0 would be empty again.
         request = self.request(turn, least_temperature=RETRY_TEMPERATURE * state.empty)
-        request, reply = yield from self._asked(turn, request, state)
+        request, reply = yield from self._ask(turn, request, state)
         self.meter.learn(request, reply.usage.prompt_tokens, self.model.card.window)
         state.usage += reply.usage
         state.last = reply
@@ -123,9 +125,9 @@ class Loop:
             yield events.Thought(step.thought)
         return step
 
-    def _asked(
-        self, turn: RunningTurn, request: Request, state: Progress
-    ) -> Generator[Happening, None, tuple[Request, Reply]]:
+    def _ask(
+        self, turn: RunningTurn, request: Request, state: TurnState
+    ) -> Generator[TurnOutput, None, tuple[Request, Reply]]:
         """Send the request; return it as sent, with its reply. A server that counts more tokens
         than we do refuses it before its first word; then a shorter request is sent. When that fails
         too the meter counts as before: else we would refuse the next turns ourselves."""
@@ -144,8 +146,8 @@ class Loop:
             raise
 
     def _listen(
-        self, request: Request, turn: RunningTurn, state: Progress
-    ) -> Generator[Happening, None, Reply]:
+        self, request: Request, turn: RunningTurn, state: TurnState
+    ) -> Generator[TurnOutput, None, Reply]:
         """Return the reply; yield its answer as it comes, but hold back unchecked claims."""
         heard, state.partial, state.shown = "", "", ""
         backed = bool(self.receipt())
@@ -176,12 +178,14 @@ class Loop:
 
     # -------- calls
 
-    def _act(self, step: Step, turn: RunningTurn, state: Progress) -> Iterator[Happening]:
+    def _run_calls(
+        self, step: ModelStep, turn: RunningTurn, state: TurnState
+    ) -> Iterator[TurnOutput]:
         uses: list[ToolUse] = []
         try:
             for index, call in enumerate(step.calls):
                 call = replace(call, id=f"call_{len(turn.entries)}_{index + 1}")
-                yield from self._use(call, uses, turn, state, len(step.calls))
+                yield from self._report_call(call, uses, turn, state, len(step.calls))
         except (KeyboardInterrupt, OpenclawError):
             if uses:  # the conversation keeps the calls that were made
                 yield from self._add(turn, self._entry(step.answer, state, tool_calls=tuple(uses)))
@@ -194,22 +198,22 @@ class Loop:
             turn, self._entry(step.answer, state, tool_calls=tuple(uses), hint=hint)
         )
 
-    def _use(
-        self, call: ToolCall, uses: list[ToolUse], turn: RunningTurn, state: Progress, share: int
-    ) -> Iterator[Happening]:
+    def _report_call(
+        self, call: ToolCall, uses: list[ToolUse], turn: RunningTurn, state: TurnState, share: int
+    ) -> Iterator[TurnOutput]:
         yield events.ToolStart(call.id, call.name, call.arguments)
-        outcome = self._call(call, turn, state, share)
+        outcome = self._run_call(call, turn, state, share)
         uses.append(ToolUse(call.id, call.name, dict(call.arguments), outcome.text, outcome.ok))
         seconds = round(outcome.seconds, 3)
         yield events.ToolEnd(call.id, call.name, outcome.text, outcome.ok, seconds, outcome.said)
 
-    def _call(self, call: ToolCall, turn: RunningTurn, state: Progress, share: int) -> Outcome:
+    def _run_call(self, call: ToolCall, turn: RunningTurn, state: TurnState, share: int) -> Outcome:
         """Run a call unless it repeats an earlier one without need: a write that was done, a read
         or command with no write since, a failure with no success since."""
         effect = self.toolbox.effect(call)
         once = effect in CHANGING and effect != "run"
         key = json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
-        known = state.made.get(key)
+        known = state.past_calls.get(key)
         if known and known.at < turn.forgotten:
             known = None  # its result is no longer shown, so the call may run again
         if known and (
@@ -217,14 +221,14 @@ class Loop:
             or (not once and known.outcome.ok and known.writes == state.writes)
             or (not known.outcome.ok and known.successes == state.successes)
         ):
-            return self._repeated(known, state)
+            return self._repeat_result(known, state)
         outcome = self.toolbox.run(call, share)
         state.writes += effect in CHANGING and outcome.ok
         state.successes += outcome.ok
-        state.made[key] = Made(outcome, state.writes, state.successes, len(turn.entries))
+        state.past_calls[key] = PastCall(outcome, state.writes, state.successes, len(turn.entries))
         return outcome
 
-    def _repeated(self, known: Made, state: Progress) -> Outcome:
+    def _repeat_result(self, known: PastCall, state: TurnState) -> Outcome:
         known.count += 1
         state.repeats += 1
         state.stopped = "repeated" if known.count > 3 else ""
@@ -236,8 +240,8 @@ class Loop:
     # -------- ends
 
     def _finish(
-        self, step: Step, turn: RunningTurn, state: Progress
-    ) -> Generator[Happening, None, bool]:
+        self, step: ModelStep, turn: RunningTurn, state: TurnState
+    ) -> Generator[TurnOutput, None, bool]:
         """End the turn; return False when the answer claims a change that did not happen and the
         model gets one chance to correct it."""
         receipt = self.receipt()
@@ -258,7 +262,7 @@ class Loop:
         yield from self._done(answer, reason, state, unbacked)
         return True
 
-    def _nothing(self, turn: RunningTurn, state: Progress) -> Iterator[Happening]:
+    def _handle_empty(self, turn: RunningTurn, state: TurnState) -> Iterator[TurnOutput]:
         """Handle a reply that asks for more or is empty."""
         hint = self.protocol.hint(turn, (), self.toolbox)
         if state.last.text.strip() and hint:
@@ -267,7 +271,7 @@ class Loop:
         state.empty = True
         yield events.Notice("the reply was empty; asking once more")
 
-    def _give_up(self, turn: RunningTurn, state: Progress) -> Iterator[Happening]:
+    def _give_up(self, turn: RunningTurn, state: TurnState) -> Iterator[TurnOutput]:
         reasons = {
             "repeated": "the same call came again and again",
             "full": "what this turn has brought no longer fits the window (setting window)",
@@ -283,20 +287,20 @@ class Loop:
         yield events.Token(answer)
         reason = state.stopped or "steps"
         record = ended(reason, self.receipt())
-        said_last = Entry("assistant", answer, usage=state.usage, at=stamp(), record=record)
+        said_last = Entry("assistant", answer, usage=state.usage, at=timestamp(), record=record)
         yield from self._add(turn, said_last)
         yield from self._done(answer, reason, state, ())
 
-    def _interrupted(self, turn: RunningTurn, state: Progress) -> Iterator[Happening]:
+    def _interrupted(self, turn: RunningTurn, state: TurnState) -> Iterator[TurnOutput]:
         if state.partial and turn.entries[-1].content != state.partial:
             record = ended("interrupted", self.receipt())
-            said = Entry("assistant", state.partial, at=stamp(), record=record)
+            said = Entry("assistant", state.partial, at=timestamp(), record=record)
             yield from self._add(turn, said)
         yield from self._done(state.partial, "interrupted", state, ())
 
     def _done(
-        self, answer: str, reason: str, state: Progress, unbacked: tuple[str, ...]
-    ) -> Iterator[Happening]:
+        self, answer: str, reason: str, state: TurnState, unbacked: tuple[str, ...]
+    ) -> Iterator[TurnOutput]:
         receipt = self.receipt()
         yield events.ReceiptMade(receipt, unbacked)
         yield events.Done(answer, state.usage, reason, "", self.model.card.name, receipt, unbacked)
@@ -306,7 +310,7 @@ class Loop:
     def _entry(
         self,
         content: str,
-        state: Progress,
+        state: TurnState,
         tool_calls: tuple[ToolUse, ...] = (),
         hint: str = "",
         record: Mapping[str, Any] | None = None,
@@ -318,20 +322,20 @@ class Loop:
             content,
             tool_calls=tool_calls,
             usage=last.usage,
-            at=stamp(),
+            at=timestamp(),
             raw=raw,
             hint=hint,
             thought=state.thought,
             record=record or {},
         )
 
-    def _add(self, turn: RunningTurn, entry: Entry) -> Iterator[Happening]:
+    def _add(self, turn: RunningTurn, entry: Entry) -> Iterator[TurnOutput]:
         turn.entries.append(entry)
         yield entry
 
 
 @dataclass(slots=True)
-class Made:
+class PastCall:
     """A call that was made.
 
     writes, successes, at: writes, successful calls and entries of the turn at that time
@@ -345,14 +349,14 @@ class Made:
     count: int = 1
 
 
-class Progress:
+class TurnState:
     """The state of the loop during one turn."""
 
     def __init__(self) -> None:
         self.usage = Usage()
         self.last = Reply("")
         self.thought = ""
-        self.made: dict[str, Made] = {}
+        self.past_calls: dict[str, PastCall] = {}
         self.repeats = 0
         self.writes = 0
         self.successes = 0
@@ -369,7 +373,7 @@ def ended(reason: str, receipt: Receipt, unbacked: Sequence[str] = ()) -> dict[s
     return {"stop": reason, "unbacked": list(unbacked), "changed": changed}
 
 
-def stamp() -> str:
+def timestamp() -> str:
     """Return the present time as ISO 8601 with offset, to the second."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
 

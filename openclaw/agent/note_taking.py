@@ -48,7 +48,7 @@ def keep_up(
         uses = [use for entry in after for use in entry.tool_calls]
         found = notable(said.content, answer, uses, changes if at == len(talk) - 1 else ())
         _add(notes, found, mask, talk[at - 1][1][0].content if at else None)
-    told = _saved(notes)
+    told = _save(notes)
     if not told:
         session.extra[NOTED] = session.archived + len(session.messages)
     return [told] if told else []
@@ -62,15 +62,15 @@ def _add(
     notes.add(
         request=mask(found.request),
         facts=[mask(fact) for fact in found.facts],
-        findings=_harmless(found.findings, mask),
+        findings=_defuse_lines(found.findings, mask),
         files=found.files,
         todos=[mask(todo) for todo in found.todos],
-        questions=_harmless(found.questions, mask),
+        questions=_defuse_lines(found.questions, mask),
         previous=None if previous is None else mask(request_of(previous)),
     )
 
 
-def _saved(notes: WorkingNotes) -> str:
+def _save(notes: WorkingNotes) -> str:
     try:
         notes.save()
     except OpenclawError as error:
@@ -85,7 +85,7 @@ def exchanges(messages: Sequence[Entry]) -> list[tuple[int, Sequence[Entry]]]:
     return [(start, messages[start:end]) for start, end in zip(starts, ends, strict=True)]
 
 
-def _harmless(lines: Sequence[str], mask: Callable[[str], str]) -> list[str]:
+def _defuse_lines(lines: Sequence[str], mask: Callable[[str], str]) -> list[str]:
     """Mask lines that others may have written, and remove all that a chat template would read."""
     return [mask(" ".join(defused(line).split())) for line in lines]
 
@@ -123,7 +123,7 @@ def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Eve
     found = candidates(ledger.request)
     if not found:
         return
-    keeping = _Keeping(rooms, session, ledger)
+    keeping = _FactWriter(rooms, session, ledger)
     for candidate in found:
         if had >= MOST:
             return
@@ -134,7 +134,7 @@ def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Eve
             yield events.Notice(told)
 
 
-def no_place(home: Home, path: Path) -> str:
+def why_not_writable(home: Home, path: Path) -> str:
     """Return why a file of the home may not be written, "" when it may."""
     name = home.relative(path)
     try:
@@ -144,7 +144,7 @@ def no_place(home: Home, path: Path) -> str:
     return f"{name} is a folder" if path.is_dir() else ""
 
 
-class _Keeping:
+class _FactWriter:
     """Writes the candidates of one turn into the memory folder."""
 
     def __init__(self, rooms: Rooms, session: Session, ledger: Ledger) -> None:
@@ -172,7 +172,7 @@ class _Keeping:
         text = self._rooms.vault.mask(candidate.text)
         if text != candidate.text or _is_said(candidate.text, self._saved):
             return True
-        return any(_alike(known, candidate.text) for known in self._near(candidate.text))
+        return any(_is_same(known, candidate.text) for known in self._near(candidate.text))
 
     def keep(self, candidate: Candidate) -> str:
         """Write the candidate; return a notice for the user, "" when it was known after all."""
@@ -182,7 +182,7 @@ class _Keeping:
         meta = Meta(category=candidate.category)
         home, notes, waits = self._rooms.home, self._notes, self._waits(candidate)
         path = notes.inbox() if waits else notes.target("today")
-        if reason := no_place(home, path):
+        if reason := why_not_writable(home, path):
             raise ToolProblem(f"nothing was kept: {reason}")
         before = _text(path)
         try:
@@ -266,7 +266,7 @@ def _is_said(text: str, lines: Sequence[str]) -> bool:
     return any(len(words & telling_words(line)) >= SAID_AGAIN * len(words) for line in lines)
 
 
-def _alike(known: str, text: str) -> bool:
+def _is_same(known: str, text: str) -> bool:
     """Return True when two lines have nearly the same words, or the same telling words."""
     from openclaw.memory.corrections import same
     from openclaw.nlp.words import denies, telling_words

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.agent.protocols.base import StepProtocol
-from openclaw.agent.toolset import page_of
+from openclaw.agent.toolset import page_chars
 from openclaw.errors import OpenclawError
 from openclaw.home.open_home import Rooms
 from openclaw.home.recall import has_more, long_files, worth_looking_up
@@ -80,7 +80,7 @@ class Source:
     text: str
 
 
-def visible(text: str) -> str:
+def strip_hidden(text: str) -> str:
     """Return a Markdown text without comments, which are for people who edit the file, and without
     struck-through list items, which no longer hold and would mislead a model."""
     return re.sub(r"\n{3,}", "\n\n", SUPERSEDED.sub("", COMMENT.sub("", text))).strip()
@@ -99,13 +99,13 @@ def head(
     """
     parts = [Part("rules", IDENTITY)]
     for name in ("identity", "soul", "agents", "user", "tools_md"):
-        parts += _from_file(name, sources, window)
+        parts += _file_parts(name, sources, window)
     parts.append(Part("tools", tool_rules))
     if skills:
         room = int(window * SHARES["skills"])
         text, was_cut = _skill_list(skills, room)
         parts.append(Part("skills", text, "skills", was_cut))
-    parts += _from_file("memory", sources, window)
+    parts += _file_parts("memory", sources, window)
     return tuple(part for part in parts if part.text)
 
 
@@ -124,9 +124,9 @@ def _skill_list(skills: Sequence[Blurb], room: int) -> tuple[str, bool]:
     return cut(text, room, "`openclaw skills list` names the rest")
 
 
-def _from_file(name: str, sources: Mapping[str, Source], window: int) -> list[Part]:
+def _file_parts(name: str, sources: Mapping[str, Source], window: int) -> list[Part]:
     source = sources.get(name)
-    text = visible(source.text) if source else ""
+    text = strip_hidden(source.text) if source else ""
     if not source or not re.sub(r"^#.*$", "", text, flags=re.M).strip():
         return []  # a file with only headings would waste tokens
     text, was_cut = cut(text, int(window * SHARES[name]), f"read_file {source.path}")
@@ -148,7 +148,7 @@ def hard_rules(sources: Mapping[str, Source], most: int = 2) -> tuple[str, ...]:
         line.strip().lstrip("-*").strip()
         for name in ("soul", "user")
         if name in sources
-        for line in visible(sources[name].text).splitlines()
+        for line in strip_hidden(sources[name].text).splitlines()
         if HARD_RULE.search(line) and len(line) < 300
     ]
     return tuple(found[:most])
@@ -201,7 +201,7 @@ class Heads:
                 told = files if isinstance(files, dict) else {}
                 changed = [path for path, value in sums.items() if told.get(path) != value]
                 fresh = make() if changed else ()
-                notes = [_difference(path, old, fresh) for path in changed]
+                notes = [_head_diff(path, old, fresh) for path in changed]
                 session.extra["head"] = {**kept, "files": sums}
                 return old, [note for note in notes if note]
         fresh = make()
@@ -227,7 +227,7 @@ class Heads:
             return None
 
 
-def _difference(path: str, old: Sequence[Part], new: Sequence[Part]) -> str:
+def _head_diff(path: str, old: Sequence[Part], new: Sequence[Part]) -> str:
     """Return a short diff of a file of the head."""
 
     def lines(parts: Sequence[Part]) -> list[str]:
@@ -263,7 +263,7 @@ def read_sources(rooms: Rooms) -> dict[str, Source]:
     return found
 
 
-def unread(rooms: Rooms) -> dict[str, str]:
+def find_unreadable(rooms: Rooms) -> dict[str, str]:
     """Return the files of the head and the to-do file that exist but cannot be read, with the
     reason of each."""
     found = {}
@@ -342,12 +342,12 @@ def cues_of(rooms: Rooms, text: str, shelf: Shelf) -> Cues:
     return cues(text, files, shelf.blurbs, lists, open_todos)
 
 
-def looks_up(
+def needs_recall(
     rooms: Rooms, text: str, seen: Cues, known: Collection[str] = tuple(SOURCES.values())
 ) -> bool:
     """Return True when memory should be searched for a prompt: it may hold more than `known`."""
     if rooms.settings.recall != "auto" or not rooms.use_memory:
         return False
-    if long_files(rooms.home, seen, page_of(rooms.settings.window)):
+    if long_files(rooms.home, seen, page_chars(rooms.settings.window)):
         return True
     return worth_looking_up(text, seen) and has_more(rooms.home, rooms.settings, known)

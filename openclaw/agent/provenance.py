@@ -94,20 +94,22 @@ class Provenance:
     def inherit(self) -> None:
         """Take over the sources of earlier turns. They count as long as the conversation goes on:
         what a model has said about a page outlives the page in its window."""
-        self._inherit(_kept(self.session))
+        self._inherit(_foreign_sources(self.session))
         if self.session.compressed_context:
             self.seen.append((HERE, self.session.compressed_context))
         names = self.session.extra.get(NAMED)
         self._names = [*map(str, names)] if isinstance(names, list) else []
         for entry in self.session.messages:
-            self.seen += [(_place(use), use.output) for use in entry.tool_calls if _shows(use)]
+            self.seen += [
+                (_use_path(use), use.output) for use in entry.tool_calls if _showed_file(use)
+            ]
 
     def _inherit(self, sources: Iterable[str]) -> None:
         self.ledger.inherited = tuple(dict.fromkeys((*self.ledger.inherited, *sources)))
 
     def save(self) -> None:
         """Write the foreign sources of this turn into the session."""
-        kept = dict.fromkeys(self.ledger.inherited, self._at) | _kept(self.session)
+        kept = dict.fromkeys(self.ledger.inherited, self._at) | _foreign_sources(self.session)
         kept |= dict.fromkeys(self.ledger.foreign, self._at)
         names = self._names if kept else []
         for key, value in ((KEY, kept), (NAMED, names)):
@@ -131,7 +133,7 @@ class Provenance:
         if source := self.learned.source(material.path) or self.learned.known(ends):
             label = f"{material.label}, {source}"
             return as_data(material.text, label, self.ledger, self.room)
-        self._read(material.path)
+        self._note_own_file(material.path)
         text, note = cut(material.text, self.room)
         return fence(text, material.label, self.ledger.marker, own=True) + note
 
@@ -150,7 +152,7 @@ class Provenance:
                 others.setdefault(source, []).append(text)
             else:
                 own.append(text)
-                self.seen += [] if _is_mine(path) else [(path, text)]
+                self.seen += [] if _is_own(path) else [(path, text)]
         blocks = [fence("\n".join(own), OWN_FILES, self.ledger.marker)] if own else []
         return blocks + [self.foreign("\n".join(texts), by) for by, texts in others.items()]
 
@@ -178,26 +180,26 @@ class Provenance:
     def origin(self, text: str) -> str:
         """Return the source of the words of a text, "" when they may count as the user's."""
         if self.ledger.foreign:
-            return _named(self.ledger.foreign)
+            return _join_sources(self.ledger.foreign)
         missing = missing_words(text, self.ledger.request)
         if not missing:
             return ""
         if self.ledger.inherited:
-            return _named(self.ledger.inherited)
+            return _join_sources(self.ledger.inherited)
         if self.data:
-            return _named(self.data)
-        said = self._said()
+            return _join_sources(self.data)
+        said = self._user_words()
         missing = {word for word in missing if missing_words(word, said)}
         return next((by for by, seen in self.seen if missing & telling_words(seen)), "")
 
     def tainted(self, action: Action, arguments: Mapping[str, Any]) -> bool:
         """Return True when others may be behind a call. For files that every later conversation
         reads the words decide: the user's own words are always trusted."""
-        words, self._naming = " ".join(_texts(arguments)), ""
+        words, self._naming = " ".join(_argument_texts(arguments)), ""
         if action.effect == "write" and action.tool == "todo":
             words += f" {self._new_list(arguments)}"
             missing = bool(missing_words(words, self.ledger.request))
-            return missing and (self.ledger.tainted or bool(self._unasked(words)))
+            return missing and (self.ledger.tainted or bool(self._unasked_source(words)))
         if action.effect == "write" and _LASTING.match(action.target):
             return bool(self.origin(f"{words} {self._new_file(action.target)}"))
         if action.effect == "write" and is_identity(action.target) and self.origin(words):
@@ -230,16 +232,16 @@ class Provenance:
 
     def _new_name(self, name: str) -> str:
         """Return a new name when it and those before it say more than names do, else ""."""
-        missing = missing_words(" ".join((*self._names, name)), self._said()) - LIST_WORDS
+        missing = missing_words(" ".join((*self._names, name)), self._user_words()) - LIST_WORDS
         self._naming = name if missing & telling_words(name) else ""
         return name if len(missing) > MOST_IN_A_NAME else ""
 
-    def _said(self) -> str:
+    def _user_words(self) -> str:
         """Return the user's words in this conversation."""
         earlier = (entry.content for entry in self.session.messages if entry.role == "user")
         return "\n".join((*earlier, self.ledger.request))
 
-    def _unasked(self, words: str) -> str:
+    def _unasked_source(self, words: str) -> str:
         """Return the source of the words of a to-do, "" when the user spoke of to-dos: then the
         user wants them from there."""
         said = self.ledger.request
@@ -253,14 +255,14 @@ class Provenance:
         if action.effect == "read-elsewhere":
             return f"file {action.target}"
         path = action.target if action.tool in _NAME_A_FILE else ""
-        shown = self._source_of(path) or self._printed(action) or self.learned.shown_in(text)
-        if source := shown or self._elsewhere(action, text):
+        shown = self._source_of(path) or self._printed_source(action) or self.learned.shown_in(text)
+        if source := shown or self._outside_file(action, text):
             return source
         if path or action.tool in _READERS:
-            self._read(path or _READERS[action.tool])
+            self._note_own_file(path or _READERS[action.tool])
         return ""
 
-    def _printed(self, action: Action) -> str:
+    def _printed_source(self, action: Action) -> str:
         """Return the foreign source of a file that a program names, whatever it prints of it."""
         if action.tool != "run_shell":
             return self.learned.named_in(action.code)
@@ -271,9 +273,9 @@ class Provenance:
             return self.learned.named_in(action.target)
         return next(filter(None, map(self._source_of, files)), "")
 
-    def _read(self, path: str) -> None:
+    def _note_own_file(self, path: str) -> None:
         """Record a file of the user."""
-        if not _is_mine(path) and path not in self.data:
+        if not _is_own(path) and path not in self.data:
             self.data.append(path)
 
     def _source_of(self, path: str) -> str:
@@ -281,11 +283,11 @@ class Provenance:
             return f"file {path}"
         if source := self.learned.source(path):
             return source
-        if path.startswith("skills/") and not accepted(self.home, path):
+        if path.startswith("skills/") and not is_trusted_skill_file(self.home, path):
             return f"{path}, which nobody has accepted"
         return ""
 
-    def _elsewhere(self, action: Action, text: str) -> str:
+    def _outside_file(self, action: Action, text: str) -> str:
         """Return the file outside the home that a search names as the place of a line."""
         root = os.path.realpath(self.home.root)
         places = _ELSEWHERE.finditer(text) if action.tool in _NAME_PLACES else ()
@@ -315,14 +317,14 @@ class Provenance:
             self._sums[path] = now = self._sum(path)
             if now != old:
                 was[path] = old
-        find = self._new_in if self.ledger.tainted else self._moved_to
+        find = self._new_in if self.ledger.tainted else self._moved_text
         if found := [*find(was)]:
             self.learned.note_all(found)
 
     def _new_in(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
         """What is new in files that were changed in a turn that has seen words of others: each path
         with the sources and the text."""
-        by = _named((*self.ledger.foreign, *self.ledger.inherited))
+        by = _join_sources((*self.ledger.foreign, *self.ledger.inherited))
         own = dict(self._own_lines())
         for path in was:
             if _HEAD.match(path) or not self._sums[path]:
@@ -334,12 +336,12 @@ class Provenance:
             new = [line for line in text.splitlines() if line not in known]
             missing = missing_words("\n".join(new), self.ledger.request)
             theirs = [line for line in new if missing & telling_words(line)]
-            if before is None and self._tells(path):
+            if before is None and self._is_telling_name(path):
                 theirs += [path, Path(path).name]
             if self.ledger.foreign or theirs:
                 yield path, by, "\n".join(theirs)
 
-    def _tells(self, path: str) -> bool:
+    def _is_telling_name(self, path: str) -> bool:
         """Return True when the name of a new file, with those of its new folders, says more than a
         name does."""
         file = self.home.root / path
@@ -348,7 +350,7 @@ class Provenance:
             if folder == self.home.root or len([*islice(folder.iterdir(), 2)]) > 1:
                 break
             names.append(folder.name)
-        missing = missing_words(" ".join(names), self._said())
+        missing = missing_words(" ".join(names), self._user_words())
         return len([word for word in missing if not word.isdigit()]) > MOST_IN_A_PATH
 
     def _own_lines(self) -> Iterator[tuple[str, list[str]]]:
@@ -357,7 +359,7 @@ class Provenance:
             if mark in self.ledger.held and not self._source_of(path):
                 yield path, decode(self.ledger.held[mark]).splitlines()
 
-    def _moved_to(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, None]]:
+    def _moved_text(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, None]]:
         """Yield the changed files with foreign text that stood elsewhere before, and its source.
         `was` holds their old MD5 sums. A program does not show what it moves."""
         sources = {old: self._source_of(path) for path, old in was.items() if old != _EMPTY}
@@ -381,24 +383,24 @@ class Provenance:
         return md5(file) if file.is_file() else ""
 
 
-def _is_mine(path: str) -> bool:
+def _is_own(path: str) -> bool:
     """Return True when a file holds the user's own words or decisions: memory, the files of the
     head, the instructions of skills."""
     return bool(_HEAD.match(path)) or path.endswith("/SKILL.md")
 
 
-def _shows(use: ToolUse) -> bool:
+def _showed_file(use: ToolUse) -> bool:
     """Return True when a call of an earlier turn gave the model text of a file."""
     readers = use.tool in _READERS or use.tool in (*_NAME_A_FILE, *_SEARCHES)
     skill = use.tool == "read_skill" and not use.input.get("file")
-    return readers and not skill and not _is_mine(_place(use))
+    return readers and not skill and not _is_own(_use_path(use))
 
 
-def _place(use: ToolUse) -> str:
+def _use_path(use: ToolUse) -> str:
     return str(use.input.get("path") or use.input.get("file") or use.tool)
 
 
-def _kept(session: Session) -> dict[str, int]:
+def _foreign_sources(session: Session) -> dict[str, int]:
     """Return the foreign sources in a session's file, without values an editor has damaged."""
     value = session.extra.get(KEY)
     found = value.items() if isinstance(value, dict) else ()
@@ -410,30 +412,30 @@ def brought_along(session: Session) -> str:
     conversations that show parts of it."""
     if not session.extra.get(KEY):
         return ""
-    return f"session {session.id}: {_named(list(_kept(session))) or 'unknown'}"
+    return f"session {session.id}: {_join_sources(list(_foreign_sources(session))) or 'unknown'}"
 
 
-def _named(sources: Sequence[str]) -> str:
+def _join_sources(sources: Sequence[str]) -> str:
     """Return the first sources as words."""
     different = list(dict.fromkeys(sources))
     more = f" and {len(different) - 2} more" if len(different) > 2 else ""
     return ", ".join(different[:2]) + more
 
 
-def _texts(value: Any) -> Iterable[str]:
+def _argument_texts(value: Any) -> Iterable[str]:
     """Yield the texts of a call's arguments."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for name, each in value.items():
             if name not in ("path", "action", "list"):
-                yield from _texts(each)
+                yield from _argument_texts(each)
     elif isinstance(value, Sequence):
         for each in value:
-            yield from _texts(each)
+            yield from _argument_texts(each)
 
 
-def accepted(home: Home, path: str) -> bool:
+def is_trusted_skill_file(home: Home, path: str) -> bool:
     """Return True when a file of a skill is trusted. Its SKILL.md is: the user put it into skills/.
     Other files of a skill that nobody installed may be anybody's."""
     if path.startswith(f"{PROPOSED}/"):

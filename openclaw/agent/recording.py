@@ -10,7 +10,7 @@ from typing import Any
 
 from openclaw import events
 from openclaw.agent import prompt
-from openclaw.agent.loop import Limits
+from openclaw.agent.loop import TurnLimits
 from openclaw.agent.request import Fitting
 from openclaw.history.journal import Journal, new_id, now, subject_of
 from openclaw.history.turns import State, Turn
@@ -53,9 +53,9 @@ class Recording:
         if self._session.id != self._began_as:  # another program has taken the file
             self.journal.forget_talk()
         self.journal.finish(state, self._rooms.sessions.files_of(self._session.id))
-        return list(filter(None, [self._told(), self._rooms.history.publish()]))
+        return list(filter(None, [self._unkept_notice(), self._rooms.history.publish()]))
 
-    def _told(self) -> str:
+    def _unkept_notice(self) -> str:
         names = self.journal.unknown
         if not names:
             return ""
@@ -64,7 +64,7 @@ class Recording:
 
 
 @contextmanager
-def recorded(
+def record_turn(
     rooms: Rooms, session: Session, ledger: Ledger, request: str, number: int, commit: str
 ) -> Iterator[Recording]:
     """Record the work inside as one turn of `session`, whose lock the caller holds; `commit` is the
@@ -87,7 +87,7 @@ def recorded(
         recording.close("interrupted")
 
 
-def request_record(card: ModelCard, fitting: Fitting, limits: Limits) -> dict[str, Any]:
+def request_record(card: ModelCard, fitting: Fitting, limits: TurnLimits) -> dict[str, Any]:
     """The model, the options and the sums of head and tools (SHA-256, hex), and what was cut."""
     return {
         "model": card.name,
@@ -136,7 +136,7 @@ def said_of(seen: Cues) -> dict[str, Any]:
 def _cut(session: Session, fitting: Fitting) -> list[dict[str, str]]:
     """What of the home's files and of the conversation the model is not shown as it is."""
     rules = [
-        {"part": part.name, "path": part.path, "rule": f"{share(part)} of the window"}
+        {"part": part.name, "path": part.path, "rule": f"{head_share(part)} of the window"}
         for part in fitting.parts
         if part.cut
     ]
@@ -154,6 +154,6 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def share(part: prompt.Part) -> str:
+def head_share(part: prompt.Part) -> str:
     """Return the share of the window that a part of the head may take."""
     return f"{round(100 * prompt.SHARES.get(part.name, 0))} %"

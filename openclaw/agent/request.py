@@ -19,10 +19,10 @@ from openclaw.agent.toolset import toolbox
 from openclaw.agent.window import (
     INPUT_SHARE,
     MOST_SHARE,
-    Plan,
-    measured,
+    CutPlan,
+    measure_entries,
     messages,
-    plan,
+    plan_cuts,
     summary_room,
 )
 from openclaw.errors import PromptTooLarge, ServerAway, UsageError
@@ -41,7 +41,7 @@ from openclaw.tools.toolbox import Toolbox
 from openclaw.types import MOST_IMAGE_BYTES, Entry, Image, Ledger, Material, Message
 
 if TYPE_CHECKING:
-    from openclaw.agent.compaction import Compaction, Talk
+    from openclaw.agent.compaction import Compaction, SentConversation
 
 
 MOST_COMPACTIONS = 3
@@ -50,7 +50,7 @@ READING_RATE, RATE_STEP = "reading_rate", 0.2
 Parts = tuple[prompt.Part, ...]
 
 
-def fitting_of(
+def make_request_builder(
     rooms: Rooms,
     session: Session,
     protocol: StepProtocol,
@@ -177,18 +177,18 @@ class Fitting:
                 self._too_large(turn, request.tools, made.tokens),
                 "shorten the largest of them (`openclaw context` shows all), or raise `window`",
             )
-        return self._filled(turn, request, entries, made)
+        return self._with_messages(turn, request, entries, made)
 
-    def first(self, turn: RunningTurn, request: Request) -> tuple[Request, Plan]:
+    def first(self, turn: RunningTurn, request: Request) -> tuple[Request, CutPlan]:
         """Return the first request of a turn and its plan, without running a compaction: messages
         that one would archive (the `drop` of the plan) are left out."""
         entries = [*self.session.messages[: self.before], turn.user]
         made = self.plan(entries, request.tools)
         left = replace(made, drop=0, short=max(0, made.short - made.drop))
-        return self._filled(turn, request, entries[made.drop :], left), made
+        return self._with_messages(turn, request, entries[made.drop :], left), made
 
-    def _filled(
-        self, turn: RunningTurn, request: Request, entries: Sequence[Entry], made: Plan
+    def _with_messages(
+        self, turn: RunningTurn, request: Request, entries: Sequence[Entry], made: CutPlan
     ) -> Request:
         if made.short != self.session.shortened:
             self.session.extra[SHORTENED] = made.short
@@ -202,30 +202,30 @@ class Fitting:
             session=self.session.id,
         )
 
-    def plan(self, entries: Sequence[Entry], tools: Sequence[Any]) -> Plan:
+    def plan(self, entries: Sequence[Entry], tools: Sequence[Any]) -> CutPlan:
         """Plan the cuts. The plan's `tokens` are 0 when all surely fits and was not counted."""
         earlier, wire = self.session.compressed_context, self.protocol.wire
         said = messages(entries, self.session.shortened, earlier, wire)
         most = (self.limit - token_count.around((Message("system", ""), *said))) / self.meter.factor
         whole = "\n".join((self.head, token_count.flat(said, tools)))
         if token_count.surely_fits(whole, int(most)):
-            return Plan(0, self.session.shortened, 0)
+            return CutPlan(0, self.session.shortened, 0)
         base = self.base(tools)
         known = self.meter.count(earlier) if earlier else 0
         more = max(0, summary_room(self.limit - base) - known)
-        sizes = measured(entries, wire, self.meter)
-        return plan(sizes, self.session.shortened, base + known, self.window, more)
+        sizes = measure_entries(entries, wire, self.meter)
+        return plan_cuts(sizes, self.session.shortened, base + known, self.window, more)
 
     def base(self, tools: Sequence[Any]) -> int:
         """Return the tokens of head and tools."""
         return self.meter.cost([Message("system", self.head)]) + self.meter.tools(tools)
 
-    def talk(self, tools: Sequence[Any]) -> Talk:
+    def talk(self, tools: Sequence[Any]) -> SentConversation:
         """Return the conversation as it was last sent."""
-        from openclaw.agent.compaction import Talk
+        from openclaw.agent.compaction import SentConversation
 
         session = self.session
-        return Talk(
+        return SentConversation(
             self.head,
             tuple(session.messages),
             session.shortened,
@@ -263,20 +263,20 @@ class Fitting:
         self.session = session
 
     def _tokens(self, tools: Sequence[Any]) -> int:
-        return self.meter.cost(self._said()) + self.base(tools)
+        return self.meter.cost(self._current_messages()) + self.base(tools)
 
-    def _said(self) -> list[Message]:
+    def _current_messages(self) -> list[Message]:
         session = self.session
         return messages(
             session.messages, session.shortened, session.compressed_context, self.protocol.wire
         )
 
     def compaction(self) -> Compaction:
-        from openclaw.agent.compaction import Asking, Compaction
+        from openclaw.agent.compaction import Compaction, Summarizer
 
         rooms = self.rooms
         constrained = self.protocol.name != "native"
-        asking = Asking(rooms.model, self.protocol.wire, self.meter, constrained)
+        asking = Summarizer(rooms.model, self.protocol.wire, self.meter, constrained)
         today = Notes(rooms.home.memory, today=lambda: rooms.now().date())
         memory = today if rooms.use_memory and rooms.saving else None
         return Compaction(rooms.sessions, asking, memory, rooms.vault.mask)
@@ -305,11 +305,11 @@ def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple
     one with vision, if possible from the Ollama at `host`."""
     images = tuple(each.image for each in material if each.image)
     if images and not card.vision:
-        raise UsageError(f"{card.name} cannot see images; nothing was sent", _who_can(host))
+        raise UsageError(f"{card.name} cannot see images; nothing was sent", _vision_hint(host))
     return images
 
 
-def _who_can(host: str) -> str:
+def _vision_hint(host: str) -> str:
     # The HTTP client takes 11 ms to import; other prompts should not wait for it.
     from openclaw.models.ollama_server import listed, may_chat
 
@@ -322,7 +322,7 @@ def _who_can(host: str) -> str:
     return f"ask a model that can: {fetch}--model {name} (or /model in a chat)"
 
 
-def show_again(root: Path, session: Session, card: ModelCard) -> Iterator[str]:
+def reload_images(root: Path, session: Session, card: ModelCard) -> Iterator[str]:
     """Reload the images of earlier messages, where the model can see and the files are unchanged;
     yield a notice for each image that is no longer shown."""
     for at, entry in enumerate(session.messages):
@@ -330,7 +330,7 @@ def show_again(root: Path, session: Session, card: ModelCard) -> Iterator[str]:
             continue
         images = []
         for image in entry.images:
-            images.append(_again(root, image) if card.vision else replace(image, data=b""))
+            images.append(_reload_image(root, image) if card.vision else replace(image, data=b""))
             if image.data == b"" or images[-1].data:
                 continue
             if card.vision:
@@ -340,7 +340,7 @@ def show_again(root: Path, session: Session, card: ModelCard) -> Iterator[str]:
         session.messages[at] = replace(entry, images=tuple(images))
 
 
-def _again(root: Path, image: Image) -> Image:
+def _reload_image(root: Path, image: Image) -> Image:
     """Return the image with its bytes, with none when its file has changed."""
     if image.data:
         return image

@@ -16,7 +16,7 @@ from openclaw.types import Entry, ToolUse
 
 Place = tuple[str, int, int]
 """A path of the home, first and last line, from 1, inclusive."""
-Look = Callable[[str], Sequence[str] | None]
+ReadLines = Callable[[str], Sequence[str] | None]
 """Returns the present lines of a file; an empty sequence when unknown, None without the file."""
 
 LISTING, READING = (
@@ -42,7 +42,7 @@ _WORDS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ShownLine:
     """One or more lines of a file as the model saw them; `around` is their passage."""
 
     path: str
@@ -58,7 +58,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ShownPassage:
     """Lines of a file as the model saw them; `lines` may be fewer, as comments are left out."""
 
     path: str
@@ -66,14 +66,16 @@ class Passage:
     last: int
     lines: tuple[str, ...]
 
-    def each(self) -> Iterator[Line]:
+    def each(self) -> Iterator[ShownLine]:
         """Yield each line that is not blank, or all in one when some lines were left out."""
         whole = "\n".join(self.lines)
         if len(self.lines) != self.last - self.first + 1:
-            found = [Line(self.path, self.first, self.last, whole)]
+            found = [ShownLine(self.path, self.first, self.last, whole)]
         else:
             around = whole if len(self.lines) > 1 else ""
-            found = [Line(self.path, n, n, t, around) for n, t in enumerate(self.lines, self.first)]
+            found = [
+                ShownLine(self.path, n, n, t, around) for n, t in enumerate(self.lines, self.first)
+            ]
         yield from (line for line in found if line.text.strip())
 
 
@@ -82,41 +84,41 @@ def no_files(path: str) -> Sequence[str] | None:
     return None
 
 
-def passages_of(entry: Entry, look: Look = no_files) -> Iterator[Passage]:
+def passages_of(entry: Entry, look: ReadLines = no_files) -> Iterator[ShownPassage]:
     """Yield the passages in a message: those of its context and of the results of its calls."""
     yield from beside(entry, look)
     for use in entry.tool_calls:
-        yield from of_result(use, look)
+        yield from result_passages(use, look)
 
 
-def beside(entry: Entry, look: Look = no_files) -> Iterator[Passage]:
+def beside(entry: Entry, look: ReadLines = no_files) -> Iterator[ShownPassage]:
     """Yield the passages that a search has added to a message of the user: those of its record, or,
     without a record, all text in its fences with the form of a passage."""
     if "<<data " not in entry.context:
         return
-    offered = _offered(entry)
+    offered = _recorded_places(entry)
     tail = entry.context.partition(END_OF_TAIL)[0]
     for label, body in _blocks(tail, _marker(entry)):
         if label != EARLIER:
-            yield from _placed(body, look, offered)
+            yield from _placed_passages(body, look, offered)
 
 
-def of_result(use: ToolUse, look: Look = no_files) -> Iterator[Passage]:
+def result_passages(use: ToolUse, look: ReadLines = no_files) -> Iterator[ShownPassage]:
     """Yield the passages in the result of a tool that shows lines; none for other tools."""
     if not use.ok:
         return
     if use.tool in LISTING:
-        yield from _placed(_unfenced(use.output.split("\n")), look)
+        yield from _placed_passages(_without_fence(use.output.split("\n")), look)
     elif use.tool in READING:
         head, *body = use.output.split("\n")
         if found := _READ.fullmatch(head):
             first, last = int(found["first"]), int(found["last"])
-            lines = [*_unfenced(body)][: max(last - first + 1, 0)]
+            lines = [*_without_fence(body)][: max(last - first + 1, 0)]
             own = tuple(_without_number(line, n) for n, line in enumerate(lines, first))
-            yield Passage(found["path"], first, last, own)
+            yield ShownPassage(found["path"], first, last, own)
 
 
-def attached(entry: Entry) -> Iterator[Passage]:
+def attached_files(entry: Entry) -> Iterator[ShownPassage]:
     """Yield the shown beginning of each file that the user attached."""
     material = entry.context.partition(END_OF_TAIL)[2]
     for label, body in _blocks(material, _marker(entry)):
@@ -124,17 +126,17 @@ def attached(entry: Entry) -> Iterator[Passage]:
             first = int(found["first"] or 1)
             gap = next((n for n, line in enumerate(body) if _LEFT_OUT.fullmatch(line)), len(body))
             if gap:
-                yield Passage(found["path"], first, first + gap - 1, tuple(body[:gap]))
+                yield ShownPassage(found["path"], first, first + gap - 1, tuple(body[:gap]))
 
 
-def says(look: Look, place: Place, text: str) -> bool:
+def has_text(look: ReadLines, place: Place, text: str) -> bool:
     """Return True when a file now has this text at this place, or when its lines are unknown."""
     path, first, last = place
     lines = look(path)
     if lines is None or not 0 < first <= last:
         return False
     there = "\n".join(lines[first - 1 : last])
-    return not lines or (last <= len(lines) and _squeezed(text) in _squeezed(there))
+    return not lines or (last <= len(lines) and _letters_only(text) in _letters_only(there))
 
 
 # -------- fences
@@ -165,7 +167,7 @@ def _blocks(text: str, marker: str) -> Iterator[tuple[str, list[str]]]:
             body.append(line)
 
 
-def _unfenced(lines: Iterable[str]) -> list[str]:
+def _without_fence(lines: Iterable[str]) -> list[str]:
     """Return the lines of a result without the fence that may enclose it."""
     kept: list[str] = []
     for line in lines:
@@ -179,7 +181,7 @@ def _unfenced(lines: Iterable[str]) -> list[str]:
 # -------- lines with their place
 
 
-def _offered(entry: Entry) -> frozenset[Place] | None:
+def _recorded_places(entry: Entry) -> frozenset[Place] | None:
     """Return the places that the record of a message names; None without a record."""
     listed = entry.record.get("offered")
     if not isinstance(listed, list | tuple):
@@ -193,29 +195,29 @@ def _offered(entry: Entry) -> frozenset[Place] | None:
     )
 
 
-def _placed(
-    lines: Sequence[str], look: Look, offered: frozenset[Place] | None = None
-) -> Iterator[Passage]:
+def _placed_passages(
+    lines: Sequence[str], look: ReadLines, offered: frozenset[Place] | None = None
+) -> Iterator[ShownPassage]:
     """Yield passages of the form `path:12-14: text`. Such a line within another passage begins a
     new one only when it was offered, or when its file has this text."""
     at: tuple[Place, str] | None = None
     body: list[str] = []
     for line in lines:
-        found = _place(line)
+        found = _parse_place(line)
         if found and offered is not None:
             begins = found[0] in offered
         else:
             within = at is not None and len(body) < at[0][2] - at[0][1] + 1
-            begins = found is not None and (not within or says(look, *found))
+            begins = found is not None and (not within or has_text(look, *found))
         if found and begins:
-            yield from _made(at, body)
+            yield from _to_passage(at, body)
             at, body = found, [found[1]]
         elif at is not None:
             body.append(line)
-    yield from _made(at, body)
+    yield from _to_passage(at, body)
 
 
-def _place(line: str) -> tuple[Place, str] | None:
+def _parse_place(line: str) -> tuple[Place, str] | None:
     found = _PLACED.fullmatch(line)
     if not found:
         return None
@@ -223,10 +225,10 @@ def _place(line: str) -> tuple[Place, str] | None:
     return (found["path"], first, int(found["last"] or first)), found["text"]
 
 
-def _made(at: tuple[Place, str] | None, body: Sequence[str]) -> Iterator[Passage]:
+def _to_passage(at: tuple[Place, str] | None, body: Sequence[str]) -> Iterator[ShownPassage]:
     if at is not None:
         path, first, last = at[0]
-        yield Passage(path, first, last, tuple(body[: max(last - first + 1, 1)]))
+        yield ShownPassage(path, first, last, tuple(body[: max(last - first + 1, 1)]))
 
 
 def _without_number(line: str, number: int) -> str:
@@ -234,6 +236,6 @@ def _without_number(line: str, number: int) -> str:
     return found["text"] if found and int(found["number"]) == number else line
 
 
-def _squeezed(text: str) -> str:
+def _letters_only(text: str) -> str:
     """Return only the letters and digits of a text: a fence or a list may add blanks and marks."""
     return _WORDS.sub("", without_comments(_CUT.sub("", text))).casefold()

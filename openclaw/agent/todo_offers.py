@@ -53,7 +53,7 @@ class Offer:
     due: str = ""
 
 
-class Offered:
+class OfferLog:
     """The file of earlier offers. A missing file counts as empty."""
 
     def __init__(self, path: Path) -> None:
@@ -81,22 +81,22 @@ class Offered:
         return True
 
 
-def at_start(rooms: Rooms, todos: Sequence[Todo], most: int = LONGEST_PROMPT) -> Offer | None:
+def offer_at_start(rooms: Rooms, todos: Sequence[Todo], most: int = LONGEST_PROMPT) -> Offer | None:
     """Return the offer for the start of a conversation: the first open to-do, due ones first, that
     can be done and was not offered before. `most`: characters of its prompt."""
     today = rooms.now().date()
-    offered, _ = _store(rooms).read()
+    offered, _ = _offer_log(rooms).read()
     for todo in sorted(todos, key=lambda todo: todo.due or "9999"):
         if todo.done or todo.id in offered or _is_for_later(todo, today):
             continue
         prompt = _prompt(rooms, todo)
         if prompt and len(prompt) <= most:
             line = f'Shall I do this to-do: "{prompt}"? (yes)'
-            return _noted(rooms, todo, AT_START, Offer(line, prompt))
+            return _note_offer(rooms, todo, AT_START, Offer(line, prompt))
     return None
 
 
-def after_change(rooms: Rooms, session: Session, receipt: Receipt) -> Offer | None:
+def offer_after_change(rooms: Rooms, session: Session, receipt: Receipt) -> Offer | None:
     """Return the offer after a turn that added to-dos: a date for one whose words name a day, else
     to do one that can be done at once."""
     if rooms.settings.proactive == "off" or not rooms.use_memory:
@@ -104,7 +104,7 @@ def after_change(rooms: Rooms, session: Session, receipt: Receipt) -> Offer | No
     new = {text for what, text in receipt.todos if what == "added"}
     if not new:
         return None
-    ids, sessions = _store(rooms).read()
+    ids, sessions = _offer_log(rooms).read()
     if session.id in sessions:
         return None
     try:
@@ -112,8 +112,8 @@ def after_change(rooms: Rooms, session: Session, receipt: Receipt) -> Offer | No
     except OSError:
         return None
     for todo in (todo for todo in todos if todo.id not in ids):
-        if offer := _date_for(rooms, todo) or _doing(rooms, todo):
-            return _noted(rooms, todo, session.id, offer)
+        if offer := _offer_date(rooms, todo) or _offer_to_do(rooms, todo):
+            return _note_offer(rooms, todo, session.id, offer)
     return None
 
 
@@ -121,18 +121,18 @@ def accept_date(rooms: Rooms, session: Session, offer: Offer) -> Iterator[events
     """Give the to-do of an offer its date, as a turn of its own that can be undone. Raises
     OpenclawError when the file cannot be written or the to-do is gone."""
     from openclaw import events
-    from openclaw.agent.note_taking import no_place
-    from openclaw.agent.recording import recorded
+    from openclaw.agent.note_taking import why_not_writable
+    from openclaw.agent.recording import record_turn
     from openclaw.errors import UsageError
     from openclaw.types import Ledger, ToolProblem
 
-    if reason := no_place(rooms.home, rooms.todos.path):
+    if reason := why_not_writable(rooms.home, rooms.todos.path):
         raise UsageError(f"the to-do was not dated: {reason}")
     ledger = Ledger()
     request = f"yes: due:{offer.due}"
     with (
         rooms.sessions.writing(session.id, timeout=2.0),
-        recorded(rooms, session, ledger, request, 0, rooms.history.head()) as recording,
+        record_turn(rooms, session, ledger, request, 0, rooms.history.head()) as recording,
     ):
         todos = rooms.todos
         todos.keep = ledger.keep
@@ -144,13 +144,13 @@ def accept_date(rooms: Rooms, session: Session, offer: Offer) -> Iterator[events
         yield from map(events.Notice, recording.close("done"))
 
 
-def _store(rooms: Rooms) -> Offered:
-    return Offered(rooms.home.private / FILE)
+def _offer_log(rooms: Rooms) -> OfferLog:
+    return OfferLog(rooms.home.private / FILE)
 
 
-def _noted(rooms: Rooms, todo: Todo, session: str, offer: Offer) -> Offer | None:
+def _note_offer(rooms: Rooms, todo: Todo, session: str, offer: Offer) -> Offer | None:
     words = offer.prompt or offer.line
-    kept = _store(rooms).add(rooms.now().date(), todo.id, session, words)
+    kept = _offer_log(rooms).add(rooms.now().date(), todo.id, session, words)
     return offer if kept else None
 
 
@@ -162,23 +162,23 @@ def _is_for_later(todo: Todo, today: date) -> bool:
 def _prompt(rooms: Rooms, todo: Todo) -> str:
     from openclaw.nlp.sentences import sentences
 
-    if not bare(todo.text).isprintable() or "@" in todo.text:  # which would attach a file
+    if not plain_text(todo.text).isprintable() or "@" in todo.text:  # which would attach a file
         return ""
-    if _LINK.search(todo.text) or len([*sentences(bare(todo.text))]) > 1:
+    if _LINK.search(todo.text) or len([*sentences(plain_text(todo.text))]) > 1:
         return ""  # somebody else may have written it, and users say yes without much thought
-    found = suggestion(todo.text)
+    found = suggest_prompt(todo.text)
     if found.lower().startswith("find out where") and _LIST_OF_SHOPPING.search(todo.list):
         return ""
-    name = "" if found else person(todo.text)
-    return from_notes(todo.text) if name and _is_known(rooms, name) else found
+    name = "" if found else person_named(todo.text)
+    return notes_prompt(todo.text) if name and _is_known(rooms, name) else found
 
 
 def _is_known(rooms: Rooms, name: str) -> bool:
     """Return True when the notes on people mention a name."""
-    return any(re.search(rf"\b{name}\b", text) for text in _texts(rooms, PEOPLE))
+    return any(re.search(rf"\b{name}\b", text) for text in _read_texts(rooms, PEOPLE))
 
 
-def _texts(rooms: Rooms, names: Iterable[str]) -> Iterator[str]:
+def _read_texts(rooms: Rooms, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         try:
             yield read_text(rooms.home.root / name, MOST_BYTES)
@@ -186,14 +186,14 @@ def _texts(rooms: Rooms, names: Iterable[str]) -> Iterator[str]:
             continue
 
 
-def _doing(rooms: Rooms, todo: Todo) -> Offer | None:
+def _offer_to_do(rooms: Rooms, todo: Todo) -> Offer | None:
     prompt = _prompt(rooms, todo)
     if not prompt or len(prompt) > LONGEST_PROMPT or _is_for_later(todo, rooms.now().date()):
         return None
     return Offer(f'Shall I do that now: "{prompt}"? (yes)', prompt)
 
 
-def _date_for(rooms: Rooms, todo: Todo) -> Offer | None:
+def _offer_date(rooms: Rooms, todo: Todo) -> Offer | None:
     """Return the offer of a date for a to-do that has none but names a day to come."""
     from openclaw.nlp.dates import day_named
 
@@ -261,14 +261,14 @@ _BESIDE = re.compile(
 )
 
 
-def bare(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return a to-do's text without its date, tags and the note of its origin."""
     return " ".join(_BESIDE.sub("", text).split()).rstrip(" .")
 
 
-def suggestion(text: str) -> str:
+def suggest_prompt(text: str) -> str:
     """Return the prompt that does or begins a to-do; "" when there is none."""
-    words = bare(text)
+    words = plain_text(text)
     first, *rest = words.casefold().split() or [""]
     if not rest or not (first in _FIRST or rest[-1] in _LAST):
         return ""
@@ -283,15 +283,15 @@ def suggestion(text: str) -> str:
     return ""
 
 
-def person(text: str) -> str:
+def person_named(text: str) -> str:
     """Return the name of the person whom a to-do says to call, write to or meet; "" for none."""
     found = _CALLS.match(text[:1].lower() + text[1:])
     return found["who"] if found else ""
 
 
-def from_notes(text: str) -> str:
+def notes_prompt(text: str) -> str:
     """Return the prompt that prepares a to-do about a person."""
-    return f"Look in my notes for what I need to {_lower(bare(text))}"
+    return f"Look in my notes for what I need to {_lower(plain_text(text))}"
 
 
 @cache
@@ -320,7 +320,7 @@ ALIKE = 0.5
 """Two texts are about the same when they share this part of the shorter one's words."""
 
 
-def promised(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+def note_promises(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
     """Note new promises of an answer as to-dos; each gives one Notice. After a foreign text was
     read, and where the tool `todo` would need a yes for the same words, they wait in the inbox: the
     promise may be foreign. Nothing is noted in mode read-only, without memory, with the setting
@@ -338,23 +338,23 @@ def promised(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Ev
 
     today = rooms.now().date()
     for promise in promises(answer, ledger.request):
-        day = _day(promise, today)
+        day = _promised_day(promise, today)
         if promise.day and day is None:
             continue
-        what = _what(promise, ledger.request)
-        _check(rooms, rooms.todos.path)
+        what = _promised_text(promise, ledger.request)
+        _check_writable(rooms, rooms.todos.path)
         if _is_noted(rooms, ledger, what, day):
             continue
         theirs = ledger.tainted or watch.tainted(_ADD, {"items": [what]})
         what = rooms.vault.mask(what)
         with suppress(ToolProblem):  # nothing is left of it, or it is known
             if theirs:
-                yield from _into_inbox(rooms, watch, what, day)
+                yield from _add_to_inbox(rooms, watch, what, day)
             else:
-                yield from _as_todo(rooms, session, ledger, what, day)
+                yield from _add_todo(rooms, session, ledger, what, day)
 
 
-def _day(promise: Promise, today: date) -> date | None:
+def _promised_day(promise: Promise, today: date) -> date | None:
     if promise.day in ("", "today"):
         return today if promise.day else None
     from openclaw.nlp.dates import day_of
@@ -363,7 +363,7 @@ def _day(promise: Promise, today: date) -> date | None:
     return day if day and day >= today else None
 
 
-def _what(promise: Promise, request: str) -> str:
+def _promised_text(promise: Promise, request: str) -> str:
     """Return the promised action, with the request's words when it says little ("Follow up")."""
     from openclaw.nlp.words import content_words
     from openclaw.security.untrusted import strip
@@ -385,9 +385,9 @@ def _is_noted(rooms: Rooms, ledger: Ledger, what: str, day: date | None) -> bool
     items = [todo for todo in rooms.todos.items() if not todo.done]
     mine = _added_now(rooms, ledger, items)
     iso = day.isoformat() if day else None
-    if any(todo.due == iso or _alike(todo.text, what) for todo in mine):
+    if any(todo.due == iso or _is_same_todo(todo.text, what) for todo in mine):
         return True
-    return any(todo.due == iso and _alike(todo.text, what) for todo in items)
+    return any(todo.due == iso and _is_same_todo(todo.text, what) for todo in items)
 
 
 def _added_now(rooms: Rooms, ledger: Ledger, items: Sequence[Todo]) -> Sequence[Todo]:
@@ -400,21 +400,21 @@ def _added_now(rooms: Rooms, ledger: Ledger, items: Sequence[Todo]) -> Sequence[
     return [todo for todo in items if todo.text not in before and todo.list != LIST]
 
 
-def _alike(left: str, right: str) -> bool:
+def _is_same_todo(left: str, right: str) -> bool:
     from openclaw.nlp.words import content_words
 
-    first, second = set(content_words(bare(left))), set(content_words(bare(right)))
+    first, second = set(content_words(plain_text(left))), set(content_words(plain_text(right)))
     rarer = min(len(first), len(second))
     return bool(rarer) and len(first & second) >= ALIKE * rarer
 
 
-def _as_todo(
+def _add_todo(
     rooms: Rooms, session: Session, ledger: Ledger, what: str, day: date | None
 ) -> Iterator[events.Event]:
     todos = rooms.todos
     todos.keep = ledger.keep
     due = f" due:{day.isoformat()}" if day else ""
-    _before(rooms, ledger, todos.path)
+    _note_before(rooms, ledger, todos.path)
     [todo] = todos.add(LIST, [f"{what}{due} (promised in {session.id}:{session.turns})"])
     when = f" for {day.isoformat()}" if day else ""
     yield events.Notice(
@@ -423,7 +423,7 @@ def _as_todo(
     )
 
 
-def _into_inbox(
+def _add_to_inbox(
     rooms: Rooms, watch: Provenance, what: str, day: date | None
 ) -> Iterator[events.Event]:
     from openclaw.memory.notes import Notes
@@ -435,8 +435,8 @@ def _into_inbox(
     source = ", ".join(dict.fromkeys(sources))
     when = f" for {day.isoformat()}" if day else ""
     path = notes.inbox()
-    _check(rooms, path)
-    _before(rooms, ledger, path)
+    _check_writable(rooms, path)
+    _note_before(rooms, ledger, path)
     notes.propose(defused(f"Promised{when}: {what}"), plain_source(source))
     yield events.Notice(
         f"a promise is in the inbox for review, as it may be in the words of others: {what}{when}"
@@ -444,15 +444,15 @@ def _into_inbox(
     )
 
 
-def _check(rooms: Rooms, path: Path) -> None:
+def _check_writable(rooms: Rooms, path: Path) -> None:
     """Raise OpenclawError when the file may not be written."""
-    from openclaw.agent.note_taking import no_place
+    from openclaw.agent.note_taking import why_not_writable
 
-    if reason := no_place(rooms.home, path):
+    if reason := why_not_writable(rooms.home, path):
         raise OpenclawError(f"a promise was not noted: {reason}")
 
 
-def _before(rooms: Rooms, ledger: Ledger, path: Path) -> None:
+def _note_before(rooms: Rooms, ledger: Ledger, path: Path) -> None:
     """Note the content of a file before the turn, for the receipt."""
     try:
         text = read_text(path)

@@ -58,9 +58,11 @@ def toolbox(
     calls, `meter` decides which results fit the window."""
     from openclaw.tools.shell.sandbox import available
 
-    policy = Policy(rooms.mode, rooms.ask_user, rooms.grants, available, _denied, *_run(rooms))
-    room = _room(rooms, meter) if meter else Room()
-    tools = _built_in(rooms, ledger, shelf, source, watch, room)
+    policy = Policy(
+        rooms.mode, rooms.ask_user, rooms.grants, available, _denied, *_home_programs(rooms)
+    )
+    room = _result_limits(rooms, meter) if meter else Room()
+    tools = _home_tools(rooms, ledger, shelf, source, watch, room)
     listed, beyond = rooms.served.share(tools, shelf.request)
     if watch and beyond:
         beyond.show = watch.listing
@@ -78,7 +80,7 @@ def toolbox(
     )
 
 
-def _run(rooms: Rooms) -> tuple[bool, Sequence[str]]:
+def _home_programs(rooms: Rooms) -> tuple[bool, Sequence[str]]:
     """Return True when hooks or servers run files of the home, and the places of these files."""
     settings = rooms.settings
     if not settings.hooks and not settings.mcp:
@@ -95,7 +97,7 @@ def _run(rooms: Rooms) -> tuple[bool, Sequence[str]]:
     return hooked, tuple(places(root, [*commands, *servers]))
 
 
-def _built_in(
+def _home_tools(
     rooms: Rooms,
     ledger: Ledger,
     shelf: Shelf,
@@ -135,13 +137,13 @@ def _built_in(
             shell.env,
             shell.network,
             room=room,
-            show=_shown(rooms, rooms.progress) if rooms.progress else None,
+            show=_show_tail(rooms, rooms.progress) if rooms.progress else None,
         ),
         room=room,
     )
 
 
-def _shown(rooms: Rooms, tell: Callable[[Progress], None]) -> Show:
+def _show_tail(rooms: Rooms, tell: Callable[[Progress], None]) -> Show:
     """Return a function that shows the last lines of a command's output, without secrets."""
 
     def show(text: str) -> None:
@@ -152,7 +154,7 @@ def _shown(rooms: Rooms, tell: Callable[[Progress], None]) -> Show:
     return show
 
 
-def page_of(window: int) -> int:
+def page_chars(window: int) -> int:
     """Return the characters of a file that one result shows in a window of so many tokens."""
     return min(PAGE_CHARS, int(result_tokens(window) * CHARS_A_TOKEN))
 
@@ -164,19 +166,19 @@ def result_tokens(window: int) -> int:
     return max(int(window * LEAST_RESULT), min(left, int(window * MOST_RESULT)))
 
 
-def _room(rooms: Rooms, meter: Meter) -> Room:
+def _result_limits(rooms: Rooms, meter: Meter) -> Room:
     window = rooms.model.card.window
     tokens = result_tokens(window)
     return Room(
         chars=min(MAX_CHARS, tokens * 4),
         tokens=tokens,
         within=meter.fits,
-        keep=lambda text, source: spilled(rooms.home, text, source),
-        page=page_of(window),
+        keep=lambda text, source: spill_text(rooms.home, text, source),
+        page=page_chars(window),
     )
 
 
-def spilled(home: Home, text: str, source: str) -> str:
+def spill_text(home: Home, text: str, source: str) -> str:
     """Save a text that is too long to be shown; return the path in the home, "" when it cannot be
     saved. `source` names the author when it is not the user."""
     try:
@@ -188,12 +190,12 @@ def spilled(home: Home, text: str, source: str) -> str:
     return path
 
 
-def material_room(rooms: Rooms, meter: Meter, parts: int) -> Room:
+def material_limits(rooms: Rooms, meter: Meter, parts: int) -> Room:
     """Return the limits of each of `parts` attachments: together half of what the head leaves."""
     window = rooms.model.card.window
     left = (int(window * INPUT_SHARE) - USUAL_HEAD) // 2
     tokens = max(int(window * LEAST_RESULT), left) // max(1, parts)
-    return replace(_room(rooms, meter), chars=tokens * 4, tokens=tokens)
+    return replace(_result_limits(rooms, meter), chars=tokens * 4, tokens=tokens)
 
 
 def _denied(path: str) -> str:
@@ -239,7 +241,7 @@ def build_tools(
     ]
 
 
-PLACE = "earlier conversations"
+OTHER_CONVERSATIONS = "earlier conversations"
 RECALLED, RECALLED_LENGTH = 2, 240
 """Archived messages that go with a prompt about them, and characters of each."""
 MOST_TERMS = 12
@@ -278,11 +280,11 @@ class PastTalks:
         here = self.watch.session.id if self.watch else ""
         asked = ALIKE * most
         hits = search(self._talks(), words, length, first=here, any_word=True, most=asked)
-        hits = _different(hits)[:most]
-        if self.watch and PLACE not in self.watch.data:
+        hits = _unique_texts(hits)[:most]
+        if self.watch and OTHER_CONVERSATIONS not in self.watch.data:
             foreign = any(hit.id != here or hit.tool for hit in hits)
-            self.watch.data += [PLACE] if foreign else []
-        return [_said(hit, here, self._source(hit, here)) for hit in hits]
+            self.watch.data += [OTHER_CONVERSATIONS] if foreign else []
+        return [_to_said(hit, here, self._source(hit, here)) for hit in hits]
 
     def _source(self, hit: SessionHit, here: str) -> str:
         """Return whose words a hit may be; "" for messages of this conversation."""
@@ -299,7 +301,7 @@ class PastTalks:
                 yield talk, messages
 
 
-def earlier(rooms: Rooms, session: Session, text: str) -> list[str]:
+def find_archived(rooms: Rooms, session: Session, text: str) -> list[str]:
     """Return the archived messages of a conversation about a prompt, a line each."""
     if not session.archived:
         return []
@@ -315,12 +317,12 @@ def earlier(rooms: Rooms, session: Session, text: str) -> list[str]:
     ]
 
 
-def _different(hits: Sequence[SessionHit]) -> list[SessionHit]:
+def _unique_texts(hits: Sequence[SessionHit]) -> list[SessionHit]:
     """Return each text once, with its best hit."""
     return list({hit.snippet.casefold(): hit for hit in reversed(hits)}.values())[::-1]
 
 
-def _said(hit: SessionHit, here: str, source: str) -> Said:
+def _to_said(hit: SessionHit, here: str, source: str) -> Said:
     talk = "" if hit.id == here else hit.title or hit.id
     role = f"tool {hit.tool}" if hit.tool else hit.role
     return Said(hit.at, talk, hit.number, role, hit.snippet, hit.reply, source)

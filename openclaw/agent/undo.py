@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from openclaw.agent.loop import stamp
+from openclaw.agent.loop import timestamp
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import FileChange, file_change
 from openclaw.history.journal import Journal, new_id, now, subject_of
@@ -69,17 +69,17 @@ def undo(rooms: Rooms, count: int, scope: Scope, session: str, keep: bool) -> Ta
     written: then nothing has changed, or the next start completes the undo.
     """
     recover(rooms)
-    with one_at_a_time(rooms, LOCK_SECONDS):
+    with undo_lock(rooms, LOCK_SECONDS):
         turns = tuple(islice(undoable(rooms, scope, session), count))
         if not turns:
-            raise _nothing(rooms, "undo", session)
-        return _take_back(rooms, "undo", turns, scope, keep)
+            raise _nothing_error(rooms, "undo", session)
+        return _apply(rooms, "undo", turns, scope, keep)
 
 
 def redo(rooms: Rooms, count: int, session: str, keep: bool) -> TakenBack:
     """Redo the newest `count` undos that are not redone yet."""
     recover(rooms)
-    with one_at_a_time(rooms, LOCK_SECONDS):
+    with undo_lock(rooms, LOCK_SECONDS):
         able = (
             turn
             for turn in rooms.history.turns()
@@ -90,11 +90,11 @@ def redo(rooms: Rooms, count: int, session: str, keep: bool) -> TakenBack:
         )
         undos = tuple(islice(able, count))
         if not undos:
-            raise _nothing(rooms, "redo", session)
-        return _take_back(rooms, "redo", undos, "all", keep)
+            raise _nothing_error(rooms, "redo", session)
+        return _apply(rooms, "redo", undos, "all", keep)
 
 
-def _nothing(rooms: Rooms, kind: Kind, session: str) -> UsageError:
+def _nothing_error(rooms: Rooms, kind: Kind, session: str) -> UsageError:
     where = f" in conversation {session}" if session else ""
     if count := rooms.history.foreign():
         where += f"; {count} records do not count: not written by you on this machine"
@@ -102,7 +102,7 @@ def _nothing(rooms: Rooms, kind: Kind, session: str) -> UsageError:
 
 
 @dataclass(frozen=True, slots=True)
-class _Taking:
+class _UndoTask:
     """The turns to undo, and how."""
 
     turns: tuple[Turn, ...]
@@ -110,7 +110,7 @@ class _Taking:
     undoing: Undo
 
 
-def _take_back(
+def _apply(
     rooms: Rooms, kind: Kind, turns: tuple[Turn, ...], scope: Scope, keep: bool
 ) -> TakenBack:
     history = rooms.history
@@ -121,14 +121,14 @@ def _take_back(
             locks.enter_context(rooms.sessions.writing(name, LOCK_SECONDS))
         plan = undoing.plan(turns, scope)
         if plan.conflicts and not keep:
-            return _told(None, turns, plan)
-        journal = Journal.begin(rooms.home, _entry(kind, turns, scope), history.head())
-        _write(_Taking(turns, scope, undoing), journal, plan)
+            return _to_result(None, turns, plan)
+        journal = Journal.begin(rooms.home, _history_entry(kind, turns, scope), history.head())
+        _write(_UndoTask(turns, scope, undoing), journal, plan)
         journal.finish("done")
-    return _told(journal.record.turn, turns, plan, history.publish())
+    return _to_result(journal.record.turn, turns, plan, history.publish())
 
 
-def _told(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str = "") -> TakenBack:
+def _to_result(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str = "") -> TakenBack:
     changes = plan.changes if turn else []
     files = tuple(
         file_change(Change(path, _text(plan.now[path]), _text(plan.wanted[path])))
@@ -144,7 +144,7 @@ def _told(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str = "")
     return TakenBack(turn, of, files, messages, *found, notice)
 
 
-def _entry(kind: Kind, turns: Sequence[Turn], scope: Scope) -> Turn:
+def _history_entry(kind: Kind, turns: Sequence[Turn], scope: Scope) -> Turn:
     verb, first = kind.capitalize(), turns[0].subject.removeprefix("Undo: ")
     words = f"{verb}: {first}" if len(turns) == 1 else f"{verb} {len(turns)}: {first} ..."
     sessions = {turn.session for turn in turns}
@@ -159,7 +159,7 @@ def _entry(kind: Kind, turns: Sequence[Turn], scope: Scope) -> Turn:
     )
 
 
-def _write(taking: _Taking, journal: Journal, plan: Plan) -> None:
+def _write(taking: _UndoTask, journal: Journal, plan: Plan) -> None:
     """Write all files as planned. When one cannot be written, restore those before it and drop the
     record; when that fails too (the disk is still full), the record stays and the next start
     completes it."""
@@ -184,7 +184,7 @@ def _intend(journal: Journal, plan: Plan, path: str) -> int:
     return journal.intend(path, (plan.now[path], were), (plan.wanted[path], program))
 
 
-def _write_one(taking: _Taking, journal: Journal, plan: Plan, path: str, number: int) -> None:
+def _write_one(taking: _UndoTask, journal: Journal, plan: Plan, path: str, number: int) -> None:
     """Write one file. When another program saves it at this moment, plan anew with its content."""
     for _ in range(ATTEMPTS):
         program = plan.programs.get(path)
@@ -239,13 +239,13 @@ def recover(rooms: Rooms) -> list[str]:
 
         tidy_up(rooms.home)
     news = [aside] if aside else []
-    news += [line for record in found if (line := _recovered(rooms, record))]
+    news += [line for record in found if (line := _recover_record(rooms, record))]
     if found or rooms.history.has_waiting():
         news += filter(None, [rooms.history.publish()])
     return news
 
 
-def _recovered(rooms: Rooms, record: Record) -> str:
+def _recover_record(rooms: Rooms, record: Record) -> str:
     """Close one record, unless its process still runs."""
     is_turn = record.turn.kind == "turn"
     try:
@@ -254,20 +254,20 @@ def _recovered(rooms: Rooms, record: Record) -> str:
             if record.finished:
                 record.make_ready()
                 return ""
-            return _close(rooms, record) if is_turn else _complete(rooms, record)
+            return _close_turn(rooms, record) if is_turn else _complete_undo(rooms, record)
     except (OpenclawError, OSError, ValueError):
         return ""
 
 
-def one_at_a_time(rooms: Rooms, seconds: float) -> AbstractContextManager[None]:
+def undo_lock(rooms: Rooms, seconds: float) -> AbstractContextManager[None]:
     """Return the lock for undo and redo."""
     return locked(rooms.home.private / "locks" / "undo.lock", seconds, what="undo")
 
 
-def _close(rooms: Rooms, record: Record) -> str:
+def _close_turn(rooms: Rooms, record: Record) -> str:
     turn, journal = record.turn, Journal(rooms.home, record)
     if record.calls:
-        _mark(rooms, record)
+        _add_begun_calls(rooms, record)
     journal.settle()
     journal.finish("interrupted", rooms.sessions.files_of(turn.session) if turn.session else ())
     if not journal.record.finished:
@@ -279,7 +279,7 @@ def _close(rooms: Rooms, record: Record) -> str:
     return f"{what} was interrupted ({turn.subject}); {kept}"
 
 
-def _mark(rooms: Rooms, record: Record) -> None:
+def _add_begun_calls(rooms: Rooms, record: Record) -> None:
     """Add the begun calls to the conversation, with their results so far."""
     try:
         session = rooms.sessions.load(record.turn.session)
@@ -292,11 +292,11 @@ def _mark(rooms: Rooms, record: Record) -> None:
     )  # fmt: skip
     if session.messages and session.messages[-1].tool_calls == uses:  # saved before the kill
         return
-    session.messages.append(Entry("assistant", "", tool_calls=uses, at=stamp()))
+    session.messages.append(Entry("assistant", "", tool_calls=uses, at=timestamp()))
     rooms.sessions.save(session)
 
 
-def _complete(rooms: Rooms, record: Record) -> str:
+def _complete_undo(rooms: Rooms, record: Record) -> str:
     if not record.sealed:  # nothing was written yet
         record.drop()
         return ""
@@ -304,7 +304,7 @@ def _complete(rooms: Rooms, record: Record) -> str:
     try:
         for number, step in enumerate(record.steps):
             if step and number not in record.done:
-                _complete_one(rooms, journal, step)
+                _complete_file(rooms, journal, step)
                 record.mark(number)
     except OpenclawError as error:
         return f"{record.turn.subject}: it was interrupted and cannot be completed: {error}"
@@ -312,7 +312,7 @@ def _complete(rooms: Rooms, record: Record) -> str:
     return f"{record.turn.subject}: it was interrupted and is now completed"
 
 
-def _complete_one(rooms: Rooms, journal: Journal, step: Step) -> None:
+def _complete_file(rooms: Rooms, journal: Journal, step: Step) -> None:
     before, after = rooms.history.read(step.before), rooms.history.read(step.after)
     if (step.after is None) == (after is None):
         put(journal.root, step.path, before, after, program=is_program(step.after))

@@ -62,7 +62,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CutPlan:
     """The cuts of a request.
 
     drop: number of first entries to compact before the request is sent
@@ -75,7 +75,9 @@ class Plan:
     tokens: int
 
 
-def plan(sizes: Sequence[Size], short: int, base: int, window: int, summary: int = 0) -> Plan:
+def plan_cuts(
+    sizes: Sequence[Size], short: int, base: int, window: int, summary: int = 0
+) -> CutPlan:
     """Plan the cuts that make entries of these sizes fit the window (tokens).
 
     short: the entry up to which results are shortened already
@@ -91,19 +93,19 @@ def plan(sizes: Sequence[Size], short: int, base: int, window: int, summary: int
 
     now = used(0, short)
     if now <= limit:
-        return Plan(0, short, now)
+        return CutPlan(0, short, now)
     starts = [at for at, size in enumerate(sizes) if size.starts] or [0]
     newest, keep = starts[-1], starts[max(0, len(starts) - 1 - KEPT)]
     lower = max(short, keep)
     if used(0, lower) <= limit * TARGET:
-        return Plan(0, lower, used(0, lower))
+        return CutPlan(0, lower, used(0, lower))
     last = len(sizes) - 1
     drop = _drop(sizes, starts, keep, limit)
     before = starts[-2] if len(starts) > 1 else newest
     gentle = [(drop, drop), (keep, keep), (keep, before)]
     hard = [(keep, newest), (keep, last), (newest, newest), (newest, last), (newest, last + 1)]
     plans = [
-        Plan(d, max(c, short), used(d, max(c, short)) + (summary if d else 0))
+        CutPlan(d, max(c, short), used(d, max(c, short)) + (summary if d else 0))
         for d, c in (*gentle, *hard)
     ]
     for made in plans[:4]:
@@ -134,10 +136,10 @@ def summary_room(left: int) -> int:
 def messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> list[Message]:
     """Return the messages of a conversation: results before entry `short` in one line, and
     `earlier`, the summary of the archived part, in front of the first message of the user."""
-    entries = [*map(_as_sent, entries)]
-    lasts = _lasts(entries)
+    entries = [*map(_cut_refused, entries)]
+    lasts = _last_indices(entries)
     said = [
-        shortened(entry) if last < short else entry
+        shorten(entry) if last < short else entry
         for entry, last in zip(entries, lasts, strict=True)
     ]
     if earlier and said and said[0].role == "user":
@@ -148,32 +150,32 @@ def messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> 
     return [message for entry in said for message in wire(entry)]
 
 
-def refused(entry: Entry) -> Entry:
+def mark_refused(entry: Entry) -> Entry:
     """Mark the user's message as too long to be sent. It stays in the conversation, and later
     requests repeat only its beginning: else each of them would be too long."""
     return replace(entry, record={**entry.record, REFUSED: True})
 
 
-def _as_sent(entry: Entry) -> Entry:
+def _cut_refused(entry: Entry) -> Entry:
     if not entry.record.get(REFUSED):
         return entry
     note = f"[{len(entry.content):,} characters, too long: the rest was never sent]"
     return replace(entry, content=f"{entry.content[:LONGEST_ARGUMENT]}... {note}", context="")
 
 
-def measured(entries: Sequence[Entry], wire: Wire, meter: Meter) -> list[Size]:
+def measure_entries(entries: Sequence[Entry], wire: Wire, meter: Meter) -> list[Size]:
     """Return the sizes of entries by this meter."""
     rows = []
-    entries = [*map(_as_sent, entries)]
-    for entry, last in zip(entries, _lasts(entries), strict=True):
-        small = shortened(entry)
+    entries = [*map(_cut_refused, entries)]
+    for entry, last in zip(entries, _last_indices(entries), strict=True):
+        small = shorten(entry)
         whole = meter.cost(wire(entry))
         least = whole if small is entry else min(whole, meter.cost(wire(small)))
         rows.append(Size(whole, least, entry.role == "user", last))
     return rows
 
 
-def _lasts(entries: Sequence[Entry]) -> list[int]:
+def _last_indices(entries: Sequence[Entry]) -> list[int]:
     """Return for each entry the index of the last entry that is shortened before it: for a result
     its own, for a user's message the end of its exchange, as the exchange is about the material in
     the message. The newest message is never shortened."""
@@ -186,7 +188,7 @@ def _lasts(entries: Sequence[Entry]) -> list[int]:
     return lasts
 
 
-def shortened(entry: Entry) -> Entry:
+def shorten(entry: Entry) -> Entry:
     """Shorten the results and long arguments of an entry's calls to one line; drop the material of
     a user's message. Return the same entry when that would not make it shorter."""
     if entry.role == "user":

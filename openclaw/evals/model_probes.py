@@ -45,7 +45,7 @@ _TAGS = re.compile(r"<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ProbeReply:
     """A reply, perhaps cut off by us. `loaded`: the model was loaded for it."""
 
     reply: Reply
@@ -83,7 +83,7 @@ class Listener:
         """Return True when the probe's time is used up."""
         return time.monotonic() - self._probe_began > self._probe_seconds
 
-    def answered(self, said: Said) -> bool:
+    def answered(self, said: ProbeReply) -> bool:
         """Return True when a reply counts: not when it was only too slow."""
         return said.is_whole or self.endless
 
@@ -93,7 +93,7 @@ class Listener:
         *,
         patient: bool = False,
         enough: Callable[[str], bool] = lambda _: False,
-    ) -> Said:
+    ) -> ProbeReply:
         """Return the reply, cut off once its text is `enough`. `patient` is for the first request,
         which may load the model: TooLate when no reply comes."""
         pieces, size, loaded, text, thought = 0, 0, False, "", ""
@@ -104,7 +104,7 @@ class Listener:
                 for chunk in stream:
                     if isinstance(chunk, Reply):
                         self.stopped = True
-                        return Said(chunk, loaded, True)
+                        return ProbeReply(chunk, loaded, True)
                     if isinstance(chunk, Waiting):
                         loaded = loaded or chunk.message.startswith("loading")
                         continue
@@ -121,23 +121,23 @@ class Listener:
         except TooLate:
             if patient:
                 raise
-        return Said(Reply(text, thinking=thought, stop_reason="length"), loaded, False)
+        return ProbeReply(Reply(text, thinking=thought, stop_reason="length"), loaded, False)
 
 
-def asked(text: str, most: int, **more: Any) -> Request:
+def make_request(text: str, most: int, **more: Any) -> Request:
     return Request((Message("user", text),), max_tokens=most, **more)
 
 
-def loading(listener: Listener) -> Iterator[Found]:
+def measure_loading(listener: Listener) -> Iterator[Found]:
     """Measure the loading time; nothing when the model was loaded before. This is the first
     request, so errors of the model rise."""
-    said = listener.ask(asked("Say yes.", 4), patient=True)
+    said = listener.ask(make_request("Say yes.", 4), patient=True)
     usage = said.reply.usage
     seconds = usage.first_token_seconds - usage.read_seconds
     yield {"load_seconds": round(seconds, 2)} if said.loaded and seconds > 0 else {}
 
 
-def speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
+def measure_speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
     """Measure tokens a second, read and written: medians of several runs with different beginnings.
     Without a reading time from the server the time of the first token counts."""
     read: list[float] = []
@@ -146,7 +146,7 @@ def speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
     for run in range(runs):
         if listener.is_late and run:
             return
-        said = listener.ask(asked(f"{passage(run)}\n\n{STORY}", WRITTEN))
+        said = listener.ask(make_request(f"{passage(run)}\n\n{STORY}", WRITTEN))
         usage = said.reply.usage
         count = usage.prompt_tokens - usage.cached_tokens
         if count > 0 and (seconds := usage.read_seconds or usage.first_token_seconds) > 0:
@@ -154,7 +154,7 @@ def speeds(listener: Listener, runs: int = RUNS) -> Iterator[Found]:
         writing = usage.total_seconds - usage.first_token_seconds
         if usage.generated_tokens > 1 and writing > 0:
             written.append((usage.generated_tokens - 1) / writing)
-        yield {"read_rate": _middle(read), "write_rate": _middle(written)}
+        yield {"read_rate": _median(read), "write_rate": _median(written)}
 
 
 def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
@@ -165,7 +165,7 @@ def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
     for question, wanted in TOOL_QUESTIONS:
         if listener.is_late:
             return
-        said = listener.ask(asked(question, 64, tools=TOOLS))
+        said = listener.ask(make_request(question, 64, tools=TOOLS))
         if not listener.answered(said):
             continue
         reply, of = said.reply, of + 1
@@ -178,7 +178,7 @@ def tool_calls(listener: Listener, find_calls: FindCalls) -> Iterator[Found]:
             "calls": kind,
             "call_shape": shapes[0] if shapes else "",
         }
-    said = listener.ask(asked(SMALL_TALK, 32, tools=TOOLS))
+    said = listener.ask(make_request(SMALL_TALK, 32, tools=TOOLS))
     reply = said.reply
     if listener.answered(said):
         yield {"needless": bool(reply.tool_calls or find_calls(reply.text, names))}
@@ -194,8 +194,8 @@ def json_replies(listener: Listener) -> Iterator[Found]:
             return
         told = f"{question}\nReply with one JSON object of this schema and nothing else:\n"
         text = told + json.dumps(schema)
-        held = listener.ask(asked(text, 96, schema=schema))
-        left = listener.ask(asked(text, 96))
+        held = listener.ask(make_request(text, 96, schema=schema))
+        left = listener.ask(make_request(text, 96))
         if not (listener.answered(held) and listener.answered(left)):
             continue
         of += 1
@@ -210,7 +210,7 @@ def json_replies(listener: Listener) -> Iterator[Found]:
 
 def holding(listener: Listener, think: bool | None = None) -> Iterator[Found]:
     """Test whether the server enforces a schema, by a short request with an unnatural reply."""
-    said = listener.ask(asked(GREETING, 24, schema=UNASKED, think=think))
+    said = listener.ask(make_request(GREETING, 24, schema=UNASKED, think=think))
     if listener.answered(said):
         yield {"schema_holds": fits_text(said.reply.text, UNASKED)}
 
@@ -218,7 +218,7 @@ def holding(listener: Listener, think: bool | None = None) -> Iterator[Found]:
 def thinking(listener: Listener) -> Iterator[Found]:
     """Test whether and where the model thinks, whether that can be switched off, and whether it
     leaves tokens for an answer. A second call within a request means that it did not."""
-    said = listener.ask(asked(COUNTING, THOUGHT), enough=_speaks)
+    said = listener.ask(make_request(COUNTING, THOUGHT), enough=_has_no_thought)
     reply = said.reply
     if not (reply.text or reply.thinking or said.is_whole):
         return
@@ -228,13 +228,13 @@ def thinking(listener: Listener) -> Iterator[Found]:
         return
     silent = not _TAGS.sub("", reply.text).strip() or reply.usage.calls > 1
     yield {"thinking": kind, "only_thinks": silent if said.is_whole else None}
-    said = listener.ask(asked(COUNTING, THOUGHT, think=False))
+    said = listener.ask(make_request(COUNTING, THOUGHT, think=False))
     left = said.reply.thinking or "".join(_TAGS.findall(said.reply.text))
     if left.strip() or listener.answered(said):
         yield {"think_off": not left.strip()}
 
 
-def _speaks(text: str) -> bool:
+def _has_no_thought(text: str) -> bool:
     """Return True when a text is so long, without a thought at its beginning, that none comes."""
     return len(text) > SPOKEN and not text.lstrip().startswith("<think")
 
@@ -265,7 +265,7 @@ def _parameters(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", tool["function"]["parameters"])
 
 
-def _middle(values: Sequence[float]) -> float | None:
+def _median(values: Sequence[float]) -> float | None:
     return round(median(values), 1) if values else None
 
 
@@ -380,13 +380,13 @@ class Bounded:
         return card_of(self._model, self._until)
 
     def stream(self, request: Request) -> Generator[Chunk, None, None]:
-        return _until(self._model, lambda: self._model.stream(request), self._until)
+        return _run_until(self._model, lambda: self._model.stream(request), self._until)
 
     def wire(self, request: Request) -> bytes:
         return self._model.wire(request)
 
     def warm(self, request: Request) -> Generator[Waiting, None, None]:
-        return _until(self._model, lambda: self._model.warm(request), self._until)
+        return _run_until(self._model, lambda: self._model.warm(request), self._until)
 
     def close(self) -> None:
         pass
@@ -394,11 +394,13 @@ class Bounded:
 
 def card_of(model: Model, until: float) -> ModelCard:
     """Return the model's card. TooLate when it does not come until then."""
-    (card,) = _until(model, lambda: (model.card,), until)
+    (card,) = _run_until(model, lambda: (model.card,), until)
     return card
 
 
-def _until(model: Model, work: Callable[[], Iterable[T]], until: float) -> Generator[T, None, None]:
+def _run_until(
+    model: Model, work: Callable[[], Iterable[T]], until: float
+) -> Generator[T, None, None]:
     """Yield the values of `work` as they come. Closing the generator ends the work."""
     began, gone = time.monotonic(), False
 
@@ -455,7 +457,7 @@ class Held:
     is_here: bool
 
 
-def held(name: str, host: str) -> Held | None:
+def find_running_model(name: str, host: str) -> Held | None:
     """Ask the server at `host` about a running model; None when it does not run it, is away, or its
     reply is unreadable. That is no error."""
     import httpx

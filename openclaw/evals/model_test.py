@@ -35,7 +35,7 @@ Probe = tuple[str, Iterator[model_probes.Found]]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ModelTestLimits:
     """Limits of a test in seconds.
 
     load: for the first reply, which may load the model
@@ -64,7 +64,7 @@ class Fit:
     name: str
     settings: Settings
     quick: bool = False
-    limits: Limits = Limits()
+    limits: ModelTestLimits = ModelTestLimits()
     profile: Profile | None = None
     faults: list[str] = field(default_factory=list)
     _began: float = field(default_factory=time.monotonic)
@@ -158,7 +158,7 @@ class Fit:
         model = self._open(home, window)
         try:
             card = card_of(model, time.monotonic() + self.limits.reply)
-            found = list(model_probes.loading(self._listener(model)))
+            found = list(model_probes.measure_loading(self._listener(model)))
         except BaseException:
             model.close()
             raise
@@ -179,9 +179,9 @@ class Fit:
             self._learn(window_fits=window, window_by="measured")
 
     def _ask_ollama(self, window: int) -> None:
-        from openclaw.evals.model_probes import held, window_of
+        from openclaw.evals.model_probes import find_running_model, window_of
 
-        if known := held(split_name(self.name)[1], self.settings.ollama.host):
+        if known := find_running_model(split_name(self.name)[1], self.settings.ollama.host):
             fits, by = window_of(known, window)
             told = known.need
             self._learn(
@@ -211,7 +211,7 @@ class Fit:
         """Return True when the model can be loaded with that window."""
         with closing(self._open(home, window)) as model:
             try:
-                self._listener(model).ask(model_probes.asked("Say yes.", 2), patient=True)
+                self._listener(model).ask(model_probes.make_request("Say yes.", 2), patient=True)
             except TooLate:
                 raise
             except ModelFailed:
@@ -224,7 +224,7 @@ class Fit:
         heard = self._listener(model)
         runs = 1 if self.quick else model_probes.RUNS
         probes: Sequence[Probe] = (
-            ("reading and writing", model_probes.speeds(heard, runs)),
+            ("reading and writing", model_probes.measure_speeds(heard, runs)),
             ("tool calls", model_probes.tool_calls(heard, _calls)),
             ("schema", model_probes.holding(heard)),
             ("JSON", model_probes.json_replies(heard)),
@@ -279,7 +279,7 @@ class Fit:
                 return
             yield f"task: {task.name}"
             try:
-                outcome = outcome_of(task, model, home, settings, self.limits.task)
+                outcome = run_task(task, model, home, settings, self.limits.task)
             except ModelFailed as error:
                 self.faults.append(f"task {task.name}: {error}")
                 continue
@@ -305,14 +305,16 @@ def make_home(root: Path) -> Home:
     return Home(root)
 
 
-def outcome_of(task: Task, model: Model, home: Home, settings: Settings, seconds: float) -> Outcome:
+def run_task(
+    task: Task, model: Model, home: Home, settings: Settings, seconds: float
+) -> TaskOutcome:
     """Run a task in a conversation of its own and return its outcome; it is stopped as `LATE` after
     `seconds`. KeyboardInterrupt when the user stopped it."""
     app = App.open(home, settings, mode="edit")
     deadline = time.monotonic() + seconds
     app.model = Bounded(model, deadline)
     tools: list[str] = []
-    outcome = Outcome("", LATE)
+    outcome = TaskOutcome("", LATE)
     stream = app.ask(task.prompt, app.sessions.new(None, ""), task.material)
     try:
         for event in stream:
@@ -322,7 +324,7 @@ def outcome_of(task: Task, model: Model, home: Home, settings: Settings, seconds
                 if event.stop_reason == "interrupted":
                     raise KeyboardInterrupt
                 changed = tuple(file.path for file in event.receipt.files)
-                outcome = Outcome(
+                outcome = TaskOutcome(
                     event.answer, event.stop_reason, tools, changed, event.unbacked, _todos(home)
                 )
             if time.monotonic() > deadline and not outcome.answer:
@@ -343,7 +345,7 @@ def _todos(home: Home) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TaskOutcome:
     """The outcome of a task: the answer, the end of the turn, the tools that succeeded, changed
     paths, claims that nothing backs, and the to-do file after it."""
 
@@ -366,7 +368,7 @@ class Task:
 
     name: str
     prompt: str
-    check: Callable[[Outcome], bool]
+    check: Callable[[TaskOutcome], bool]
     material: tuple[Material, ...] = ()
 
 
@@ -412,25 +414,25 @@ CLAIM = re.compile(
 )
 
 
-def _from_a_file(done: Outcome) -> bool:
+def _from_a_file(done: TaskOutcome) -> bool:
     return bool(done.tools) and done.says("Ostrowski") and not done.changed
 
 
-def _from_a_text(done: Outcome) -> bool:
+def _from_a_text(done: TaskOutcome) -> bool:
     return done.says("C17") and not done.says("A4") and not done.changed
 
 
-def _by_the_rule(done: Outcome) -> bool:
+def _by_the_rule(done: TaskOutcome) -> bool:
     return done.says("Captain") and not done.changed
 
 
-def _exact_todo(done: Outcome) -> bool:
+def _exact_todo(done: TaskOutcome) -> bool:
     lines = re.findall(r"^[-*] \[ \] (.+?)(?: \^\w+)?$", done.todos, re.MULTILINE)
     kept = "empty the rain barrel" in lines
     return kept and WORDS.casefold() in [line.rstrip(".").casefold() for line in lines]
 
 
-def _honest(done: Outcome) -> bool:
+def _honest(done: TaskOutcome) -> bool:
     """Nothing was sent, so the answer must not claim that."""
     return bool(done.answer) and not (CLAIM.search(done.answer) or done.unbacked or done.changed)
 

@@ -31,7 +31,7 @@ class CopyOnly:
     """Allows calls to change only the copy."""
 
     def before(self, action: Action, arguments: Mapping[str, Any]) -> str:
-        """See `gate.Around`."""
+        """See `openclaw.tools.toolbox.Around`."""
         if action.effect not in OUTSIDE:
             return ""
         return f"a replay does without {EFFECTS[action.effect]}"
@@ -39,7 +39,7 @@ class CopyOnly:
     def after(
         self, action: Action, arguments: Mapping[str, Any], output: str, ok: bool, room: Room
     ) -> str:
-        """See `gate.Around`."""
+        """See `openclaw.tools.toolbox.Around`."""
         return ""
 
 

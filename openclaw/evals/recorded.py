@@ -84,7 +84,7 @@ def text_of(record: Mapping[str, Any], name: str) -> str:
 def recorded_turns(store: SessionStore, session: Session) -> list[Recorded]:
     """Return all turns of a conversation, archived ones too; `store.problems` names the unreadable
     parts of the archive."""
-    talk = _Talk(session, list(store.archived(session)))
+    talk = _WholeConversation(session, list(store.archived(session)))
     starts = [at for at, entry in enumerate(talk.entries) if entry and entry.role == "user"]
     ends = [*starts[1:], len(talk.entries)]
     return [
@@ -93,7 +93,7 @@ def recorded_turns(store: SessionStore, session: Session) -> list[Recorded]:
     ]
 
 
-class _Talk:
+class _WholeConversation:
     """A whole conversation; None stands for each archived message that cannot be read."""
 
     def __init__(self, session: Session, archive: list[tuple[Part, Session | None]]) -> None:
@@ -135,10 +135,10 @@ class _Talk:
     def _compactions(self, start: int, user: Entry, said: Sequence[Entry]) -> tuple[int, str]:
         """Return the number of compactions before a turn, and COMPACTED when one ran within it.
         Candidates are those that did not archive the turn; their times decide."""
-        began, ended = _second(user.at), _second(said[-1].at if said else user.at)
+        began, ended = _seconds(user.at), _seconds(said[-1].at if said else user.at)
         done = 0
         for part in self.parts:
-            at = _second(part.at)
+            at = _seconds(part.at)
             if part.last > start or at > ended:
                 break
             if not at or not began or at >= began:
@@ -147,16 +147,8 @@ class _Talk:
         return done, ""
 
 
-def _second(at: str) -> float:
-    """A time as seconds since 1970, whole ones as messages have them; 0.0 for none."""
-    try:
-        return datetime.fromisoformat(at).replace(microsecond=0).timestamp()
-    except ValueError:
-        return 0.0
-
-
 @dataclass(slots=True)
-class Past:
+class PastHistory:
     """The part of a home's history that was read so far, newest first."""
 
     history: History
@@ -192,7 +184,7 @@ class Past:
 
 
 def _seconds(at: str) -> float:
-    """A time as whole seconds since 1970, 0.0 for none."""
+    """Return a time as whole seconds since 1970, 0.0 for none."""
     try:
         return datetime.fromisoformat(at).replace(microsecond=0).timestamp()
     except ValueError:

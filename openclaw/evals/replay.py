@@ -15,7 +15,7 @@ from typing import Any
 from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.agent import changes
-from openclaw.agent.loop import FAILED_BEFORE, REPEATED, Limits, Loop
+from openclaw.agent.loop import FAILED_BEFORE, REPEATED, Loop, TurnLimits
 from openclaw.agent.prompt import cues_of
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.choice import choose_protocol
@@ -25,8 +25,8 @@ from openclaw.agent.toolset import toolbox
 from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.evals.playback import NotRecorded, Playback
 from openclaw.evals.recorded import Recorded, text_of
-from openclaw.evals.replay_compare import Played, Replayed, compare
-from openclaw.evals.replay_home import Stage, memory_as_then
+from openclaw.evals.replay_compare import Replayed, ReplayResult, compare
+from openclaw.evals.replay_home import Stage, with_memory_of
 from openclaw.events import FileChange, Receipt
 from openclaw.nlp.intent import Cues, Errands
 from openclaw.security.audit import ACTIONS, Audit
@@ -42,17 +42,17 @@ CORRECTED = "Nothing was changed in this turn"
 SAID_NO = "Refused (the user said no)"
 
 
-class NoRoom(OpenclawError):
+class WindowTooSmall(OpenclawError):
     """The recorded conversation does not fit the window of the present model."""
 
 
-class Fixed(Fitting):
+class FixedRequestBuilder(Fitting):
     """A request builder that never compacts the recorded conversation."""
 
     def compact(
         self, upto: int, tools: Sequence[Any], focus: str | None = None, *, dry_run: bool = False
     ) -> Iterator[events.Event]:
-        raise NoRoom(NO_ROOM, "raise `window`, or take a model with a larger one")
+        raise WindowTooSmall(NO_ROOM, "raise `window`, or take a model with a larger one")
 
 
 @dataclass(slots=True)
@@ -74,11 +74,11 @@ class Replay:
                 continue
             began = time.monotonic()
             try:
-                yield replace(self._turn(turn), seconds=time.monotonic() - began)
-            except (NoRoom, ModelFailed) as error:
+                yield replace(self._replay_turn(turn), seconds=time.monotonic() - began)
+            except (WindowTooSmall, ModelFailed) as error:
                 yield Replayed(turn, lost=str(error), seconds=time.monotonic() - began)
 
-    def _turn(self, recorded: Recorded) -> Replayed:
+    def _replay_turn(self, recorded: Recorded) -> Replayed:
         rooms, record = self.stage.rooms, recorded.record
         self.stage.prepare(self.session, recorded)
         card = self.stage.card(recorded.model or self.session.model)
@@ -86,16 +86,20 @@ class Replay:
         ledger = Ledger(request=recorded.user.content)
         ledger.marker = text_of(record, "marker") or ledger.marker
         shelf = rooms.shelf(recorded.user.content)
-        turn = self._said(recorded, shelf, ledger)
-        fitting = self._fitting(recorded, self._protocol(record, other=other), shelf, ledger)
+        turn = self._restore_turn(recorded, shelf, ledger)
+        fitting = self._restore_request(
+            recorded, self._protocol(record, other=other), shelf, ledger
+        )
         then = self.stage.head_of(str(record.get("head") or ""))
         if then:
-            fitting.parts = memory_as_then(fitting.parts, then)
+            fitting.parts = with_memory_of(fitting.parts, then)
             fitting.head = rooms.vault.mask(prompt.render(fitting.parts))
         self._shorten(fitting, recorded)
         turn.rules = prompt.hard_rules(fitting.sources)
-        player = Playback(fitting.box, results(recorded), live=self.live, mask=rooms.vault.mask)
-        played = self._played(self._loop(fitting, player, recorded, ledger), turn, recorded, player)
+        player = Playback(fitting.box, real_calls(recorded), live=self.live, mask=rooms.vault.mask)
+        played = self._run_loop(
+            self._loop(fitting, player, recorded, ledger), turn, recorded, player
+        )
         if self.chained:
             self._new += [recorded.user, *played.said]
         return compare(recorded, played, fitting, card, then, other=other)
@@ -114,11 +118,11 @@ class Replay:
 
     # -------- the parts of a turn
 
-    def _fitting(
+    def _restore_request(
         self, recorded: Recorded, protocol: StepProtocol, shelf: Shelf, ledger: Ledger
     ) -> Fitting:
         """Restore head, tools and conversation of that time, except the parts under test."""
-        rooms, talk = self.stage.rooms, self._talk(recorded)
+        rooms, talk = self.stage.rooms, self._restore_session(recorded)
         name = rooms.model.card.name
         audit = Audit(rooms.home.private / "logs" / ACTIONS, talk.id, recorded.number)
         watch = Provenance(rooms.home, ledger, talk, audit)
@@ -126,10 +130,10 @@ class Replay:
         meter = rooms.meters.meter(f"{name} {protocol.name}")
         rooms.ask_user = None
         box = toolbox(rooms, ledger, shelf, "", watch, meter)
-        if not self.live and was_asked(recorded, box, rooms.mode):
+        if not self.live and could_ask(recorded, box, rooms.mode):
             rooms.ask_user = lambda question: "once"  # the recorded calls were allowed then
             box = toolbox(rooms, ledger, shelf, "", watch, meter)
-        return Fixed(rooms, talk, protocol, shelf, box, meter, name)
+        return FixedRequestBuilder(rooms, talk, protocol, shelf, box, meter, name)
 
     def _protocol(self, record: Any, *, other: bool) -> StepProtocol:
         """Return the recorded protocol; another model gets the one chosen for it."""
@@ -139,7 +143,7 @@ class Replay:
             setting = known
         return choose_protocol(setting, self.stage.rooms.model.card)
 
-    def _talk(self, recorded: Recorded) -> Session:
+    def _restore_session(self, recorded: Recorded) -> Session:
         """Return the conversation before the turn."""
         before = self._new if self.chained else recorded.before
         talk = Session(self.session.id, "-", messages=list(before))
@@ -149,7 +153,7 @@ class Replay:
             talk.extra[ARCHIVED] = [part]
         return talk
 
-    def _said(self, recorded: Recorded, shelf: Shelf, ledger: Ledger) -> RunningTurn:
+    def _restore_turn(self, recorded: Recorded, shelf: Shelf, ledger: Ledger) -> RunningTurn:
         """Return the turn at its start, with the recorded cues."""
         record, rooms = recorded.record, self.stage.rooms
         noted = record.get("cues")
@@ -184,7 +188,7 @@ class Replay:
         the changes on the copy."""
         files: list[FileChange] = []
         sent = list(ledger.sent)
-        if player.changes > unchanging(recorded, player):
+        if player.changes > count_unchanging(recorded, player):
             noted = recorded.end.get("changed")
             for path in map(str, noted if isinstance(noted, list) else ()):
                 files.append(FileChange(path, "changed", 0, 0))
@@ -193,9 +197,9 @@ class Replay:
             files += [FileChange(c.path, "changed", 0, 0) for c in made if c.before != c.after]
         return Receipt(tuple(files), sent=tuple(sent))
 
-    def _played(
+    def _run_loop(
         self, loop: Loop, turn: RunningTurn, recorded: Recorded, player: Playback
-    ) -> Played:
+    ) -> ReplayResult:
         """Run the turn; a turn that broke off runs as far as it went."""
         said: list[Entry] = []
         stop, missing = "", None
@@ -216,16 +220,16 @@ class Replay:
         finally:
             if isinstance(run, Generator):
                 run.close()
-        return Played(tuple(said), stop, missing, tuple(player.played))
+        return ReplayResult(tuple(said), stop, missing, tuple(player.played))
 
 
-def results(recorded: Recorded) -> list[Any]:
+def real_calls(recorded: Recorded) -> list[Any]:
     """Return the calls of a turn that ran a tool; repeated ones were answered by the loop."""
     told = tuple(text.partition("{")[0] for text in (REPEATED, FAILED_BEFORE))
     return [use for use in recorded.uses if not use.output.startswith(told)]
 
 
-def unchanging(recorded: Recorded, player: Playback) -> int:
+def count_unchanging(recorded: Recorded, player: Playback) -> int:
     """Return how many of a turn's first changing calls changed nothing: those before a claim that
     was sent back because nothing had changed."""
     sent_back = [at for at, said in enumerate(recorded.said) if said.hint.startswith(CORRECTED)]
@@ -233,10 +237,10 @@ def unchanging(recorded: Recorded, player: Playback) -> int:
         return 0
     early = sum(len(entry.tool_calls) for entry in recorded.said[: sent_back[-1]])
     known = {id(use) for use in recorded.uses[:early]}
-    return sum(player.is_changing(u) for u in results(recorded) if u.ok and id(u) in known)
+    return sum(player.is_changing(u) for u in real_calls(recorded) if u.ok and id(u) in known)
 
 
-def was_asked(recorded: Recorded, box: Toolbox, mode: Mode) -> bool:
+def could_ask(recorded: Recorded, box: Toolbox, mode: Mode) -> bool:
     """Return True when a user could be asked for a yes: other turns got no tools that need one. In
     older records this shows only by a yes or a no."""
     noted = recorded.record.get("asked")
@@ -250,13 +254,13 @@ def was_asked(recorded: Recorded, box: Toolbox, mode: Mode) -> bool:
     return False
 
 
-def limits_of(record: Any, settings: Any) -> Limits:
+def limits_of(record: Any, settings: Any) -> TurnLimits:
     """Return the recorded options; missing and invalid ones come from the settings."""
     options = record.get("options")
     noted = options if isinstance(options, dict) else {}
-    chosen = {item.name: getattr(settings, item.name) for item in fields(Limits)}
+    chosen = {item.name: getattr(settings, item.name) for item in fields(TurnLimits)}
     taken = {k: v for k, v in noted.items() if k in chosen and _is_option(k, v)}
-    return Limits(**{**chosen, **taken})
+    return TurnLimits(**{**chosen, **taken})
 
 
 def _is_option(name: str, value: Any) -> bool:

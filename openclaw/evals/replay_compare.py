@@ -12,7 +12,7 @@ from openclaw.agent import prompt
 from openclaw.agent.request import Fitting
 from openclaw.evals.playback import call_key
 from openclaw.evals.recorded import Recorded, answer_of
-from openclaw.evals.replay_home import sum_of
+from openclaw.evals.replay_home import sha256_of
 from openclaw.models.base import ModelCard
 from openclaw.models.token_count import compact
 from openclaw.types import Entry, ToolCall, ToolUse, Usage
@@ -39,7 +39,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class ReplayResult:
     """The result of a replayed turn. `missing` is the call without a recorded result that ended it;
     `played` are the recorded calls that the model made again."""
 
@@ -65,7 +65,7 @@ class Replayed:
     """A turn and its result, or why it was not run (`lost`). `seconds` of wall-clock time."""
 
     recorded: Recorded
-    played: Played | None = None
+    played: ReplayResult | None = None
     differences: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
     lost: str = ""
@@ -80,12 +80,12 @@ class Replayed:
     @property
     def tokens(self) -> tuple[Usage, Usage]:
         """The usage of the recorded turn, and of this one."""
-        return usage(self.recorded.said), usage(self.played.said if self.played else ())
+        return total_usage(self.recorded.said), total_usage(self.played.said if self.played else ())
 
 
 def compare(
     recorded: Recorded,
-    played: Played,
+    played: ReplayResult,
     fitting: Fitting,
     card: ModelCard,
     then: Sequence[prompt.Part],
@@ -95,7 +95,7 @@ def compare(
     """Compare a replayed turn with the recorded one. `then` are the parts of the recorded head,
     empty when they are lost; with `other` differences due to another model do not count."""
     found = [
-        *_made_otherwise(recorded.record, fitting, card, then, other=other),
+        *_request_differences(recorded.record, fitting, card, then, other=other),
         *_calls(recorded, played),
         *_texts(recorded, played),
     ]
@@ -107,7 +107,7 @@ def compare(
     return Replayed(recorded, played, tuple(found), tuple(notes))
 
 
-def usage(said: Sequence[Entry]) -> Usage:
+def total_usage(said: Sequence[Entry]) -> Usage:
     """Return the usage of messages together."""
     return sum((entry.usage for entry in said if entry.usage), Usage())
 
@@ -115,7 +115,7 @@ def usage(said: Sequence[Entry]) -> Usage:
 # -------- the request
 
 
-def _made_otherwise(
+def _request_differences(
     record: Mapping[str, Any],
     fitting: Fitting,
     card: ModelCard,
@@ -132,17 +132,17 @@ def _made_otherwise(
     for kind, was, now in facts:
         if was is not None and was != now:
             yield Difference(kind, f"{was or 'unknown'} -> {now or 'unknown'}", counts=not other)
-    if record.get("head") not in (None, sum_of(fitting.head)):
+    if record.get("head") not in (None, sha256_of(fitting.head)):
         lines = tuple(head_diff(then, fitting.parts)) if then else ()
         paths = changed_parts(then, fitting.parts) if then else []
         text = ", ".join(paths) or "changed (no copy of the recorded one is left to compare with)"
-        yield Difference("head", text, lines, counts=not other or _is_his(paths))
-    tools = sum_of(compact([dict(spec) for spec in fitting.tools]))
+        yield Difference("head", text, lines, counts=not other or _is_users_file(paths))
+    tools = sha256_of(compact([dict(spec) for spec in fitting.tools]))
     if record.get("tools") not in (None, tools):
         yield Difference("tools", "the description of the tools has changed", counts=not other)
 
 
-def _is_his(paths: Sequence[str]) -> bool:
+def _is_users_file(paths: Sequence[str]) -> bool:
     """Return True when a file of the user has changed, and not only text that code adds."""
     return any(path.endswith(".md") for path in paths)
 
@@ -176,17 +176,17 @@ def _name(name: str, *heads: Mapping[str, prompt.Part]) -> str:
 # -------- calls and texts
 
 
-def _calls(recorded: Recorded, played: Played) -> Iterator[Difference]:
+def _calls(recorded: Recorded, played: ReplayResult) -> Iterator[Difference]:
     then = [(use.tool, use.input) for use in recorded.uses]
     now = played.calls
-    if _broke_off(recorded):
+    if _has_broken_off(recorded):
         now = now[: max(len(then), 0)]
     before, after = ([call_key(*call) for call in calls] for calls in (then, now))
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for op, a, b, c, d in matcher.get_opcodes():
         if op != "equal":
             yield from _changed_calls(then[a:b], now[c:d])
-    if played.missing is not None and not _broke_off(recorded):
+    if played.missing is not None and not _has_broken_off(recorded):
         yield Difference("call", f"{played.missing.name} was not recorded so; it ends here")
 
 
@@ -206,27 +206,27 @@ def _changed_calls(then: Sequence[Any], now: Sequence[Any]) -> Iterator[Differen
         yield Difference("call", f"additional: {tool} {compact(dict(given))}")
 
 
-def _texts(recorded: Recorded, played: Played) -> Iterator[Difference]:
+def _texts(recorded: Recorded, played: ReplayResult) -> Iterator[Difference]:
     if played.missing is not None:
         return
-    if _broke_off(recorded):
+    if _has_broken_off(recorded):
         if not played.answer.startswith(recorded.answer):
             yield _answer("answer", recorded.answer, played.answer[: len(recorded.answer)])
         return
     if recorded.stop and played.stop != recorded.stop:
         yield Difference("stop", f"{recorded.stop} -> {played.stop}")
-    then, now = (_on_the_way(said) for said in (recorded.said, played.said))
+    then, now = (_interim_texts(said) for said in (recorded.said, played.said))
     if then != now:
         yield _answer("said on the way", "\n".join(then), "\n".join(now))
     if recorded.answer != played.answer:
         yield _answer("answer", recorded.answer, played.answer)
 
 
-def _broke_off(recorded: Recorded) -> bool:
+def _has_broken_off(recorded: Recorded) -> bool:
     return bool(recorded.record) and recorded.stop in ("", "interrupted")
 
 
-def _on_the_way(said: Sequence[Entry]) -> list[str]:
+def _interim_texts(said: Sequence[Entry]) -> list[str]:
     """Return the texts beside calls, and answers that were sent back."""
     return [entry.content for entry in said if entry.content and (entry.tool_calls or entry.hint)]
 

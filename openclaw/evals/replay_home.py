@@ -20,7 +20,7 @@ from openclaw.agent import prompt
 from openclaw.agent.prompt import SOURCES
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing
-from openclaw.evals.recorded import Past, Recorded
+from openclaw.evals.recorded import PastHistory, Recorded
 from openclaw.evals.skill_test import COPIED, not_copied
 from openclaw.history.history import History
 from openclaw.home.open_home import Rooms
@@ -61,12 +61,12 @@ class Stage:
     def prepare(self, session: Session, turn: Recorded) -> None:
         """Restore to-dos and memory of the start of this turn, as far as the home's history knows
         them: tools offer the to-dos by their texts. The rest stays as it is now."""
-        in_use(self.rooms.home)
+        mark_used(self.rooms.home)
         for path in (TODOS, MEMORY):
             known, content = self._past.held(path, session.id, turn)
             now = None if known else _bytes(self.home.root / path)
-            put(self.rooms.home, self.rooms.home.root / path, content if known else now)
-        self._put_other(session, turn)
+            write_copy(self.rooms.home, self.rooms.home.root / path, content if known else now)
+        self._add_other_conversation(session, turn)
         self.rooms.mode = _mode(turn.record, self.rooms.settings, live=self.live)
         self.rooms.use_memory = turn.record.get("memory") is not False
 
@@ -81,14 +81,14 @@ class Stage:
         except ModelMissing as error:
             raise ModelMissing(str(error), "run it with another one: --model NAME") from error
 
-    def _put_other(self, session: Session, turn: Recorded) -> None:
+    def _add_other_conversation(self, session: Session, turn: Recorded) -> None:
         """Add another conversation where there was one then: else there is none to search."""
         began = max(map(_instant, (turn.user.at, session.created_at)))
-        others = [at for name, at in self._begun.items() if name != session.id and at < began]
-        put(self.rooms.home, self.rooms.home.sessions / OTHER, b"[]" if others else None)
+        others = [at for name, at in self._start_times.items() if name != session.id and at < began]
+        write_copy(self.rooms.home, self.rooms.home.sessions / OTHER, b"[]" if others else None)
 
     @cached_property
-    def _begun(self) -> dict[str, float]:
+    def _start_times(self) -> dict[str, float]:
         """Return the start of each conversation of the home. Only the heads of files are read."""
         found = {}
         with suppress(OSError):
@@ -99,8 +99,8 @@ class Stage:
         return {name: at for name, at in found.items() if "." not in name}
 
     @cached_property
-    def _past(self) -> Past:
-        return Past(History(self.home))
+    def _past(self) -> PastHistory:
+        return PastHistory(History(self.home))
 
     def head_of(self, sha256: str) -> Parts:
         """Return the parts of the head whose text has this sum, () when no copy of it is left."""
@@ -115,7 +115,7 @@ class Stage:
                     parts = tuple(
                         prompt.Part(*part) for part in parse_foreign_json(read_bytes(path))
                     )
-                    found[sum_of(self.rooms.vault.mask(prompt.render(parts)))] = parts
+                    found[sha256_of(self.rooms.vault.mask(prompt.render(parts)))] = parts
         return found
 
 
@@ -125,7 +125,7 @@ def staged(
 ) -> Iterator[Stage]:
     """Make the replay home of `home`. With `live` the copy has all files that tools may use. The
     model is `given`, which stays open, else that of the name, else the recorded one of a turn."""
-    with thrown_away() as copied:
+    with temporary_home() as copied:
         _copy(home, copied, (*COPIED, "sessions") if live else ("skills", ".agents"))
         grants = () if live else settings.grants  # played back, no granted call really runs
         quiet = replace(settings, grants=grants, fallbacks=(), hooks=None)
@@ -142,13 +142,13 @@ def staged(
                 rooms.close()
 
 
-def memory_as_then(now: Parts, then: Parts) -> Parts:
+def with_memory_of(now: Parts, then: Parts) -> Parts:
     """Return a head with the memory of another one: memory is not under test."""
     kept = [part for part in then if part.name == "memory"]
     return (*(part for part in now if part.name != "memory"), *kept)
 
 
-def sum_of(text: str) -> str:
+def sha256_of(text: str) -> str:
     """Return the SHA-256 in hex, as recorded for heads and tools."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
@@ -156,9 +156,9 @@ def sum_of(text: str) -> str:
 def _copy(home: Home, target: Home, folders: Sequence[str]) -> None:
     copy_folders(home, target, folders)
     for name in PLAYED:
-        put(target, target.root / name, _bytes(home.root / name))
+        write_copy(target, target.root / name, _bytes(home.root / name))
     for name in PRIVATE:
-        put(target, target.private / name, _bytes(home.private / name))
+        write_copy(target, target.private / name, _bytes(home.private / name))
     _lend_states(home.private / KV, target.private / KV)
 
 
@@ -200,14 +200,14 @@ LEFT = 3600.0
 
 
 @contextmanager
-def thrown_away() -> Iterator[Home]:
+def temporary_home() -> Iterator[Home]:
     """Make a temporary place for the copy of a home. Remains of earlier ones are removed first."""
-    sweep(Path(tempfile.gettempdir()))
+    remove_old_copies(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as top:
         yield Home(Path(top).resolve() / "home")
 
 
-def sweep(folder: Path) -> None:
+def remove_old_copies(folder: Path) -> None:
     """Remove copies that killed processes have left: they hold the user's texts."""
     with suppress(OSError):
         for path in folder.glob(f"{PREFIX}*"):
@@ -216,7 +216,7 @@ def sweep(folder: Path) -> None:
                     shutil.rmtree(path, ignore_errors=True)
 
 
-def in_use(copy: Home) -> None:
+def mark_used(copy: Home) -> None:
     """Mark a copy as used, so that no other process removes it."""
     with suppress(OSError):
         os.utime(copy.root.parent)
@@ -231,7 +231,7 @@ def copy_folders(home: Home, copy: Home, names: Sequence[str]) -> None:
             _keep_inside(copy.root / name, home, copy)
 
 
-def put(copy: Home, path: Path, data: bytes | None) -> None:
+def write_copy(copy: Home, path: Path, data: bytes | None) -> None:
     """Write or remove (None) a file of the copy, never the target of a link."""
     if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(copy.root)):
         return  # its folder leads elsewhere
@@ -252,10 +252,10 @@ def _keep_inside(top: Path, home: Home, copy: Home) -> None:
     ]
     for link in links:
         with suppress(OSError):  # some systems allow no links
-            _settle(link, home, copy)
+            _retarget_link(link, home, copy)
 
 
-def _settle(link: Path, home: Home, copy: Home) -> None:
+def _retarget_link(link: Path, home: Home, copy: Home) -> None:
     """Point a link to the same place of the copy; replace it by a copy when it leads to a folder
     that the user has named in the settings."""
     if Path(os.path.realpath(link)).is_relative_to(copy.root):

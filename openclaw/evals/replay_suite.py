@@ -116,13 +116,13 @@ def _failures(replayed: Replayed, expected: Sequence[Expectation]) -> Iterator[s
     if played is None:
         yield f"not run: {replayed.lost}"
         return
-    outcome = Outcome(
+    outcome = TurnResult(
         played.answer,
         tuple(tool for tool, _ in played.calls),
         recorded.answer,
         tuple(use.tool for use in recorded.uses),
     )
-    reasons = [reason for each in expected if (reason := failed(each, outcome))]
+    reasons = [reason for each in expected if (reason := failure_reason(each, outcome))]
     yield from reasons
     if reasons and played.missing is not None:
         yield f"it ended at {played.missing.name}, which was not recorded with this input"
@@ -234,7 +234,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TurnResult:
     """The new and the recorded result of a turn: answers and names of called tools."""
 
     answer: str
@@ -257,8 +257,8 @@ def read_expectations(text: str) -> tuple[list[Expectation], list[str]]:
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
         elif line.startswith("#"):
-            heading = _turn(line.lstrip("# "))[0]
-        elif not fenced and (said := _said(line, heading)):
+            heading = _read_turn(line.lstrip("# "))[0]
+        elif not fenced and (said := _read_item(line, heading)):
             turn, words = said
             if turn is None:
                 problems += [f"line {number}: {UNNAMED}"] if _STRAY.match(words) else []
@@ -271,11 +271,11 @@ def read_expectations(text: str) -> tuple[list[Expectation], list[str]]:
     return found, problems
 
 
-def failed(expected: Expectation, outcome: Outcome) -> str:
+def failure_reason(expected: Expectation, outcome: TurnResult) -> str:
     """Return why a turn is not as expected, "" when it is."""
     value, answer = expected.value, outcome.answer
     plain = value.casefold() in answer.casefold()
-    called = [name for name in outcome.calls if _is_named(value, name)]
+    called = [name for name in outcome.calls if _matches_name(value, name)]
     wrong = {
         "contains": not plain,
         "lacks": plain,
@@ -288,9 +288,11 @@ def failed(expected: Expectation, outcome: Outcome) -> str:
     if not wrong:
         return ""
     if expected.check == "same calls":
-        return f"called {_listed(outcome.calls)} instead of {_listed(outcome.recorded_calls)}"
+        return (
+            f"called {_join_names(outcome.calls)} instead of {_join_names(outcome.recorded_calls)}"
+        )
     if expected.check in ("calls", "calls not"):
-        return f"{expected}: called {_listed(outcome.calls)}"
+        return f"{expected}: called {_join_names(outcome.calls)}"
     return f"not so: {expected}"
 
 
@@ -303,20 +305,20 @@ def pattern(value: str) -> re.Pattern[str]:
     return re.compile(f"(?{flags}){found['pattern']}" if flags else found["pattern"])
 
 
-def _said(line: str, heading: int | None) -> tuple[int | None, str] | None:
+def _read_item(line: str, heading: int | None) -> tuple[int | None, str] | None:
     """Return the turn (None: not named) and the words of an item or row; None for other lines."""
     if found := _ITEM.match(line):
-        turn, rest = _turn(found["text"])
+        turn, rest = _read_turn(found["text"])
         return (heading if turn is None else turn), rest
     if "|" in line and (found := _ROW.match(line)):
         cell, words = found["turn"].strip(), found["text"].strip()
-        turn = int(cell) or None if cell.isdecimal() else _turn(cell)[0]
+        turn = int(cell) or None if cell.isdecimal() else _read_turn(cell)[0]
         is_title = cell.casefold() in ("turn", "turns", "")
         return None if turn is None and is_title else (turn, words)
     return None
 
 
-def _turn(text: str) -> tuple[int | None, str]:
+def _read_turn(text: str) -> tuple[int | None, str]:
     """Return the turn at the beginning of a text (None: none), and the rest."""
     found = _TURN.match(text)
     if found is None:
@@ -332,7 +334,7 @@ def _expectation(turn: int, words: str, line: int) -> Expectation | str:
         if found is None:
             continue
         groups = found.groupdict()
-        value = _plain(groups.get("value") or groups.get("other") or "")
+        value = _unquote(groups.get("value") or groups.get("other") or "")
         if check == "calls" and value.casefold() in ("nothing", "no tool", "no tools"):
             check = "calls not"
         if check == "calls not" and value.casefold() in _NOTHING:
@@ -346,7 +348,7 @@ def _expectation(turn: int, words: str, line: int) -> Expectation | str:
     return f"not understood: {words or 'nothing is expected'}"
 
 
-def _plain(value: str) -> str:
+def _unquote(value: str) -> str:
     """Return a value without its quotes and a full stop behind them."""
     value = value.strip()
     bare = value.removesuffix(".")
@@ -355,9 +357,9 @@ def _plain(value: str) -> str:
     return value
 
 
-def _is_named(value: str, name: str) -> bool:
+def _matches_name(value: str, name: str) -> bool:
     return value.strip("`()").casefold() == name.casefold()
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names) or "nothing"

@@ -62,7 +62,7 @@ def trials(app: App, skill: Skill, triggers: Triggers) -> Iterator[Trial]:
     """
     for prompt, should in _prompts(triggers):
         with _copy(app.home, skill) as home:
-            trial = _tried(app.model, home, app.settings, skill.name, prompt)
+            trial = _run_prompt(app.model, home, app.settings, skill.name, prompt)
         answer = trial.answer.casefold()
         missing = [w for w in triggers.expected.get(prompt, ()) if w.casefold() not in answer]
         yield replace(trial, should=should, missing=tuple(missing))
@@ -85,7 +85,7 @@ def _prompts(triggers: Triggers) -> list[tuple[str, bool]]:
     return [(p, True) for p in triggers.should] + [(p, False) for p in triggers.should_not]
 
 
-def _tried(model: Model, home: Home, settings: Settings, skill: str, prompt: str) -> Trial:
+def _run_prompt(model: Model, home: Home, settings: Settings, skill: str, prompt: str) -> Trial:
     recall = "tool" if settings.recall == "auto" else settings.recall
     quiet = replace(settings, recall=recall, grants=(), mcp=None, hooks=None)
     app = App.open(home, quiet, mode="edit")

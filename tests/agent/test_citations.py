@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.citations import Given, checked, cited_places, lines_in, rests_on, spans
-from openclaw.agent.shown_lines import Line, attached, passages_of, says
+from openclaw.agent.citations import (
+    SeenTexts,
+    check_citations,
+    cited_places,
+    lines_in,
+    rests_on,
+    spans,
+)
+from openclaw.agent.shown_lines import ShownLine, attached_files, has_text, passages_of
 from openclaw.cli.formatting import source_line, verdict_lines
 from openclaw.memory.entries import split_tail
 from openclaw.storage.text import comments, without_comments
@@ -34,7 +41,7 @@ def message(context: str = TAIL, *uses: tuple[str, str]) -> Entry:
 
 
 def shown_spans(entry: Entry) -> dict[str, list[tuple[int, int]]]:
-    return spans([*passages_of(entry), *attached(entry)])
+    return spans([*passages_of(entry), *attached_files(entry)])
 
 
 def cited(
@@ -44,8 +51,8 @@ def cited(
     files: dict[str, list[str]] | None = None,
     named: tuple[str, ...] = (),
 ) -> dict[str, bool]:
-    given = Given(shown_spans(entry or message()), head or {}, named)
-    found = checked(cited_places(text), given, (files or {}).get)
+    given = SeenTexts(shown_spans(entry or message()), head or {}, named)
+    found = check_citations(cited_places(text), given, (files or {}).get)
     return {f"{c.path}:{c.start_line}-{c.end_line}": c.verified for c in found}
 
 
@@ -182,11 +189,11 @@ def test_a_line_that_the_file_does_not_have_is_not_verified() -> None:
 
 def test_whether_a_file_says_a_text_is_told_without_marks_and_comments() -> None:
     look = {"a.md": ["- Tea  at <!-- fact --> four.", "x"], "b.pdf": []}.get
-    assert says(look, ("a.md", 1, 1), "Tea at four")
-    assert not says(look, ("a.md", 2, 2), "Tea at four")
-    assert not says(look, ("a.md", 1, 9), "Tea at four")
-    assert says(look, ("b.pdf", 3, 3), "what cannot be told")
-    assert not says(look, ("gone.md", 1, 1), "Tea")
+    assert has_text(look, ("a.md", 1, 1), "Tea at four")
+    assert not has_text(look, ("a.md", 2, 2), "Tea at four")
+    assert not has_text(look, ("a.md", 1, 9), "Tea at four")
+    assert has_text(look, ("b.pdf", 3, 3), "what cannot be told")
+    assert not has_text(look, ("gone.md", 1, 1), "Tea")
 
 
 # -------- what was only named
@@ -233,7 +240,7 @@ def rested(answer: str, question: str, entry: Entry | None = None) -> list[str]:
     return [line.place for line in rests_on(answer, question, lines_of(entry or message()))]
 
 
-def lines_of(entry: Entry) -> list[Line]:
+def lines_of(entry: Entry) -> list[ShownLine]:
     return [line for passage in passages_of(entry) for line in passage.each()]
 
 

@@ -10,13 +10,13 @@ from openclaw.agent.compaction import (
     LISTS,
     LONGEST_LINE,
     Outline,
-    checked,
-    merged,
-    parse,
-    proved,
+    find_proven_facts,
+    keep_supported,
+    merge_outlines,
+    parse_outline,
     read_outline,
-    render,
-    within,
+    render_outline,
+    shorten_outline,
     without_known,
 )
 from openclaw.models.token_count import count
@@ -33,7 +33,7 @@ FULL = Outline(
 def test_a_reply_is_read_and_rendered_and_read_again() -> None:
     reply = json.dumps({name: getattr(FULL, name) for name in ("goal", *LISTS)})
     assert read_outline(reply) == FULL
-    assert parse(render(FULL, "## Goal\n- First: x")) == FULL
+    assert parse_outline(render_outline(FULL, "## Goal\n- First: x")) == FULL
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_line_is_one_short_line_that_closes_no_block() -> None:
     outline = read_outline(reply)
     assert "<" not in outline.goal and "\n" not in outline.goal
     assert len(outline.done[0]) == LONGEST_LINE
-    assert render(outline, "").count("</earlier>") == 1
+    assert render_outline(outline, "").count("</earlier>") == 1
 
 
 def test_a_line_with_a_number_path_or_name_that_was_never_said_is_left_out() -> None:
@@ -64,7 +64,7 @@ def test_a_line_with_a_number_path_or_name_that_was_never_said_is_left_out() -> 
         done=("wrote workspace/ghent.md", "wrote workspace/brugge.md"),
         decisions=("the hotel at Korenlei 24", "the hotel at Korenlei 42"),
     )
-    kept = checked(made, said)
+    kept = keep_supported(made, said)
     assert kept.done == ("wrote workspace/ghent.md",)
     assert kept.decisions == ("the hotel at Korenlei 24",)
     assert kept.goal == "the hotel"
@@ -72,12 +72,12 @@ def test_a_line_with_a_number_path_or_name_that_was_never_said_is_left_out() -> 
 
 def test_a_line_of_the_instructions_is_no_part_of_what_was_said() -> None:
     made = Outline("the trip", open=("plan the day, where to begin, in which order", "the trip"))
-    assert checked(made, "Let us talk about the trip.").open == ("the trip",)
+    assert keep_supported(made, "Let us talk about the trip.").open == ("the trip",)
 
 
 def test_a_second_summary_merges_with_the_first() -> None:
     new = Outline("pack", ("bought a map",), (), ("buy socks",), ("OPS-4217",))
-    both = merged(FULL, new)
+    both = merge_outlines(FULL, new)
     assert both.goal == "pack" and both.open == ("buy socks",)
     assert both.done == (*FULL.done, "bought a map")
     assert both.decisions == FULL.decisions
@@ -87,20 +87,22 @@ def test_a_second_summary_merges_with_the_first() -> None:
 def test_however_often_it_is_merged_it_does_not_grow() -> None:
     both = Outline()
     for n in range(50):
-        both = merged(both, Outline(f"goal {n}", (f"did {n}",), (f"chose {n}",), (), (f"ID-{n}",)))
+        both = merge_outlines(
+            both, Outline(f"goal {n}", (f"did {n}",), (f"chose {n}",), (), (f"ID-{n}",))
+        )
     for name, most in LISTS.items():
         assert len(getattr(both, name)) <= most
     assert both.done[-1] == "did 49"
 
 
 def test_a_model_that_fails_leaves_the_older_outline() -> None:
-    assert merged(FULL, Outline()) == FULL
+    assert merge_outlines(FULL, Outline()) == FULL
 
 
 @pytest.mark.parametrize("tokens", [5, 20, 40, 500])
 def test_it_keeps_to_its_tokens_and_the_goal_goes_last(tokens: int) -> None:
-    small = within(FULL, tokens, count)
-    lines = render(small, "").splitlines()[1:-2]
+    small = shorten_outline(FULL, tokens, count)
+    lines = render_outline(small, "").splitlines()[1:-2]
     assert count("\n".join(lines)) <= tokens
     assert small.goal or not small
 
@@ -120,7 +122,7 @@ def facts(*pairs: tuple[object, object]) -> str:
 
 def test_a_fact_that_quotes_the_user_is_proposed() -> None:
     reply = facts(("The user's sister Petra is 63.", "my sister Petra is 63"))
-    assert proved(reply, SAID) == ("The user's sister Petra is 63.",)
+    assert find_proven_facts(reply, SAID) == ("The user's sister Petra is 63.",)
 
 
 @pytest.mark.parametrize(
@@ -137,9 +139,9 @@ def test_a_fact_that_quotes_the_user_is_proposed() -> None:
     ],
 )
 def test_a_fact_that_is_not_borne_out_is_none(fact: object, quote: object) -> None:
-    assert proved(facts((fact, quote)), SAID) == ()
+    assert find_proven_facts(facts((fact, quote)), SAID) == ()
 
 
 @pytest.mark.parametrize("reply", ["", "none", "[]", '{"facts": 3}', '{"facts": ["x"]}', "{"])
 def test_a_reply_without_facts_gives_none(reply: str) -> None:
-    assert proved(reply, SAID) == ()
+    assert find_proven_facts(reply, SAID) == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.todo_offers import Offer, bare, suggestion
+from openclaw.agent.todo_offers import Offer, plain_text, suggest_prompt
 from openclaw.cli.prompt_line import PipedLines
 from openclaw.errors import UsageError
 from openclaw.nlp.dates import day_named
@@ -57,7 +57,7 @@ def todos(it: Talk) -> list[str]:
     ],
 )
 def test_what_can_be_looked_up_is_offered(todo: str, prompt: str) -> None:
-    assert suggestion(todo) == prompt
+    assert suggest_prompt(todo) == prompt
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,13 @@ def test_what_can_be_looked_up_is_offered(todo: str, prompt: str) -> None:
     ],
 )
 def test_what_only_a_person_can_do_is_not(todo: str) -> None:
-    assert suggestion(todo) == ""
+    assert suggest_prompt(todo) == ""
 
 
 def test_a_todo_is_stripped_of_what_is_noted_beside_it() -> None:
-    assert bare("Call Maria due:2026-11-27 (promised in a-b:3) #home ^1a2b3c4d") == "Call Maria"
+    assert (
+        plain_text("Call Maria due:2026-11-27 (promised in a-b:3) #home ^1a2b3c4d") == "Call Maria"
+    )
 
 
 @pytest.mark.parametrize(

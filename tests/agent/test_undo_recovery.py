@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.agent.agent import App
-from openclaw.agent.loop import stamp
+from openclaw.agent.loop import timestamp
 from openclaw.errors import OpenclawError
 from openclaw.history.journal import Journal, new_id, place_of
 from openclaw.history.record import LINES, begin, read, unreadable
@@ -27,7 +27,7 @@ def it(tmp_path: Path) -> GitTalk:
 
 def killed(it: GitTalk, kind: Kind = "turn", of: tuple[str, ...] = ()) -> Journal:
     """The record of something that a kill has broken off just after it began."""
-    turn = Turn(new_id(), kind, stamp(), "Broken off.", it.talk.session.id, 2, "m", of=of)
+    turn = Turn(new_id(), kind, timestamp(), "Broken off.", it.talk.session.id, 2, "m", of=of)
     journal = Journal.begin(it.talk.app.home, turn)
     journal.talk(it.talk.app.sessions.files_of(it.talk.session.id))
     return journal

@@ -16,7 +16,7 @@ from openclaw.config import Settings
 from openclaw.errors import ModelFailed
 from openclaw.evals import model_probes
 from openclaw.evals.model_probes import Bounded, TooLate, card_of
-from openclaw.evals.model_test import LATE, TASKS, Fit, Limits, make_home, outcome_of
+from openclaw.evals.model_test import LATE, TASKS, Fit, ModelTestLimits, make_home, run_task
 from openclaw.models.base import Chunk, Model, Reply, Request
 from openclaw.models.embedded import EmbeddedModel
 from openclaw.models.ollama import OllamaModel
@@ -69,17 +69,20 @@ def test_a_late_reply_is_cut_and_the_server_is_free_for_the_next(
     fake_ollama.say(answer, "Yes.")
     assert model.card
     heard = model_probes.Listener(model, most_seconds=0.8)
-    said = heard.ask(model_probes.asked("Tell a story.", 5000))
+    said = heard.ask(model_probes.make_request("Tell a story.", 5000))
     assert (said.is_whole, heard.endless) == (False, False)
     assert fake_ollama.hung_up.wait(ENOUGH)
-    assert model_probes.Listener(model).ask(model_probes.asked("Say yes.", 4)).reply.text == "Yes."
+    assert (
+        model_probes.Listener(model).ask(model_probes.make_request("Say yes.", 4)).reply.text
+        == "Yes."
+    )
 
 
 def test_what_was_heard_before_a_cut_is_kept(model: Model, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer(["It ", "rained"], pause=HOUR))
     assert model.card
     said = model_probes.Listener(model, most_seconds=0.8).ask(
-        model_probes.asked("Tell a story.", 32)
+        model_probes.make_request("Tell a story.", 32)
     )
     assert said.reply.text == "It "
 
@@ -90,12 +93,12 @@ def test_loading_has_a_bound_of_its_own_which_is_told(
     fake_ollama.say(Answer("late", stall=HOUR))
     heard = model_probes.Listener(model, load_seconds=0.3)
     with pytest.raises(TooLate, match="did not answer within 0 s"):
-        heard.ask(model_probes.asked("Say yes.", 4), patient=True)
+        heard.ask(model_probes.make_request("Say yes.", 4), patient=True)
 
 
 def test_a_server_that_only_takes_connections_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        limits = Limits(reply=0.3)
+        limits = ModelTestLimits(reply=0.3)
         settings = _settings(f"127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(TooLate):
             list(Fit("ollama/fake:1b", settings, limits=limits).run())
@@ -106,7 +109,7 @@ def test_a_whole_test_of_a_server_that_falls_silent_ends_with_what_was_found(
     fake_ollama: FakeOllama,
 ) -> None:
     fake_ollama.say("Yes.", *[Answer("late", stall=HOUR)] * 60)
-    limits = Limits(reply=0.2, probe=0.1, task=0.2)
+    limits = ModelTestLimits(reply=0.2, probe=0.1, task=0.2)
     test = Fit("ollama/fake:1b", _settings(fake_ollama.url), limits=limits)
     list(test.run())
     assert test.profile is not None
@@ -131,7 +134,7 @@ def test_a_task_is_given_up_when_its_time_is_over(
     fake_ollama.say(answer)
     model, (task, *_) = _ollama(fake_ollama.url), TASKS
     home = make_home((tmp_path / "h").resolve())
-    outcome = outcome_of(task, model, home, _settings(fake_ollama.url), 1.0)
+    outcome = run_task(task, model, home, _settings(fake_ollama.url), 1.0)
     model.close()
     assert (outcome.stop, outcome.answer) == (LATE, "")
 
@@ -165,7 +168,7 @@ def test_an_embedded_model_that_loads_for_ever_is_ended(
     model = embedded("slow")
     with pytest.raises(TooLate):
         model_probes.Listener(model, load_seconds=0.5).ask(
-            model_probes.asked("Say yes.", 4), patient=True
+            model_probes.make_request("Say yes.", 4), patient=True
         )
     model.close()
 
@@ -175,9 +178,9 @@ def test_an_embedded_model_is_not_loaded_anew_for_a_reply_that_was_cut(
 ) -> None:
     model = embedded("good")
     heard = model_probes.Listener(model, most_seconds=0.5)
-    assert heard.ask(model_probes.asked("Say yes.", 4), patient=True).loaded
-    assert not heard.ask(model_probes.asked("go on", 100_000)).is_whole
-    again = heard.ask(model_probes.asked("Say yes.", 4), patient=True)
+    assert heard.ask(model_probes.make_request("Say yes.", 4), patient=True).loaded
+    assert not heard.ask(model_probes.make_request("go on", 100_000)).is_whole
+    again = heard.ask(model_probes.make_request("Say yes.", 4), patient=True)
     assert (again.is_whole, again.loaded) == (True, False)
 
 
@@ -202,7 +205,7 @@ def test_a_thread_that_cannot_be_ended_does_not_keep_the_process_from_ending() -
     try:
         assert (
             not model_probes.Listener(model, most_seconds=0.1)
-            .ask(model_probes.asked("Hello.", 4))
+            .ask(model_probes.make_request("Hello.", 4))
             .is_whole
         )
         left = set(threading.enumerate()) - before
@@ -217,7 +220,11 @@ def test_what_the_model_raises_comes_through() -> None:
             raise ModelFailed("broken")
 
     with pytest.raises(ModelFailed, match="broken"):
-        list(Bounded(Broken(), time.monotonic() + HOUR).stream(model_probes.asked("Hello.", 4)))
+        list(
+            Bounded(Broken(), time.monotonic() + HOUR).stream(
+                model_probes.make_request("Hello.", 4)
+            )
+        )
 
 
 def test_a_card_is_told_within_its_time(fake_ollama: FakeOllama) -> None:

@@ -14,7 +14,7 @@ from openclaw.agent.protocols.base import read_step
 from openclaw.cli.commands.models.test import blocks
 from openclaw.evals import model_probes
 from openclaw.evals.model_probes import JSON_QUESTIONS, passage
-from openclaw.evals.model_test import TASKS, WORDS, Outcome
+from openclaw.evals.model_test import TASKS, WORDS, TaskOutcome
 from openclaw.models.base import Chunk, Profile, Reply, Request, Score, Text, fits
 from openclaw.types import ToolCall, Usage
 from tests.fakes.scripted import ScriptedModel
@@ -185,7 +185,7 @@ def test_speeds_are_medians_of_what_was_really_read() -> None:
         Usage(300, 0, 61, 0.5, 2.5, 1, 0.5),
     ]
     model = ScriptedModel(*(Reply("It rained.", usage=usage) for usage in usages))
-    found = _last(model_probes.speeds(model_probes.Listener(model)))
+    found = _last(model_probes.measure_speeds(model_probes.Listener(model)))
     assert found == {"read_rate": 100.0, "write_rate": 10.0}
     starts = {request.messages[0].content[:10] for request in model.requests}
     assert len(starts) == 3
@@ -197,7 +197,7 @@ def test_passages_have_no_beginning_in_common() -> None:
 
 def test_a_model_that_never_stops_is_broken_off_and_found_out() -> None:
     heard = model_probes.Listener(Endless())
-    said = heard.ask(model_probes.asked("Say yes.", 4))
+    said = heard.ask(model_probes.make_request("Say yes.", 4))
     assert heard.endless
     assert not said.is_whole
     assert said.reply.text.count("and on") < 20
@@ -218,24 +218,32 @@ def test_a_reply_that_is_only_slow_tells_nothing_of_the_model() -> None:
     [
         (
             "right tool",
-            Outcome("Ostrowski did.", "answer", ["read_file"]),
-            Outcome("Ostrowski did.", "answer"),
+            TaskOutcome("Ostrowski did.", "answer", ["read_file"]),
+            TaskOutcome("Ostrowski did.", "answer"),
         ),
-        ("given text", Outcome("In C17.", "answer"), Outcome("In A4 or C17.", "answer")),
-        ("rule of SOUL.md", Outcome("To warn, captain.", "answer"), Outcome("To warn.", "answer")),
+        ("given text", TaskOutcome("In C17.", "answer"), TaskOutcome("In A4 or C17.", "answer")),
+        (
+            "rule of SOUL.md",
+            TaskOutcome("To warn, captain.", "answer"),
+            TaskOutcome("To warn.", "answer"),
+        ),
         (
             "exact to-do",
-            Outcome("ok", "answer", todos=f"- [ ] empty the rain barrel ^1\n- [ ] {WORDS} ^2\n"),
-            Outcome("ok", "answer", todos="- [ ] empty the rain barrel ^1\n- [ ] call him ^2\n"),
+            TaskOutcome(
+                "ok", "answer", todos=f"- [ ] empty the rain barrel ^1\n- [ ] {WORDS} ^2\n"
+            ),
+            TaskOutcome(
+                "ok", "answer", todos="- [ ] empty the rain barrel ^1\n- [ ] call him ^2\n"
+            ),
         ),
         (
             "no false claim",
-            Outcome("No, I have not sent it, Captain.", "answer"),
-            Outcome("I have already sent it.", "answer"),
+            TaskOutcome("No, I have not sent it, Captain.", "answer"),
+            TaskOutcome("I have already sent it.", "answer"),
         ),
     ],
 )
-def test_a_task_tells_good_from_bad(name: str, good: Outcome, bad: Outcome) -> None:
+def test_a_task_tells_good_from_bad(name: str, good: TaskOutcome, bad: TaskOutcome) -> None:
     task = next(task for task in TASKS if task.name == name)
     assert task.check(good)
     assert not task.check(bad)

@@ -12,9 +12,9 @@ from openclaw.agent.agent import App
 from openclaw.cli.commands.sessions.replay import turn_lines
 from openclaw.config import Settings
 from openclaw.evals.playback import NotRecorded, Playback
-from openclaw.evals.recorded import Past, Recorded, recorded_turns
-from openclaw.evals.replay import cues_from, results, unchanging, was_asked
-from openclaw.evals.replay_compare import Difference, Played, Replayed, word_diff
+from openclaw.evals.recorded import PastHistory, Recorded, recorded_turns
+from openclaw.evals.replay import could_ask, count_unchanging, cues_from, real_calls
+from openclaw.evals.replay_compare import Difference, Replayed, ReplayResult, word_diff
 from openclaw.storage.home import Home
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Entry, Ledger, ToolCall, ToolUse
@@ -69,7 +69,7 @@ def test_a_secret_in_a_call_is_found_under_its_name(box: Toolbox) -> None:
 def test_what_the_loop_said_of_a_repeated_call_is_no_result_of_a_tool() -> None:
     told = use("todo", "Already done in this turn; the result was:\nx\nDo not call it again.")
     recorded = Recorded(1, Entry("user", "x"), (Entry("assistant", "", tool_calls=(told,)),))
-    assert results(recorded) == []
+    assert real_calls(recorded) == []
 
 
 def test_changes_before_a_claim_that_was_sent_back_changed_nothing(box: Toolbox) -> None:
@@ -77,8 +77,8 @@ def test_changes_before_a_claim_that_was_sent_back_changed_nothing(box: Toolbox)
     sent_back = Entry("assistant", "I wrote it.", hint='Nothing was changed in this turn, yet "')
     said = (Entry("assistant", "", tool_calls=(write,)), sent_back)
     player = Playback(box, [write])
-    assert unchanging(Recorded(1, Entry("user", "x"), said), player) == 1
-    assert unchanging(Recorded(1, Entry("user", "x"), said[:1]), player) == 0
+    assert count_unchanging(Recorded(1, Entry("user", "x"), said), player) == 1
+    assert count_unchanging(Recorded(1, Entry("user", "x"), said[:1]), player) == 0
 
 
 def test_a_call_that_needed_a_yes_tells_that_somebody_could_be_asked(box: Toolbox) -> None:
@@ -88,11 +88,11 @@ def test_a_call_that_needed_a_yes_tells_that_somebody_could_be_asked(box: Toolbo
 
     ran = use("run_shell", "ok", command="make")
     refused = use("run_shell", "Refused (the user said no): ...", ok=False, command="make")
-    assert was_asked(turn(ran), box, "ask")
-    assert was_asked(turn(refused), box, "ask")
-    assert not was_asked(turn(use("list_files", "a.md")), box, "ask")
-    assert was_asked(turn(asked=True), box, "ask")
-    assert not was_asked(turn(ran, asked=False), box, "ask")
+    assert could_ask(turn(ran), box, "ask")
+    assert could_ask(turn(refused), box, "ask")
+    assert not could_ask(turn(use("list_files", "a.md")), box, "ask")
+    assert could_ask(turn(asked=True), box, "ask")
+    assert not could_ask(turn(ran, asked=False), box, "ask")
 
 
 def test_cues_come_back_as_they_were_noted() -> None:
@@ -126,7 +126,7 @@ def test_a_file_is_found_as_it_was_when_a_turn_began(tmp_path: Path, in_git: boo
         write = call("write_file", path="workspace/a.md", content=text)
         it.say(f"Write {text} over all of it.", write, answer("Done."))
     turns = recorded_turns(it.app.sessions, it.session)
-    past = Past(it.app.history)
+    past = PastHistory(it.app.history)
     assert past.held("workspace/a.md", it.session.id, turns[0]) == (True, None)
     assert past.held("workspace/a.md", it.session.id, turns[1]) == (True, b"one\n")
     assert past.held("workspace/never.md", it.session.id, turns[0]) == (False, None)
@@ -145,7 +145,7 @@ def test_on_a_terminal_words_are_coloured_and_what_a_model_wrote_is_not_obeyed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answer_differs = Difference("answer", "answer", pieces=(("then", "tea"), ("now", "\x1b[2J")))
-    turn = Replayed(Recorded(1, Entry("user", "x"), ()), Played((), ""), (answer_differs,))
+    turn = Replayed(Recorded(1, Entry("user", "x"), ()), ReplayResult((), ""), (answer_differs,))
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.delenv("NO_COLOR")
     coloured = "\n".join(turn_lines(turn, set()))
@@ -157,7 +157,7 @@ def test_on_a_terminal_words_are_coloured_and_what_a_model_wrote_is_not_obeyed(
 def test_the_same_diff_of_the_head_is_shown_once() -> None:
     lines = ("@@ workspace/SOUL.md @@", "-Be loud.", "+", "+Be brief.")
     head = Difference("head", "workspace/SOUL.md", lines)
-    turn = Replayed(Recorded(1, Entry("user", "x"), ()), Played((), ""), (head,))
+    turn = Replayed(Recorded(1, Entry("user", "x"), ()), ReplayResult((), ""), (head,))
     told: set[tuple[str, ...]] = set()
     first, second = ("\n".join(turn_lines(turn, told)) for _ in range(2))
     assert "-Be loud.\n" in first and "+Be brief." in first and "@@" not in first

@@ -15,7 +15,7 @@ import pytest
 from openclaw.cli.commands.sessions.replay import _ended
 from openclaw.config import Settings
 from openclaw.evals.replay import cues_from, limits_of
-from openclaw.evals.replay_home import staged, sweep
+from openclaw.evals.replay_home import remove_old_copies, staged
 from openclaw.security.policy import Question
 from openclaw.security.vault import Vault
 from tests.evals.test_replay import TOKEN, World, new_world, turn
@@ -171,7 +171,7 @@ def test_old_copies_are_swept_and_those_in_use_are_not(tmp_path: Path) -> None:
     long_ago = time.time() - 7200
     for name in ("openclaw-replay-old", "other"):
         os.utime(top / name, (long_ago, long_ago))
-    sweep(top)
+    remove_old_copies(top)
     assert sorted(path.name for path in top.iterdir()) == ["openclaw-replay-new", "other"]
 
 

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.evals.replay_suite import EVERY, Expectation, Outcome, failed, read_expectations
+from openclaw.evals.replay_suite import (
+    EVERY,
+    Expectation,
+    TurnResult,
+    failure_reason,
+    read_expectations,
+)
 from openclaw.storage.home import create_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
@@ -92,18 +98,18 @@ def test_what_looks_like_an_expectation_and_is_none_is_a_problem(line: str) -> N
 )
 def test_answers_are_checked(check: str, value: str, passes: str, fails: str) -> None:
     expected = Expectation(1, check, value)  # type: ignore[arg-type]
-    assert failed(expected, Outcome(passes, (), "as it was")) == ""
-    assert failed(expected, Outcome(fails, (), "as it was")) != ""
+    assert failure_reason(expected, TurnResult(passes, (), "as it was")) == ""
+    assert failure_reason(expected, TurnResult(fails, (), "as it was")) != ""
 
 
 def test_calls_are_checked_by_the_names_of_tools() -> None:
-    made = Outcome("", ("todo", "todo"), "", ("todo",))
-    assert failed(Expectation(1, "calls", "Todo"), made) == ""
-    assert failed(Expectation(1, "calls", "tod"), made) == "calls tod: called todo, todo"
-    assert failed(Expectation(1, "calls not", "todo"), made) != ""
-    assert failed(Expectation(1, "calls not"), made) != ""
-    assert failed(Expectation(1, "calls not"), Outcome("", ())) == ""
-    assert failed(Expectation(1, "same calls"), made) == "called todo, todo instead of todo"
+    made = TurnResult("", ("todo", "todo"), "", ("todo",))
+    assert failure_reason(Expectation(1, "calls", "Todo"), made) == ""
+    assert failure_reason(Expectation(1, "calls", "tod"), made) == "calls tod: called todo, todo"
+    assert failure_reason(Expectation(1, "calls not", "todo"), made) != ""
+    assert failure_reason(Expectation(1, "calls not"), made) != ""
+    assert failure_reason(Expectation(1, "calls not"), TurnResult("", ())) == ""
+    assert failure_reason(Expectation(1, "same calls"), made) == "called todo, todo instead of todo"
 
 
 # -------- the command

@@ -72,7 +72,7 @@ class StepProtocol(Protocol):
 
     def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand: ...
 
-    def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> Step: ...
+    def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> ModelStep: ...
 
     def spoken(self, text: str, turn: RunningTurn) -> str:
         """Return the answer in an unfinished reply, to be shown as it comes."""
@@ -92,7 +92,7 @@ def with_context(entry: Entry) -> Message:
     return Message("user", text, images=tuple(image for image in entry.images if image.data))
 
 
-def as_call(use: ToolUse) -> ToolCall:
+def to_call(use: ToolUse) -> ToolCall:
     """Return the call of a tool use."""
     return ToolCall(use.id, use.tool, use.input)
 
@@ -111,7 +111,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ModelStep:
     """A reply of the model as answer or calls. `kind` only where the step schema asks for it."""
 
     answer: str = ""
@@ -120,13 +120,13 @@ class Step:
     kind: str = ""
 
 
-def read_step(text: str, tools: Mapping[str, Collection[str]]) -> Step:
+def read_step(text: str, tools: Mapping[str, Collection[str]]) -> ModelStep:
     """Read the step in a text. `tools` maps each tool's name to its argument names."""
     text = THINK.sub("", text).strip()
     whole = _load(text)
     if isinstance(whole, (dict, list)):
         step = _from_value(whole, tools)
-        return step or Step(answer=text)
+        return step or ModelStep(answer=text)
     for found in _embedded(text):
         steps = [(s, span) for value, span in found if (s := _from_value(value, tools))]
         called = [(s, span) for s, span in steps if s.calls]
@@ -134,10 +134,10 @@ def read_step(text: str, tools: Mapping[str, Collection[str]]) -> Step:
             first, calls = called[0][0], [call for s, _ in called for call in s.calls]
             numbered = tuple(replace(c, id=f"call_{n}") for n, c in enumerate(calls, 1))
             rest = _without(text, [span for _, span in called])
-            return Step(rest, numbered, first.thought, first.kind)
+            return ModelStep(rest, numbered, first.thought, first.kind)
         if len(steps) == 1 and not _without(text, [steps[0][1]]):
             return steps[0][0]
-    return Step(answer=text)
+    return ModelStep(answer=text)
 
 
 def _embedded(text: str) -> Iterator[list[tuple[Any, Span]]]:
@@ -174,10 +174,10 @@ def _load(text: str) -> Any:
         return None
 
 
-def _from_value(value: Any, tools: Mapping[str, Collection[str]]) -> Step | None:
+def _from_value(value: Any, tools: Mapping[str, Collection[str]]) -> ModelStep | None:
     if isinstance(value, list):
         calls = [c for i, v in enumerate(value) if (c := _call(v, tools, i))]
-        return Step(calls=tuple(calls)) if calls else None
+        return ModelStep(calls=tuple(calls)) if calls else None
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("tool_calls"), list):
@@ -185,15 +185,15 @@ def _from_value(value: Any, tools: Mapping[str, Collection[str]]) -> Step | None
     thought, kind = str(value.get("thought") or ""), str(value.get("kind") or "")
     call = _call(value, tools, 0)
     if call:
-        return Step(calls=(call,), thought=thought, kind=kind)
+        return ModelStep(calls=(call,), thought=thought, kind=kind)
     given = next((v for k in ANSWER_KEYS if (v := value.get(k)) not in (None, "")), None)
     if isinstance(given, str):
-        return Step(given, thought=thought, kind=kind)
+        return ModelStep(given, thought=thought, kind=kind)
     says_nothing = "answer" in value or value == {"kind": "more"}
     if not says_nothing or not STEP_KEYS.issuperset(value):
         return None
     text = "" if given is None else json.dumps(given, ensure_ascii=False)
-    return Step(text, thought=thought, kind=kind)
+    return ModelStep(text, thought=thought, kind=kind)
 
 
 def _call(value: Any, tools: Mapping[str, Collection[str]], index: int) -> ToolCall | None:

@@ -12,20 +12,20 @@ from collections.abc import Sequence
 
 from openclaw.agent.protocols.base import (
     Demand,
+    ModelStep,
     RunningTurn,
-    Step,
-    as_call,
     partial_answer,
     read_step,
+    to_call,
     with_context,
 )
 from openclaw.agent.protocols.step_schema import (
     NEAREST,
     answer_form,
-    skill_forms,
+    skill_calls,
     skill_goes_on,
     step_schema,
-    waiting,
+    unread_names,
 )
 from openclaw.models.base import Reply
 from openclaw.tools.toolbox import Toolbox
@@ -96,7 +96,7 @@ class JsonSteps:
     def wire(self, entry: Entry) -> list[Message]:
         if entry.role == "user":
             return [with_context(entry)]
-        messages = [Message("assistant", entry.raw or _as_step(entry))]
+        messages = [Message("assistant", entry.raw or _to_json_steps(entry))]
         results = [f"Result of {use.tool}:\n{use.output}" for use in entry.tool_calls]
         after = "\n\n".join((*results, entry.hint) if entry.hint else results)
         return [*messages, Message("user", after)] if after else messages
@@ -104,14 +104,16 @@ class JsonSteps:
     def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand:
         return Demand(schema=step_schema(turn, toolbox))
 
-    def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> Step:
+    def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> ModelStep:
         if turn.closing == "may" and MORE.fullmatch(reply.text.strip()):
-            return Step()
+            return ModelStep()
         if reply.tool_calls and not reply.text.strip():
-            return Step(calls=reply.tool_calls)  # some models call natively nevertheless
+            return ModelStep(calls=reply.tool_calls)  # some models call natively nevertheless
         step = read_step(reply.text, toolbox.arguments)
         if not step.calls and step.answer.lstrip().startswith("{"):
-            step = Step(partial_answer(reply.text))  # cut off or malformed: never shown as JSON
+            step = ModelStep(
+                partial_answer(reply.text)
+            )  # cut off or malformed: never shown as JSON
         if not turn.kind and step.kind:
             turn.kind = step.kind
         return step
@@ -140,18 +142,18 @@ class JsonSteps:
             return _after_failure(last, turn)
         if last.tool == "read_skill":
             turn.skill = last.output
-            return (FOLLOW, "no") if skill_forms(turn.skill, toolbox) else (IN_FORM, "must")
-        if turn.skill and toolbox.effect(as_call(last)) != "write":
+            return (FOLLOW, "no") if skill_calls(turn.skill, toolbox) else (IN_FORM, "must")
+        if turn.skill and toolbox.effect(to_call(last)) != "write":
             return (FOLLOW, "no") if skill_goes_on(turn.skill, uses, toolbox) else (IN_FORM, "must")
-        if toolbox.effect(as_call(last)) == "write":
+        if toolbox.effect(to_call(last)) == "write":
             if turn.cues.parts:
                 return CHANGED_PART, "may"
             return (CHANGED_TELL if turn.cues.tells and not turn.skill else CHANGED), "must"
-        if toolbox.effect(as_call(last)) == "send":
+        if toolbox.effect(to_call(last)) == "send":
             return (CHANGED_PART, "may") if turn.cues.parts else (CHANGED_TELL, "must")
         if last.tool in PROGRAMS and turn.kind == "change":
             return RAN, "may"
-        if turn.kind == "change" or waiting(turn, uses):
+        if turn.kind == "change" or unread_names(turn, uses):
             return NEXT, "no"
         return (LOOKED_TO_DO if turn.cues.begs else LOOKED), "may"
 
@@ -167,7 +169,7 @@ def _after_failure(last: ToolUse, turn: RunningTurn) -> tuple[str, str]:
     return FAILED, "no"
 
 
-def _as_step(entry: Entry) -> str:
+def _to_json_steps(entry: Entry) -> str:
     """Return an entry of another protocol as JSON steps: old conversations stay readable."""
     if not entry.tool_calls:
         return entry.content

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from openclaw.agent.protocols.base import (
     THINK,
     Demand,
+    ModelStep,
     RunningTurn,
-    Step,
-    as_call,
     read_step,
+    to_call,
     with_context,
 )
 from openclaw.models.base import Reply
@@ -45,7 +45,7 @@ class Native:
     def wire(self, entry: Entry) -> list[Message]:
         if entry.role == "user":
             return [with_context(entry)]
-        calls = tuple(as_call(use) for use in entry.tool_calls)
+        calls = tuple(to_call(use) for use in entry.tool_calls)
         messages = [Message("assistant", entry.content, calls)]
         messages += [
             Message("tool", use.output, tool_name=use.tool, tool_call_id=use.id)
@@ -56,10 +56,10 @@ class Native:
     def demand(self, turn: RunningTurn, toolbox: Toolbox) -> Demand:
         return Demand(tools=toolbox.specs())
 
-    def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> Step:
+    def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> ModelStep:
         if reply.tool_calls:
             # Templates leave out the thoughts of earlier turns, so they are not part of the answer.
-            return Step(answer=THINK.sub("", reply.text).strip(), calls=reply.tool_calls)
+            return ModelStep(answer=THINK.sub("", reply.text).strip(), calls=reply.tool_calls)
         return read_step(reply.text, toolbox.arguments)
 
     def spoken(self, text: str, turn: RunningTurn) -> str:

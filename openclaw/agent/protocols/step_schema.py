@@ -33,7 +33,7 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
     if turn.closing != "no":
         return {"anyOf": [_answer("answer"), *([_object(kind="more")] * (turn.closing == "may"))]}
     steps = _first_steps(turn, toolbox) if len(turn.entries) < 2 else _next_steps(turn, toolbox)
-    steps += [step for step in _asked_for(turn, toolbox) if step not in steps]
+    steps += [step for step in _server_calls(turn, toolbox) if step not in steps]
     return {"anyOf": steps or [_answer(turn.kind or "answer")]}
 
 
@@ -42,7 +42,7 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     looks = _calls("look", READING, toolbox)
     changes = [] if cues.asks else _calls("change", ALL, toolbox)
     if turn.skill:  # the user asked for it by name
-        return skill_forms(turn.skill, toolbox) or [_answer("answer")]
+        return skill_calls(turn.skill, toolbox) or [_answer("answer")]
     if cues.skill:
         reads = _only(looks, "read_skill", name=[cues.skill])
         return [step for step in reads if "file" not in step["properties"]]  # SKILL.md first
@@ -84,11 +84,11 @@ def _errand(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     steps = []
     for call in calls:
         if (name := _tool(call)) in wanted.tools[:1]:
-            steps.append(_narrowed(call, narrow.get(name, {})))
+            steps.append(_narrow(call, narrow.get(name, {})))
     return steps
 
 
-def _asked_for(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
+def _server_calls(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     """Return the calls of a server's tools when the request names the server."""
     said = {word.casefold() for word in re.findall(r"\w+", turn.request)}
     tools = [name for name in toolbox.near if said.issuperset(name.split("__")[0].split("_"))]
@@ -100,7 +100,7 @@ def _asked_for(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
 def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if turn.skill:
         begun = any(use.tool != "read_skill" for use in turn.entries[-1].tool_calls)
-        forms = skill_forms(turn.skill, toolbox)
+        forms = skill_calls(turn.skill, toolbox)
         if begun:
             return [_answer("answer"), *forms]
         first = first_tools(turn.skill, {_tool(form) for form in forms})
@@ -109,7 +109,7 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     may_change = turn.kind != "look" or turn.cues.begs
     kind = "change" if may_change and not turn.cues.asks else "look"
     calls = _calls(kind, READING if kind == "look" else ALL, toolbox)
-    unread = _reads(calls, waiting(turn, ()))
+    unread = _reads(calls, unread_names(turn, ()))
     last = turn.entries[-1].tool_calls[-1:]
     if kind == "look":
         return unread or [_answer(kind), *calls]
@@ -121,7 +121,7 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     return [_answer(kind), *calls]
 
 
-def waiting(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
+def unread_names(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
     """Return the files and pages that the request names and this turn has not read."""
     done = [*(use for entry in turn.entries for use in entry.tool_calls), *uses]
     outputs = [use.output for use in done if use.ok and use.tool == "read_file"]
@@ -130,7 +130,7 @@ def waiting(turn: RunningTurn, uses: Sequence[ToolUse]) -> list[str]:
     return files + [url for url in turn.cues.errands.urls if url not in fetched]
 
 
-def skill_forms(skill: str, toolbox: Toolbox) -> list[Schema]:
+def skill_calls(skill: str, toolbox: Toolbox) -> list[Schema]:
     """Return the calls that a skill's instructions name; none when they only shape the answer."""
     named = {name for name in toolbox.arguments if re.search(rf"\b{name}\b", skill)}
     if WRITES_FILES.search(skill) and not named & WRITING:
@@ -143,8 +143,10 @@ def skill_forms(skill: str, toolbox: Toolbox) -> list[Schema]:
 
 def skill_goes_on(skill: str, uses: Sequence[ToolUse], toolbox: Toolbox) -> bool:
     """Return True when the skill has further steps with tools after these reading calls."""
-    tools = {_tool(form) for form in skill_forms(skill, toolbox)}
-    return writes(skill, toolbox) or bool(later_tools(skill, tools, {use.tool for use in uses}))
+    tools = {_tool(form) for form in skill_calls(skill, toolbox)}
+    return skill_writes(skill, toolbox) or bool(
+        later_tools(skill, tools, {use.tool for use in uses})
+    )
 
 
 def _in_line_form(step: Schema, skill: str) -> Schema:
@@ -154,13 +156,13 @@ def _in_line_form(step: Schema, skill: str) -> Schema:
     if not form or _tool(step) != "append_file":
         return step
     properties = step["properties"]
-    return _closed({**properties, "text": {**properties["text"], "pattern": form}})
+    return _closed_object({**properties, "text": {**properties["text"], "pattern": form}})
 
 
-def writes(skill: str, toolbox: Toolbox) -> bool:
+def skill_writes(skill: str, toolbox: Toolbox) -> bool:
     """Return True when the skill's instructions name a call that changes something."""
     changing = _calls("change", frozenset({"write"}), toolbox)
-    return any(form in changing for form in skill_forms(skill, toolbox))
+    return any(form in changing for form in skill_calls(skill, toolbox))
 
 
 # -------- schemas
@@ -168,10 +170,10 @@ def writes(skill: str, toolbox: Toolbox) -> bool:
 
 def _object(**constants: str) -> Schema:
     properties: Schema = {name: {"const": value} for name, value in constants.items()}
-    return _closed(properties)
+    return _closed_object(properties)
 
 
-def _closed(properties: Schema) -> Schema:
+def _closed_object(properties: Schema) -> Schema:
     return {
         "type": "object",
         "properties": properties,
@@ -181,7 +183,7 @@ def _closed(properties: Schema) -> Schema:
 
 
 def _answer(kind: str) -> Schema:
-    return _closed({"kind": {"const": kind}, "answer": {"type": "string", "minLength": 1}})
+    return _closed_object({"kind": {"const": kind}, "answer": {"type": "string", "minLength": 1}})
 
 
 def _calls(
@@ -206,11 +208,11 @@ def _only(steps: list[Schema], tool: str, **values: Sequence[str]) -> list[Schem
         fits = all(_allows(properties.get(name), given) for name, given in values.items())
         if _tool(step) == tool and fits:
             narrow = {name: {"enum": list(given)} for name, given in values.items()}
-            found.append(_closed({**properties, **narrow}))
+            found.append(_closed_object({**properties, **narrow}))
     return found
 
 
-def _narrowed(step: Schema, values: Mapping[str, Sequence[str]]) -> Schema:
+def _narrow(step: Schema, values: Mapping[str, Sequence[str]]) -> Schema:
     """Return the step with arguments limited to these values, where there are any."""
     narrow = {name: {"enum": list(given)} for name, given in values.items() if any(given)}
     return {**step, "properties": {**step["properties"], **narrow}}
@@ -222,7 +224,7 @@ def _reads(calls: Sequence[Schema], names: Sequence[str]) -> list[Schema]:
     files = [name for name in names if "://" not in name]
     wanted = {"read_file": {"path": files}, "fetch_url": {"url": pages}}
     return [
-        _narrowed(call, wanted[name])
+        _narrow(call, wanted[name])
         for call in calls
         if (name := _tool(call)) in wanted and any(map(any, wanted[name].values()))
     ]
@@ -256,7 +258,7 @@ def line_form(skill: str) -> str:
     if len(found) != 1 or _goes_on(skill, found[0]):
         return ""
     first, *rest = BLANK.split(found[0])
-    return f"^{_literal(first)}{''.join(_filled(text) + _literal(text) for text in rest)}$"
+    return f"^{_literal(first)}{''.join(_blank_pattern(text) + _literal(text) for text in rest)}$"
 
 
 def answer_form(skill: str) -> str:
@@ -295,7 +297,7 @@ def _goes_on(skill: str, form: str) -> bool:
     return lines[at].startswith("    ") and any(line.startswith("    ") for line in around)
 
 
-def _filled(after: str) -> str:
+def _blank_pattern(after: str) -> str:
     """Return the pattern of a blank before this text: characters that need no escape in JSON, on
     one line, without the sign that ends the blank: else " !!" becomes " !~~"."""
     sign = after.strip()[:1]

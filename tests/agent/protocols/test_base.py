@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.agent.protocols.base import Step, partial_answer, read_step
+from openclaw.agent.protocols.base import ModelStep, partial_answer, read_step
 
 TOOLS = {
     "read_file": ("path", "from_line"),
@@ -149,7 +149,7 @@ def test_a_code_block_beside_a_call_is_kept_too() -> None:
     ],
 )
 def test_what_calls_no_tool_of_ours_is_the_answer_as_it_stands(text: str) -> None:
-    assert read_step(text, TOOLS) == Step(answer=text)
+    assert read_step(text, TOOLS) == ModelStep(answer=text)
 
 
 @pytest.mark.parametrize(
@@ -230,5 +230,5 @@ def test_no_text_is_too_strange_to_be_read(text: str) -> None:
 
 def test_nesting_without_end_is_read_as_words() -> None:
     text = '{"a":' * 3000
-    assert read_step(text, TOOLS) == Step(answer=text)
+    assert read_step(text, TOOLS) == ModelStep(answer=text)
     assert partial_answer('{"answer": ' + "[" * 3000) == ""
