@@ -58,6 +58,12 @@ if TYPE_CHECKING:
     from openclaw.agent.undo import TakenBack
 
 
+MOST_ON_RECEIPT = 1_000_000
+"""Bytes of a file that a receipt compares."""
+LARGEST_SEED = 2**31 - 1
+"""Servers take a signed number of 32 bits."""
+
+
 @dataclass(slots=True)
 class App(Rooms):
     """An open home that answers prompts."""
@@ -292,12 +298,6 @@ def update_working_notes(rooms: Rooms, session: Session, ledger: Ledger | None =
 
     changed = changes(rooms, ledger) if ledger else ()
     return keep_up(rooms.sessions.folder, session, changed, rooms.vault.mask)
-
-
-MOST_ON_RECEIPT = 1_000_000
-"""Bytes of a file that a receipt compares."""
-LARGEST_SEED = 2**31 - 1
-"""Servers take a signed number of 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)

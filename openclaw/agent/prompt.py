@@ -62,6 +62,20 @@ HARD_RULE = re.compile(
 )
 
 
+SOURCES = {
+    "identity": "workspace/IDENTITY.md",
+    "soul": "workspace/SOUL.md",
+    "agents": "workspace/AGENTS.md",
+    "user": "workspace/USER.md",
+    "tools_md": "workspace/TOOLS.md",
+    "memory": "memory/MEMORY.md",
+}
+REQUIRED = ("soul", "agents", "user")
+TODOS = "memory/TODO.md"
+MOST_BYTES = 1_000_000
+"""Bytes read of a file of the head; a window holds far less."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A named piece of the prompt. `path` is relative to the home, empty for what code adds."""
@@ -236,20 +250,6 @@ def _head_diff(path: str, old: Sequence[Part], new: Sequence[Part]) -> str:
     diff = list(difflib.unified_diff(lines(old), lines(new), lineterm="", n=0))[2:]
     kept = [line for line in diff if line[:1] in "+-" and line[1:].strip()]
     return "\n".join((path, *kept[:12])) if kept else ""
-
-
-SOURCES = {
-    "identity": "workspace/IDENTITY.md",
-    "soul": "workspace/SOUL.md",
-    "agents": "workspace/AGENTS.md",
-    "user": "workspace/USER.md",
-    "tools_md": "workspace/TOOLS.md",
-    "memory": "memory/MEMORY.md",
-}
-REQUIRED = ("soul", "agents", "user")
-TODOS = "memory/TODO.md"
-MOST_BYTES = 1_000_000
-"""Bytes read of a file of the head; a window holds far less."""
 
 
 def read_sources(rooms: Rooms) -> dict[str, Source]:
