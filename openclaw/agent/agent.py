@@ -332,7 +332,7 @@ def prepare(
     """Prepare a turn; only caches in the home change. The same prompt in the same minute with the
     same conversation and files gives the same request. With `ahead` the model loads and reads
     during the search for passages."""
-    text, material, told = _mask_prompt(rooms, text, session, material)
+    text, material, notice = _mask_prompt(rooms, text, session, material)
     drawn = _draw_nonce(rooms, session, text)
     watch = _start_provenance(rooms, text, session, drawn)
     watch.ledger.typed = typed
@@ -340,7 +340,7 @@ def prepare(
     seen, followed = _read_cues(rooms, text, shelf, skill, watch.ledger)
     if needs_recall(rooms, text, seen):
         rooms.recall.start()  # first, so that it is ready when the model is
-    yield from _start_events(rooms, session, told)
+    yield from _start_events(rooms, session, notice)
     images = images_of(material, rooms.model.card, rooms.settings.ollama.host)
     watch.images(images)
     added: Sequence[tuple[Any, str]] = ()
@@ -423,14 +423,14 @@ def _read_cues(
     return Cues(known_lists=seen.known_lists), instructions(asked, text)
 
 
-def _start_events(rooms: Rooms, session: Session, told: str) -> Iterator[events.Event]:
+def _start_events(rooms: Rooms, session: Session, notice: str) -> Iterator[events.Event]:
     """Yield the first events: the model that answers, and notices for the user."""
     card = rooms.model.card
     protocol = choose_protocol(rooms.settings.protocol, card)
     session.model = card.name
     yield events.Start(session.id, card.name, card.window, protocol.name)
     news, rooms.vault.notices = rooms.vault.notices, []
-    notices = (told, *news, "" if session.messages else window_notice(card))
+    notices = (notice, *news, "" if session.messages else window_notice(card))
     yield from map(events.Notice, filter(None, notices))
     yield from map(events.Notice, rooms.grants_anew())
     yield from map(events.Notice, rooms.served.begin())

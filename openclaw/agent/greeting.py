@@ -43,8 +43,8 @@ def greeting(rooms: Rooms, *, offering: bool = True) -> Greeting:
         todos = [todo for todo in rooms.todos.items() if not todo.done]
     except OSError:
         todos = []
-    told = (_due_line(todos, rooms.now().date()), _inbox_line(rooms.home))
-    lines = tuple(line for line in told if line)
+    found = (_due_line(todos, rooms.now().date()), _inbox_line(rooms.home))
+    lines = tuple(line for line in found if line)
     if not offering:
         return Greeting(lines)
     offer = offer_at_start(rooms, todos, SHORT_PROMPT if len(lines) > 1 else LONGEST_PROMPT)

@@ -48,10 +48,10 @@ def keep_up(
         uses = [use for entry in after for use in entry.tool_calls]
         found = notable(said.content, answer, uses, changes if at == len(talk) - 1 else ())
         _add(notes, found, mask, talk[at - 1][1][0].content if at else None)
-    told = _save(notes)
-    if not told:
+    notice = _save(notes)
+    if not notice:
         session.extra[NOTED] = session.archived + len(session.messages)
-    return [told] if told else []
+    return [notice] if notice else []
 
 
 def _add(
@@ -127,11 +127,11 @@ def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Eve
     for candidate in found:
         if had >= MOST:
             return
-        told = "" if keeping.is_known(candidate) else keeping.keep(candidate)
-        if told:
+        notice = "" if keeping.is_known(candidate) else keeping.keep(candidate)
+        if notice:
             had += 1
             session.extra[CAPTURED] = had
-            yield events.Notice(told)
+            yield events.Notice(notice)
 
 
 def why_not_writable(home: Home, path: Path) -> str:

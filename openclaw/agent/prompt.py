@@ -78,7 +78,7 @@ MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A named piece of the prompt. `path` is relative to the home, empty for what code adds."""
+    """A named piece of the prompt. `path` is relative to the home, "" for text that code adds."""
 
     name: str
     text: str

@@ -317,13 +317,13 @@ class Provenance:
             self._sums[path] = now = self._sum(path)
             if now != old:
                 was[path] = old
-        find = self._new_in if self.ledger.tainted else self._moved_text
+        find = self._new_text if self.ledger.tainted else self._moved_text
         if found := [*find(was)]:
             self.learned.note_all(found)
 
-    def _new_in(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-        """What is new in files that were changed in a turn that has seen words of others: each path
-        with the sources and the text."""
+    def _new_text(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+        """Yield the changed files with new text, in a turn that has seen foreign text: path,
+        sources and text."""
         by = _join_sources((*self.ledger.foreign, *self.ledger.inherited))
         own = dict(self._own_lines())
         for path in was:
