@@ -41,6 +41,8 @@ from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 TOP = Path(__file__).resolve().parent.parent
 AT_ONCE = 3
 DIFF_LINES = 12
+SPLIT = re.compile(r"\\n|,(?= ?\")")
+"""Where the long lines of JSON are broken to show what is different in them."""
 PROTOCOLS = ("native", "json")
 MODELS = [FakeModel("fake:8b", parameter_size="8B", family="qwen3")]
 KEY = "0123456789abcdef" * 4 + "\n"
@@ -55,7 +57,8 @@ CHANGING = (
     ("aside", r"(?<=\.damaged)[-.][\w-]+"),
     ("clock", r"\b\d\d:\d\d:\d\d\b"),
     ("seed", r"seed\\*\": ?\d+"),
-    ("id", r"\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b|\b[0-9a-f]{32}\b|(?<!\": )\b[0-9a-f]{8}\b"),
+    ("marker", r"marker\\*\": ?\\*\"[0-9a-f]{8}"),  # of the minute and the prompt
+    ("id", r"\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b|\b[0-9a-f]{32}\b|(?<!\": )(?<!\.)\b[0-9a-f]{8}\b"),
     ("port", r"(?<=127\.0\.0\.1:)\d+"),
     ("pid", r"(?<=pid )\d+"),
     ("span", r"(seconds|_rate)\\*\": ?\d+(\.\d+)?(e-\d+)?"),  # JSON
@@ -559,7 +562,7 @@ def differences(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[tupl
     for name in dict.fromkeys((*old, *new)):
         before, after = old.get(name, "not there"), new.get(name, "not there")
         if before != after:
-            one, two = (text.replace("\\n", "\\n\n").splitlines() for text in (before, after))
+            one, two = (SPLIT.sub("\\g<0>\n", text).splitlines() for text in (before, after))
             lines = islice(difflib.unified_diff(one, two, n=0, lineterm=""), 2, None)
             yield name, "\n".join(f"    {line[:400]}" for line in islice(lines, DIFF_LINES))
 
