@@ -1,4 +1,4 @@
-"""What the next request is made of: for people who ask where the tokens go."""
+"""Show what the next request consists of and where its tokens go."""
 
 from __future__ import annotations
 
@@ -48,11 +48,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ContextReport:
-    """The next request: window and use in tokens, by part; `raw` is what goes over the line.
+    """The next request: the window and the tokens of each part; `raw` is the request as it is sent.
 
-    `compacted` is the number of messages that would be put away before it is sent: the summary that
-    then stands for them is not in it yet. `record` is what the turn would note of itself (see
-    `Entry.record`): the model, what was offered and left out, what was cut by which rule.
+    `compacted`: number of messages that would be put away before it is sent. Their summary is not
+    in it yet.
+    `record`: what the turn would note of itself (see `Entry.record`): the model, what was offered
+    and left out, and which rule cut what.
     """
 
     window: int
@@ -82,15 +83,18 @@ def context_report(
     material: Sequence[Material] = (),
     skill: str = "",
 ) -> ContextReport:
-    """What the next request would be, part by part and byte by byte, made as `ask` makes it.
-    Nothing is sent to the model or saved, but for a secret in the text: it is kept apart."""
+    """Return the next request, part by part and byte by byte, made as `ask` makes it.
+
+    Nothing is sent to the model. Nothing is saved, except a secret in the text, which goes into the
+    vault.
+    """
     seen = session or rooms.sessions.new(None, rooms.model_name)
     scratch = replace(seen, extra=dict(seen.extra), messages=list(seen.messages))
     return report(rooms, prepare(rooms, text, scratch, material, skill, ahead=False))
 
 
 def report(rooms: Rooms, preparing: Generator[events.Event, None, Prepared]) -> ContextReport:
-    """The report on the first request of the turn that is prepared."""
+    """Return the report on the first request of the prepared turn."""
     made, happened = _ended(preparing)
     fitting, turn = made.fitting, made.turn
     request, plan = fitting.first(turn, made.loop.request(turn))
@@ -121,8 +125,9 @@ def report(rooms: Rooms, preparing: Generator[events.Event, None, Prepared]) -> 
 
 
 def _newest(user: Entry, text: str) -> list[Part]:
-    """The parts of the newest message: the tail block, the passages in it, what was attached, and
-    the user's own words."""
+    """Split the newest message into parts: the tail block, the passages in it, attachments, and the
+    user's own words.
+    """
     context = user.context
     if not context or not text.startswith(context):
         return [_measured("message", "", text)]
@@ -143,7 +148,7 @@ def _images(message: Message) -> Iterator[Part]:
 
 
 def _ended(preparing: Generator[events.Event, None, T]) -> tuple[T, list[events.Event]]:
-    """What a generator returns, and what it gave on the way."""
+    """Run a generator to its end. Return its result and all that it yielded."""
     happened: list[events.Event] = []
     while True:
         try:
@@ -165,9 +170,12 @@ SKILL_LINE = re.compile(r"^[+-]- ([a-z0-9][a-z0-9-]*):", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A part of the head that is no longer as it was sent. `told` says whether an earlier turn has
-    told the model of it in its tail. `writers` are the turns and commits that changed its file, the
-    newest first; None stands for an edit that is in no entry of the history yet."""
+    """A part of the head that differs from the one that was sent.
+
+    `told`: an earlier turn has told the model of it in its tail.
+    `writers`: the turns and commits that changed its file, the newest first; None stands for an
+    edit that is in no entry of the history yet.
+    """
 
     name: str
     path: str
@@ -186,10 +194,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class HeadChanges:
-    """`known` is False when no copy of the head that was sent is left: the next request then begins
-    with a new one. `turn` and `at` are those of the conversation's last turn. `tools` are names of
-    native tools with + or - in front; `described` says that what the tools say of themselves has
-    changed."""
+    """How the head of a conversation's last turn differs from the files as they are now.
+
+    `known`: False when no copy of the sent head is left; the next request then begins with a new
+    one.
+    `turn`, `at`: number and time of the conversation's last turn.
+    `tools`: names of native tools with + or - in front.
+    `described`: the descriptions of the tools have changed.
+    """
 
     session: str
     turn: int
@@ -201,9 +213,11 @@ class HeadChanges:
 
 
 def head_changes(rooms: Rooms, session: Session, given: Collection[str] = OPTIONS) -> HeadChanges:
-    """Compare the head that a conversation was last sent with one of the files as they are now.
-    Options that are not `given` are those of its last turn. UsageError when nothing was said in it
-    yet."""
+    """Compare the head that was last sent in a conversation with one made from the files now.
+
+    Options that are not `given` are those of its last turn. UsageError when the conversation is
+    still empty.
+    """
     asked = [entry for entry in session.messages if entry.role == "user"]
     if not asked:
         raise UsageError(
@@ -225,7 +239,7 @@ def head_changes(rooms: Rooms, session: Session, given: Collection[str] = OPTION
 
 
 def _as_recorded(rooms: Rooms, record: Mapping[str, Any], given: Collection[str]) -> Rooms:
-    """The rooms with the options that a turn had; what is open in them is shared."""
+    """Return the home with the options of a recorded turn; what is open in it is shared."""
     then = {name: record[name] for name in OPTIONS if name in record and name not in given}
     changed: dict[str, Any] = {}
     if then.get("mode") in get_args(Mode):
@@ -246,7 +260,7 @@ def _nobody(question: Question) -> str:
 
 
 def _fresh(rooms: Rooms) -> tuple[tuple[prompt.Part, ...], Sequence[Mapping[str, Any]]]:
-    """The head that a new conversation would get, and the specs of its native tools."""
+    """Return the head that a new conversation would get, and the specs of its native tools."""
     card, shelf = rooms.model.card, rooms.shelf()
     protocol = choose_protocol(rooms.settings.protocol, card)
     box = toolbox(rooms, Ledger(), shelf)
@@ -285,7 +299,7 @@ def _writers(rooms: Rooms, name: str, path: str, texts: tuple[str, str]) -> Iter
 
 
 def _writers_of(rooms: Rooms, name: str, path: str, sent: str) -> Iterator[Turn | None]:
-    """Who made the versions of a file that are younger than the one whose text was sent."""
+    """Return who made the versions of a file that are newer than the one whose text was sent."""
     file = rooms.home.root / path
     shown = _Shown(rooms, name, path)
     text = shown.text(read_bytes(file) if file.is_file() else None)
@@ -304,7 +318,7 @@ def _writers_of(rooms: Rooms, name: str, path: str, sent: str) -> Iterator[Turn 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """Tells what the head shows of a version of a file."""
+    """Returns what the head shows of a version of a file."""
 
     rooms: Rooms
     name: str
@@ -319,7 +333,7 @@ class _Shown:
 
 
 def _writers_of_skills(rooms: Rooms, texts: tuple[str, str]) -> Iterator[Turn | None]:
-    """Who last changed the skills whose lines are not as they were."""
+    """Return who last changed the skills whose lines differ."""
     before, after = (text.splitlines() for text in texts)
     diff = "\n".join(difflib.unified_diff(before, after, lineterm="", n=0))
     seen: set[str] = set()
@@ -344,7 +358,7 @@ def _told(kept: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _tools(kept: Mapping[str, Any], specs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The tools that came and went, where the conversation's file names those that it had."""
+    """Return the tools added and removed, if the conversation's file names those that it had."""
     named = kept.get("tools")
     if not isinstance(named, list):
         return ()
@@ -354,7 +368,7 @@ def _tools(kept: Mapping[str, Any], specs: Sequence[Mapping[str, Any]]) -> tuple
 
 
 def _described(last: Entry, specs: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the specs of the tools are others than those that the last turn was sent."""
+    """Tell whether the specs of the tools differ from those sent in the last turn."""
     sent = last.record.get("tools")
     text = compact([dict(spec) for spec in specs])
     return bool(sent) and sent != hashlib.sha256(text.encode()).hexdigest()

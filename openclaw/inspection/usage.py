@@ -1,4 +1,4 @@
-"""What the model calls of all conversations have cost: tokens and seconds, from their files."""
+"""Sum up the tokens and seconds of the model calls of all conversations, from their files."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ DAY = len("2026-11-21")
 
 @dataclass(frozen=True, slots=True)
 class TurnUsage:
-    """What one turn has cost. `number` is that of the turn in its conversation, from 1; `at` an ISO
-    8601 time; tokens and seconds as in `Usage`, summed over the turn's calls, and
-    `first_token_seconds` those of its first call. `uncached` are tokens that were read in
-    `read_seconds`, `written` those that were generated in `write_seconds`: only of calls whose
-    times tell something."""
+    """The cost of one turn. Tokens and seconds are as in `Usage`, summed over the turn's calls.
+
+    `number`: the turn's number in its conversation, from 1.
+    `at`: ISO 8601 time.
+    `first_token_seconds`: that of the first call.
+    `uncached`, `written`: tokens read in `read_seconds` and generated in `write_seconds`, only of
+    calls whose times are usable.
+    """
 
     session: str
     number: int
@@ -51,8 +54,11 @@ class TurnUsage:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Turns taken together. Rates are tokens a second, 0.0 where no server told times; the seconds
-    to the first token are the median over the turns."""
+    """The sum of several turns.
+
+    Rates are tokens a second, 0.0 where no server gave times. The seconds to the first token are
+    the median over the turns.
+    """
 
     name: str
     turns: int
@@ -67,12 +73,12 @@ class Sums:
 
     @property
     def share(self) -> float:
-        """The part of the tokens that had been read before."""
+        """The share of the tokens that had been read before."""
         return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
 
 
 def summed(name: str, turns: Sequence[TurnUsage]) -> Sums:
-    """Some turns together, under a name."""
+    """Sum up turns under a name."""
     first = [turn.first_token_seconds for turn in turns if turn.first_token_seconds > 0]
     return Sums(
         name,
@@ -89,7 +95,7 @@ def summed(name: str, turns: Sequence[TurnUsage]) -> Sums:
 
 
 def grouped(turns: Iterable[TurnUsage], key: Callable[[TurnUsage], str]) -> list[Sums]:
-    """The turns by day, model ..., in the order of these names."""
+    """Sum up the turns by day, model ..., in the order of these names."""
     groups: dict[str, list[TurnUsage]] = {}
     for turn in turns:
         groups.setdefault(key(turn), []).append(turn)
@@ -97,10 +103,10 @@ def grouped(turns: Iterable[TurnUsage], key: Callable[[TurnUsage], str]) -> list
 
 
 def all_turns(store: SessionStore, since: str = "") -> list[TurnUsage]:
-    """The turns of all conversations, archived ones too, the oldest first; `since` is an ISO day.
+    """Return the turns of all conversations, archived ones too, the oldest first.
 
-    A message that several conversations hold, as a fork does, counts once. `store.problems` then
-    names the files that could not be read.
+    `since` is an ISO day. A message that several conversations hold, as after a fork, counts once.
+    `store.problems` then names the files that could not be read.
     """
     seen: dict[tuple[str, Usage], str] = {}
     found = [turn for session, told in store.talks() for turn in _turns(session, told, seen)]
@@ -108,7 +114,7 @@ def all_turns(store: SessionStore, since: str = "") -> list[TurnUsage]:
 
 
 def turns_of(store: SessionStore, session: Session) -> list[TurnUsage]:
-    """The turns of one conversation, in their order."""
+    """Return the turns of one conversation, in their order."""
     return list(_turns(session, store.messages(session), {}))
 
 
@@ -130,8 +136,11 @@ def _turns(
 
 
 def _is_first(session: Session, entry: Entry, seen: dict[tuple[str, Usage], str]) -> bool:
-    """Whether no other conversation had this very call. Times to the microsecond and counts are
-    hardly ever the same by chance; calls without any time are never taken for the same."""
+    """Tell whether no other conversation had this very call.
+
+    Times to the microsecond and counts are hardly ever the same by chance; calls without any time
+    always count as different.
+    """
     if entry.usage is None or not entry.usage.prompt_tokens + entry.usage.generated_tokens:
         return False
     if not entry.usage.total_seconds:
@@ -170,7 +179,7 @@ def _turn(
 
 
 def _sums_up(reply: Entry) -> bool:
-    """Whether a message holds the usage of the whole turn, not that of its own call."""
+    """Tell whether a message holds the usage of the whole turn instead of its own call."""
     if "stop" in reply.record:
         return reply.record["stop"] in SUMMING
     return bool(reply.usage and reply.usage.calls > 1 and STOPPED in reply.content)
@@ -181,7 +190,7 @@ def _uncached(usage: Usage) -> int:
 
 
 def _write_seconds(usage: Usage) -> float:
-    """Seconds in which a single call wrote; of several calls it is not known."""
+    """Return the seconds in which a single call wrote; unknown for several calls."""
     return usage.total_seconds - usage.first_token_seconds if usage.calls <= 1 else 0.0
 
 

@@ -1,5 +1,6 @@
-"""Tells of a turn why its answer is what it is: what was offered, left out and cut, what the model
-thought and did, and what the answer rests on. All of it from the messages of the session."""
+"""Explain an answer from the messages of its session: what was offered, left out and cut, what the
+model thought and did, and what the answer rests on.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ NO_RECORD = "no record was kept of this turn: shown is what its messages say"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One reply of the model: what it thought, what it said, the calls with their results, and what
-    it was told beside these."""
+    """One reply of the model: its thoughts, its text, its calls with their results, and the hints
+    that it was given besides.
+    """
 
     thought: str
     said: str
@@ -95,14 +97,14 @@ def why(session: str, messages: Sequence[Entry], number: int, shown_as: int = 0)
 
 
 def _places(user: Entry) -> Iterator[dict[str, Any]]:
-    """The passages that stand in the tail of a turn of which no record was kept."""
+    """Return the passages in the tail of a turn of which no record was kept."""
     for passage in beside(user):
         for line in passage.each():
             yield {"path": line.path, "start_line": line.start_line, "end_line": line.end_line}
 
 
 def _guessed(ended: Found, user: Entry, replies: Sequence[Entry], answer: str) -> Iterator[str]:
-    """What the answer of an older turn rests on, as it would be found today."""
+    """Return what the answer of an older turn rests on, as it would be found today."""
     if ended or not answer:
         return
     passages = (passage for entry in (user, *replies) for passage in passages_of(entry))
@@ -111,7 +113,7 @@ def _guessed(ended: Found, user: Entry, replies: Sequence[Entry], answer: str) -
 
 
 def _listed(record: Found, name: str) -> tuple[Found, ...]:
-    """A list of objects; an editor may have been at the file."""
+    """Return a list of objects; an editor may have damaged the file."""
     value = record.get(name)
     items = value if isinstance(value, list | tuple) else ()
     return tuple(item for item in items if isinstance(item, Mapping))

@@ -1,8 +1,8 @@
-"""Puts a whole home into one archive: a .tar.gz with the SHA-256 of each file in it.
+"""Write a whole home into one archive: a .tar.gz with the SHA-256 of each file in it.
 
-What points at something is read before what it points at (a session before its archive, records of
-turns before git's branches, branches before commits): whatever other processes write meanwhile, the
-copy holds all that it names. Files that come or go meanwhile are in it or not.
+A file that refers to another is read before it: a session before its archive, records of turns
+before git's branches, branches before commits. So the copy holds all that it names, whatever other
+processes write meanwhile. Files that appear or vanish meanwhile may be in it or not.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ ORDER = ("sessions", ".openclaw", ".git")
 
 @dataclass(slots=True)
 class Backup:
-    """What an archive holds. `files` are SHA-256 by path; `left_out` says of each path that is not
-    in it, and should be known, why."""
+    """The content of an archive.
+
+    `files`: SHA-256 by path.
+    `left_out`: the reason by path, for each path that is left out and that the user should know of.
+    """
 
     files: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
@@ -64,10 +67,10 @@ class Backup:
 
 
 def back_up(home: Home, target: Path, *, with_secrets: bool = False, force: bool = False) -> Backup:
-    """Write the home into the archive `target` and read it back. Readable by this user only.
+    """Write the home into the archive `target`, readable by this user only, and read it back.
 
-    UsageError when there is a file and not `force`; OpenclawError when it cannot be written or is
-    not what was read: then there is none, and an older one stays.
+    UsageError when the file exists and not `force`. OpenclawError when it cannot be written, or
+    reads back differently: then no archive is made, and an older one stays.
     """
     _check_place(home, target, force=force)
     temp = target.with_name(f".openclaw-{secrets.token_hex(6)}.tmp")
@@ -154,7 +157,7 @@ def _is_temporary(name: str) -> bool:
 
 
 def _below(home: Home, path: Path) -> Iterator[Path]:
-    """A file, link or folder of the home, and what is in it, in the order of reading."""
+    """Yield a file, link or folder of the home and all below it, in the order of reading."""
     if path == home.root / ".git" and path.is_dir():
         yield from _repository(home, path)
         return
@@ -176,7 +179,7 @@ def _below(home: Home, path: Path) -> Iterator[Path]:
 
 
 def _last(path: Path) -> bool:
-    """Whether a file of a record is a content, which its lines name."""
+    """Tell whether a file of a record is a content, which the record's lines name."""
     return path.suffix != ".jsonl"
 
 
@@ -190,7 +193,7 @@ def _repository(home: Home, folder: Path) -> Iterator[Path]:
 
 
 def _objects(home: Home, name: str) -> Iterator[Path]:
-    """Commits and contents; an unfinished one of git's is none."""
+    """Yield commits and contents, without files that git has not finished."""
     folder = home.root / ".git" / name
     if folder.is_dir():
         yield from (each for each in _below(home, folder) if not each.name.startswith("tmp_"))
@@ -224,7 +227,7 @@ def _unreadable(path: Path, error: OSError) -> OpenclawError:
 
 
 def _is_place(home: Home, path: Path) -> bool:
-    """Whether it is a folder that makes a home, be it through a link that the user has allowed."""
+    """Tell whether this is a folder of a home, also through a link that the user has allowed."""
     return path.parent == home.root and path.name in MARKS and is_folder(path)
 
 
@@ -241,7 +244,7 @@ def _add_link(tar: tarfile.TarFile, home: Home, path: Path, made: Backup) -> Non
 
 
 def _add_file(tar: tarfile.TarFile, path: Path, relative: str, made: Backup) -> None:
-    """A file as it is at the moment when it is opened: writers put a new one in its place."""
+    """Add a file as it is when opened; writers replace files, so an open one stays the same."""
     with reading(path) as file:
         status = os.fstat(file.fileno())
         info = _info(relative, status, tarfile.REGTYPE)
@@ -260,7 +263,7 @@ def _add_file(tar: tarfile.TarFile, path: Path, relative: str, made: Backup) -> 
 
 
 class _Hashing(io.RawIOBase):
-    """A file that is read and hashed at once."""
+    """A file that is hashed while it is read."""
 
     def __init__(self, file: Any) -> None:
         super().__init__()
@@ -303,12 +306,12 @@ BROKEN = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError)
 
 
 def seal(files: Mapping[str, str], links: Mapping[str, str]) -> str:
-    """The signature of this user on this machine under what an archive holds."""
+    """Return this user's signature, on this machine, of what an archive holds."""
     return sign(MANIFEST, json.dumps([files, links], sort_keys=True).encode("ascii"))
 
 
 def contents(archive: Path) -> Iterator[tuple[str, str]]:
-    """The paths in an archive and their SHA-256, "" for what is no file, read from the disk."""
+    """Return the SHA-256 of each path in an archive, "" for what is not a file; read from disk."""
     try:
         with opened(archive) as tar:
             for info in tar:
@@ -323,7 +326,7 @@ def opened(archive: Path) -> tarfile.TarFile:
 
 
 def path_of(archive: Path, info: tarfile.TarInfo) -> str:
-    """The path in the home. Damaged for one that leads out of it."""
+    """Return the path in the home. Damaged for a path that leads out of it."""
     name = info.name.rstrip("/")
     parts = name.split("/")
     wrong = parts[0] != TOP or len(parts) < 2 or "\\" in name or "\0" in name
@@ -333,13 +336,13 @@ def path_of(archive: Path, info: tarfile.TarInfo) -> str:
 
 
 def _is_unfit(part: str) -> bool:
-    """Whether Windows would take the name for something else than a file of this name."""
+    """Tell whether Windows would take the name for something other than a file of this name."""
     trouble = name_trouble(part, windows=True) if os.name == "nt" else ""
     return bool(trouble) and "closed" not in trouble
 
 
 def is_inside(relative: str, target: str) -> bool:
-    """Whether a link at this path of the home leads to a place in it, told by its words alone."""
+    """Tell from the words alone whether a link at this path leads to a place in the home."""
     target = target.replace("\\", "/")
     if target.startswith("/") or ":" in target.split("/")[0]:
         return False

@@ -1,5 +1,7 @@
-"""Looks over a home's memory with all that is known: files, git, index words, conversations; and
-carries fixes out as one turn of the history, which `undo` takes back."""
+"""Check a home's memory with all that is known: files, git, index words and conversations.
+
+Fixes are written as one turn of the history, which `undo` takes back.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class Report:
         return sum(len(document.entries) for document in self.documents)
 
     def within(self, paths: Collection[str]) -> Report:
-        """The same with the findings of these files and folders only; all when none is named."""
+        """Return the report with the findings of these files and folders only; all if none is
+        named.
+        """
         if not paths:
             return self
         chosen = [f for f in self.findings if _is_within(f.path, paths)]
@@ -60,7 +64,7 @@ class Report:
 
 
 def look_over(home: Home, today: date, documents: Sequence[Document] | None = None) -> Report:
-    """Lint a home's memory, or these texts of it in the place of what stands in the files."""
+    """Lint a home's memory, or the given texts in place of those in the files."""
     known = read(home) if documents is None else documents
     around = _around(home, today)
     found = [*lint(known, around), *_not_found(known)]
@@ -82,8 +86,9 @@ def read(home: Home) -> list[Document]:
 
 
 def chosen_paths(home: Home, named: Sequence[str]) -> list[str]:
-    """Files and folders of the memory as the user names them: relative to the home, to memory/ or
-    to the current folder. UsageError for what is none of it."""
+    """Resolve files and folders of the memory as the user names them: relative to the home, to
+    memory/ or to the current folder. UsageError for a path that is none of these.
+    """
     return [_chosen(home, name) for name in named]
 
 
@@ -115,7 +120,7 @@ def _around(home: Home, today: date) -> Surroundings:
 
 
 def _names(home: Home) -> Iterator[str]:
-    """The files that a link may name without their folder."""
+    """Return the files that a link may name without their folder."""
     for top in (home.memory, home.workspace, home.skills):
         for folder, folders, names in os.walk(top) if is_folder(top) else ():
             folders[:] = [name for name in folders if not name.startswith(".")]
@@ -123,7 +128,7 @@ def _names(home: Home) -> Iterator[str]:
 
 
 def _kept_secrets(home: Home) -> Collection[str] | None:
-    """The names of the home's secrets; None where that cannot be told, as in a fresh clone."""
+    """Return the names of the home's secrets; None when they are unknown, as in a fresh clone."""
     try:
         return [*entries_in(decode(read_bytes(home.private / "secrets.json")))]
     except (OSError, ValueError, OpenclawError):
@@ -131,8 +136,10 @@ def _kept_secrets(home: Home) -> Collection[str] | None:
 
 
 def _not_found(documents: Sequence[Document]) -> Iterator[Finding]:
-    """Lasting facts that a question of their own words does not find. A note of a day is found by
-    its day as well."""
+    """Find lasting facts that a question made of their own words does not find.
+
+    A note of a day is found by its day as well, so it is left out.
+    """
 
     known = {document.path: document for document in documents if document.kind != "inbox"}
     lines = {
@@ -160,9 +167,11 @@ def _not_found(documents: Sequence[Document]) -> Iterator[Finding]:
 def repaired(
     report: Report, accepted: Collection[str] | None = None, vault: Vault | None = None
 ) -> dict[str, str]:
-    """The new texts, by path, of the files that fixes of the report's findings change. With
-    `accepted` no other file changes: what would need one is left as it is. With `vault` secrets are
-    kept in it; else a name stands for them that they may get."""
+    """Return the new texts, by path, of the files that fixes of the report's findings change.
+
+    With `accepted` no other file changes: a fix that needs one is left out. With `vault` secrets
+    are stored in it; without it the names that they may get stand for them.
+    """
     texts = {document.path: document for document in report.documents}
     asked = {finding.path for finding in report.findings}
     found: Sequence[Finding] = report.findings
@@ -181,8 +190,9 @@ def repaired(
 
 
 def _in_turn(found: Sequence[Finding]) -> list[Finding]:
-    """Without the secrets of lines that have hidden characters: a part of the value would be taken
-    for the whole, or kept with them in it."""
+    """Leave out the secrets of lines that have hidden characters: a part of the value would be
+    taken for the whole, or be stored with these characters in it.
+    """
     hidden = {(f.path, f.line) for f in found if f.check == "hidden" and f.edits}
     return [f for f in found if f.check != "secret" or (f.path, f.line) not in hidden]
 
@@ -192,7 +202,7 @@ def _may(finding: Finding, accepted: Collection[str] | None) -> bool:
 
 
 def _named(finding: Finding, document: Document, vault: Vault) -> Finding:
-    """The finding with the names that its line's secrets have in the vault."""
+    """Return the finding with the names that its line's secrets have in the vault."""
     if finding.check != "secret" or not finding.edits:
         return finding
     edit = finding.edits[0]
@@ -201,11 +211,10 @@ def _named(finding: Finding, document: Document, vault: Vault) -> Finding:
 
 
 def apply(rooms: Rooms, report: Report, accepted: Collection[str]) -> tuple[list[str], list[str]]:
-    """Write the fixes of these files as one turn. Returns the files that were changed, and what the
-    user should know.
+    """Write the fixes of these files as one turn. Return the changed files and notes for the user.
 
-    What others have written meanwhile is merged; a file where that cannot be done, or that is gone,
-    is left as it is. OpenclawError when a file cannot be written: the files before it are changed
+    What others have written meanwhile is merged. A file that cannot be merged, or that is gone,
+    stays as it is. OpenclawError when a file cannot be written: the files before it are changed
     then, and undo takes them back.
     """
     new = repaired(report, accepted, rooms.vault)
@@ -220,7 +229,7 @@ def apply(rooms: Rooms, report: Report, accepted: Collection[str]) -> tuple[list
 
 
 def _write(home: Home, old: Mapping[str, str], new: Mapping[str, str], keep: Keep) -> list[str]:
-    """Save the new texts. Returns the paths of those that others have changed in the same lines."""
+    """Save the new texts. Return the paths of files in which others changed the same lines."""
     left = []
     for path in sorted(new):
         file = home.root / path
@@ -236,7 +245,7 @@ def _write(home: Home, old: Mapping[str, str], new: Mapping[str, str], keep: Kee
 
 
 def _mark(file: Path) -> bytes:
-    """The byte order mark that a file begins with, if it does and can be read."""
+    """Return the byte order mark of a file; empty if it has none or cannot be read."""
     try:
         return BOM if read_bytes(file).startswith(BOM) else b""
     except OSError:
@@ -254,7 +263,7 @@ LASTING = "memory/MEMORY.md"
 
 @dataclass(slots=True)
 class _Offers:
-    """Over how many turns, which lines were offered by path, and what stood in the prompts."""
+    """The number of recorded turns, the lines they offered by path, and their prompts' texts."""
 
     turns: int = 0
     lines: dict[str, set[int]] = field(default_factory=dict)
@@ -262,8 +271,9 @@ class _Offers:
 
 
 def never_offered(home: Home, documents: Sequence[Document], today: date) -> Iterator[Finding]:
-    """One piece of advice for each file with entries older than `OLD_DAYS` that no recorded turn
-    was given. MEMORY.md is given to every turn and is left out."""
+    """Return one piece of advice for each file with entries older than `OLD_DAYS` that were given
+    to no recorded turn. MEMORY.md is given to every turn and is left out.
+    """
     offers = _offers(home)
     if offers.turns < LEAST_TURNS:
         return
@@ -310,7 +320,7 @@ def _offers(home: Home) -> _Offers:
 
 
 def _messages(home: Home) -> Iterator[Mapping[str, Any]]:
-    """The messages of the newest conversations, as far as they can be read."""
+    """Yield the messages of the newest conversations that can be read."""
     left = MOST_BYTES
     paths = [*home.sessions.glob("*.json"), *home.sessions.glob("archive/*/*.json")]
     for path in sorted(paths, key=_changed, reverse=True)[:MOST_FILES]:
@@ -327,7 +337,7 @@ def _messages(home: Home) -> Iterator[Mapping[str, Any]]:
 
 
 def _changed(path: Path) -> float:
-    """When a file was changed; 0 for a link to nothing and what is gone meanwhile."""
+    """Return the time of a file's last change; 0 for a broken link or a file that is gone."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -349,8 +359,10 @@ Lines = Mapping[str, frozenset[int]]
 
 
 def staged(home: Home) -> tuple[list[Document], Lines]:
-    """All of memory/ as the index has it, and by path the lines (from 1) that are staged.
-    UsageError without a repository."""
+    """Return memory/ as git's index has it, and the staged lines (from 1) by path.
+
+    UsageError without a repository.
+    """
     git, env = Git(home.root, around=True), _surroundings()
     try:
         listed = git.run("ls-files", "--stage", "-z", "--", "memory", data=b"", **env)
@@ -366,7 +378,7 @@ def staged(home: Home) -> tuple[list[Document], Lines]:
 
 
 def of_commit(found: Iterable[Finding], lines: Lines) -> list[Finding]:
-    """The findings that the staged lines have a part in."""
+    """Return the findings that involve staged lines."""
     return [
         finding
         for finding in found
@@ -376,13 +388,15 @@ def of_commit(found: Iterable[Finding], lines: Lines) -> list[Finding]:
 
 
 def _surroundings() -> dict[str, str]:
-    """A commit of some files only has an index of its own, which it names to its hooks."""
+    """Return the environment for git: a commit of some files only has an index of its own, which it
+    names to its hooks.
+    """
     named = os.environ.get("GIT_INDEX_FILE")
     return {"GIT_INDEX_FILE": str(Path(named).absolute())} if named else {}
 
 
 def _blobs(git: Git, listed: bytes) -> dict[str, str]:
-    """The Markdown files among the lines of `ls-files --stage -z`, with their texts."""
+    """Return the texts of the Markdown files among the lines of `ls-files --stage -z`."""
     found: dict[str, str] = {}
     for line in filter(None, listed.split(b"\0")):
         about, _, name = line.partition(b"\t")
@@ -412,9 +426,11 @@ _EQUAL = 1e-4
 def not_found(
     texts: Mapping[str, str], lines: Mapping[str, Collection[int]], first: int = FIRST
 ) -> dict[tuple[str, int], tuple[str, int]]:
-    """Of these lines (from 1, by path) those that a question of their own words does not bring
-    among the `first` passages, each with the passage (path, line) that comes before all others.
-    Lines that say the same as a better one are not counted, they are duplicates."""
+    """Find lines that a question of their own words does not bring among the `first` passages.
+
+    Lines count from 1, by path. Each comes with the passage (path, line) that ranks first. Lines
+    that say the same as a better one are duplicates and are not counted.
+    """
     places, chunks = [], []
     for path, text in texts.items():
         for chunk in split(text, "markdown", path):
@@ -472,7 +488,7 @@ class _Ranks:
                 scores[at] += BONUS_ALL * high
 
     def _weight(self, term: str) -> Posting:
-        """The rows that hold a word, and what it adds to their scores."""
+        """Return the rows that hold a word, and what it adds to their scores."""
         if term not in self._weights:
             rows, counts = self._postings.get(
                 term, (np.empty(0, np.int32), np.empty(0, np.float32))

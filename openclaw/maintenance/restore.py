@@ -1,4 +1,4 @@
-"""Makes a home of an archive that `backup` wrote; each hash is checked before it is in place."""
+"""Make a home from an archive of `backup`; each hash is checked before the home is in place."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ LARGEST_MANIFEST = 200_000_000
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was put in place. `notes` are lines for the user: what the archive does not have. It is
-    `own` when this user has made the archive on this machine; then the home is trusted."""
+    """The result of a restore.
+
+    `notes`: lines for the user on what the archive does not have.
+    `own`: True when this user made the archive on this machine; then the home is trusted.
+    """
 
     root: Path
     files: int
@@ -48,7 +51,7 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class _Unpacked:
-    """What came out of an archive: SHA-256 by path, links, folders with their modes and times."""
+    """The content of an archive: SHA-256 by path, links, folders with their modes and times."""
 
     files: dict[str, str]
     links: dict[str, str]
@@ -130,7 +133,7 @@ def _unpack(archive: Path, folder: Path) -> _Unpacked:
 
 
 def _read_to_the_end(tar: tarfile.TarFile) -> None:
-    """The checksum of gzip stands behind the last block of the archive."""
+    """Read on to the checksum of gzip, which stands behind the last block of the archive."""
     file: Any = tar.fileobj
     while file.read(BLOCK):
         continue
@@ -194,7 +197,7 @@ def _compare(archive: Path, found: _Unpacked) -> None:
 
 
 def _links(archive: Path, folder: Path, found: _Unpacked) -> list[str]:
-    """Make the links; says which the system does not make."""
+    """Make the links; return notes on those that the system does not make."""
     missing = []
     for path, target in found.links.items():
         place = folder / path
@@ -224,7 +227,9 @@ def _finish_folders(folder: Path, found: _Unpacked) -> None:
 
 
 def _put(beside: Path, target: Path) -> None:
-    """The whole folder in one step; into an empty one that cannot be replaced, piece by piece."""
+    """Move the whole folder in one step, or piece by piece into an empty one that cannot be
+    replaced.
+    """
     beside.chmod(0o755)
     try:
         if target.is_dir():

@@ -38,8 +38,9 @@ CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a named check says: `found` in one line, what to do in `advice`; `fixed` says what was
-    repaired, and the state is "ok" then."""
+    """The result of a named check: `found` in one line and `advice` on what to do. `fixed` says
+    what was repaired; the state is "ok" then.
+    """
 
     name: str
     state: State
@@ -56,9 +57,11 @@ def checkup(
     deep: bool = False,
     checks: Mapping[str, Check] = CHECKS,
 ) -> Iterator[Result]:
-    """What each check finds; one that finds nothing gives one result that says so. With `fix` each
-    finding that can be repaired is, and the copies are named at the end. Nothing is raised: a check
-    that fails is a fault of its own."""
+    """Run the checks; one that finds nothing gives one result that says so.
+
+    With `fix` each finding that can be repaired is repaired, and the copies are named at the end.
+    Nothing is raised: a check that fails is a fault of its own.
+    """
     view, kept = View(home, deep), Kept(home)
     for name, check in checks.items():
         results = list(_run(name, check, view, kept if fix else None))

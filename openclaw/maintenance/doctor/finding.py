@@ -1,4 +1,6 @@
-"""What a check finds, and where copies go before anything is repaired."""
+"""The findings of checks, the view of the home that checks read, and the copies made before a
+repair.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ PLACE = "kept"
 
 @dataclass(slots=True)
 class Kept:
-    """Copies of what is about to be repaired: .openclaw/kept/<time>/<path>, made when the first one
-    is. They may be deleted at any time."""
+    """Copies of files that are about to be repaired: .openclaw/kept/<time>/<path>.
+
+    The folder is made with the first copy. The copies may be deleted at any time.
+    """
 
     home: Home
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
@@ -33,12 +37,14 @@ class Kept:
 
     @property
     def where(self) -> str:
-        """The folder relative to the home, "" as long as nothing was kept."""
+        """Return the folder relative to the home, "" as long as it has no copy."""
         return self.home.relative(self._folder) if self._folder else ""
 
     def copy(self, path: Path) -> Path:
-        """Keep a file, link or whole folder of the home as it is; returns where. OpenclawError when
-        that cannot be done: then nothing may be repaired."""
+        """Copy a file, link or whole folder of the home as it is; return where the copy is.
+
+        OpenclawError when that cannot be done: then nothing may be repaired.
+        """
         try:
             target = self._free(Path(place_in(self.home, path)))
             make_folder(target.parent)
@@ -52,7 +58,7 @@ class Kept:
         return target
 
     def move(self, path: Path) -> None:
-        """Keep a file or folder and take it out of its place."""
+        """Copy a file or folder and remove the original."""
         self.copy(path)
         try:
             checked(path.parent)
@@ -76,8 +82,9 @@ class Kept:
 
 
 def place_in(home: Home, path: Path) -> str:
-    """A path of the home as it is shown and kept; of a repository elsewhere (the home is a linked
-    worktree) its last parts."""
+    """Return a path of the home as it is shown and copied; of a path in a repository elsewhere (the
+    home is a linked worktree) its last parts.
+    """
     try:
         return home.relative(path)
     except ValueError:
@@ -102,7 +109,7 @@ class Finding:
 
 
 class NotRepaired(OpenclawError):
-    """What was found is still so: it is in use, or was changed by another program meanwhile."""
+    """The fault remains: the file is in use, or another program changed it meanwhile."""
 
 
 TEXTS = (".md", ".json", ".yaml", ".yml")
@@ -128,9 +135,13 @@ class Seen:
 
 @dataclass(slots=True)
 class View:
-    """The files of the places that make a home, without repositories of the user's in them, links
-    and what programs install. `now` is in seconds since the epoch; `deep` allows for checks that
-    take their time; `is_whole` is False when there were more than can be looked at."""
+    """The files of the places that make a home, without links, the user's own repositories in them
+    and what programs install.
+
+    `now`: seconds since the epoch.
+    `deep`: slow checks may run.
+    `is_whole`: False when there were more files than can be checked.
+    """
 
     home: Home
     deep: bool = False
@@ -140,7 +151,7 @@ class View:
     _texts: list[tuple[Seen, bytes]] | None = None
 
     def forget(self) -> None:
-        """Look anew: something was repaired."""
+        """Read the files anew after a repair."""
         self._seen = self._texts = None
 
     @property
@@ -155,7 +166,7 @@ class View:
         return self._seen
 
     def texts(self) -> list[tuple[Seen, bytes]]:
-        """The Markdown, JSON and YAML files that can be read, with their bytes."""
+        """Return the Markdown, JSON and YAML files that can be read, with their bytes."""
         if self._texts is None:
             self._texts = []
             for seen in self.seen:
@@ -179,7 +190,7 @@ class View:
         yield from self._loose()
 
     def _loose(self) -> Iterator[Seen]:
-        """What a killed process may have left beside the settings and in the private folder."""
+        """Yield what a killed process may have left beside the settings and in the private folder."""
         for folder in (self.home.root, self.home.private):
             for entry in _entries(str(folder)):
                 if not entry.name.endswith(".tmp"):
@@ -211,7 +222,7 @@ class View:
 
 
 def bytes_of(path: Path) -> bytes | None:
-    """What a file holds, None when it cannot be read."""
+    """Return the content of a file, None when it cannot be read."""
     try:
         return read_bytes(path)
     except OSError:
@@ -219,7 +230,7 @@ def bytes_of(path: Path) -> bytes | None:
 
 
 def written(path: Path, now: float) -> float:
-    """When a file was written; `now` for one that went away meanwhile."""
+    """Return the time of a file's last change; `now` for a file that was deleted meanwhile."""
     try:
         return path.stat().st_mtime
     except OSError:

@@ -1,4 +1,6 @@
-"""Checks of what lies below the files: rights, disk, clock, the kind of file system."""
+"""Checks of the home's files and of what they lie on: access, disk, clock, kind of file system,
+leftovers of killed processes, encoding, and the form of texts.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ OWN = ("memory", "sessions", "openclaw.yaml")
 
 
 def rights(view: View) -> Iterator[Finding]:
-    """Files and folders that cannot be read, and those of the program's that it cannot write."""
+    """Find files and folders that cannot be read, and the program's own that it cannot write."""
     for seen in view.seen:
         missing = _missing(view, seen)
         if missing:
@@ -52,7 +54,7 @@ def rights(view: View) -> Iterator[Finding]:
 
 
 def _missing(view: View, seen: Seen) -> str:
-    """What this user may not do with it: "read", "written" or ""."""
+    """Return what this user may not do with a path: "read", "written" or ""."""
     mode, path = seen.status.st_mode, view.path(seen)
     listable = not seen.is_folder or mode & stat.S_IXUSR or os.name == "nt"
     if _is_ours(seen):  # by the mode: root may do everything, and its files should not mislead
@@ -71,7 +73,7 @@ def _is_ours(seen: Seen) -> bool:
 
 
 def _give_access(path: Path, is_folder: bool, kept: Kept) -> str:
-    """Only the mode is changed, so there is nothing to keep a copy of."""
+    """Change the mode only, so no copy is needed."""
     try:
         mode = stat.S_IMODE(checked(path).stat().st_mode)
         path.chmod(mode | (0o700 if is_folder else 0o600))
@@ -81,12 +83,12 @@ def _give_access(path: Path, is_folder: bool, kept: Kept) -> str:
 
 
 def disk(view: View) -> Iterator[Finding]:
-    """Whether there is space for what the program writes."""
+    """Check that the disk has space for what the program writes."""
     yield from space(shutil.disk_usage(view.home.root).free)
 
 
 def space(free: int) -> Iterator[Finding]:
-    """What `free` bytes on the home's disk mean."""
+    """Judge `free` bytes on the home's disk."""
     found = f"{free / 1e6:.0f} MB are free on the home's disk"
     if free < FULL:
         advice = "free some space: nothing that is said can be saved without"
@@ -96,7 +98,7 @@ def space(free: int) -> Iterator[Finding]:
 
 
 def network(view: View) -> Iterator[Finding]:
-    """Whether the home lies on another machine, where locks may not hold."""
+    """Check whether the home lies on another machine, where locks may not hold."""
     from openclaw.storage.network_drives import network_place
 
     if name := network_place(view.home.root):
@@ -107,8 +109,9 @@ def network(view: View) -> Iterator[Finding]:
 
 
 def clock(view: View) -> Iterator[Finding]:
-    """Whether files, sessions or the last commit are from the future: then it is the clock that
-    went wrong, and new entries would be sorted before old ones."""
+    """Find files, sessions or a last commit from the future: then the clock went wrong, and new
+    entries would be sorted before old ones.
+    """
     late = [seen.path for seen in view.seen if seen.status.st_mtime > view.now + AHEAD]
     late += [at for at in _late_sessions(view) if at not in late]
     if is_own(view.home.root):
@@ -136,7 +139,7 @@ FILES = {"100644": 0o644, "100755": 0o755}
 
 
 def folders(view: View) -> Iterator[Finding]:
-    """Folders that are gone and that git has files of, and a memory that is not there at all."""
+    """Find missing folders of which git has files, and a memory folder that is missing."""
     for name in FOLDERS:
         if os.path.lexists(view.home.root / name):
             continue
@@ -155,7 +158,7 @@ def folders(view: View) -> Iterator[Finding]:
 
 
 def _committed(home: Home, name: str) -> list[tuple[str, int, str]]:
-    """Path, mode and blob of each ordinary file of a folder as they were last committed."""
+    """Return path, mode and blob of each ordinary file of a folder in the last commit."""
     try:
         said = Git(home.root).run("ls-tree", "-r", "-z", "HEAD", "--", f"{name}/")
     except GitError:
@@ -192,7 +195,9 @@ MOST = 20
 
 
 def links(view: View) -> Iterator[Finding]:
-    """Links, pipes and devices; of workspace/ only the files that the program reads by itself."""
+    """Find links, pipes and devices; of workspace/ only among the files that the program itself
+    reads.
+    """
     places = dict.fromkeys(map(view.home.root.joinpath, NAMED)) | dict.fromkeys(_odd(view.home))
     yield from islice((found for path in places for found in _looked_at(view.home, path)), MOST)
 
@@ -207,7 +212,7 @@ def _looked_at(home: Home, path: Path) -> Iterator[Finding]:
 
 
 def _odd(home: Home) -> Iterator[Path]:
-    """What is neither file nor folder in the folders that are the program's."""
+    """Yield what is neither file nor folder in the program's folders."""
     waiting = [home.root / name for name in WHOLE]
     while waiting:
         folder = waiting.pop()
@@ -232,7 +237,7 @@ _TEMP = re.compile(r"\.openclaw-[0-9a-f]{6,}\.tmp")
 
 
 def files(view: View) -> Iterator[Finding]:
-    """Files that were being written by a process that is gone."""
+    """Find unfinished files of writers that no longer run."""
     old = [
         view.path(seen)
         for seen in view.seen
@@ -253,7 +258,7 @@ def _take_away(paths: list[Path], kept: Kept) -> str:
 
 
 def locks(view: View) -> Iterator[Finding]:
-    """Notes beside locks on who holds them, of processes that are gone. They hinder nobody."""
+    """Find notes beside locks whose holder no longer runs. They block nobody."""
     folder = view.home.private / "locks"
     stale = [path for path in sorted(folder.glob("*.lock.*")) if _is_free(path)]
     if stale:
@@ -291,7 +296,7 @@ def _drop(notes: list[Path], kept: Kept) -> str:
 
 
 def turns(view: View) -> Iterator[Finding]:
-    """Turns of processes that were killed, and records of turns that cannot be read."""
+    """Find turns of killed processes, and records of turns that cannot be read."""
     place = journal.place_of(view.home)
     open_ones = record.marked(place, record.RUNNING)
     ended = [each for each in open_ones if _is_dead(view.home, each)]
@@ -321,7 +326,7 @@ def _unreadable(home: Home, folder: Path) -> Finding:
 
 
 def _age(folder: Path, now: float) -> float:
-    """Seconds since something was written into a record, 0 for one that is gone."""
+    """Return the seconds since a record was last written, 0 for one that is gone."""
     try:
         paths = [folder, *folder.iterdir()]
         return now - max(path.stat().st_mtime for path in paths)
@@ -344,7 +349,7 @@ def _take_out(folder: Path, kept: Kept) -> str:
 
 
 def _is_dead(home: Home, found: record.Record) -> bool:
-    """Whether nobody holds the lock under which a turn, or an undo, runs."""
+    """Tell whether nobody holds the lock under which a turn, or an undo, runs."""
     return not _is_held(home.private / "locks" / f"{found.turn.lock}.lock")
 
 
@@ -366,7 +371,7 @@ _KEY = re.compile(r"[\w-]+[ \t]*:(?:\s|$)")
 
 
 def encoding(view: View) -> Iterator[Finding]:
-    """Texts that are not UTF-8: the program would misread them, and refuses to write them."""
+    """Find texts that are not UTF-8: the program would misread them, and refuses to write them."""
     for seen, data in view.texts():
         if (found := encoding_of(data)) == "UTF-8" or _is_anothers(seen.path, found, data):
             continue
@@ -380,7 +385,7 @@ def encoding(view: View) -> Iterator[Finding]:
 
 
 def _is_anothers(path: str, found: str, data: bytes) -> bool:
-    """Whether a file is a session that is damaged as well, which the checks of those put right."""
+    """Tell whether a file is a damaged session as well, which the session checks repair."""
     is_json = path.startswith("sessions/") and path.endswith(".json")
     if not is_json or found in ("UTF-16", "UTF-32"):
         return False
@@ -399,7 +404,7 @@ def _convert(path: Path, data: bytes, kept: Kept) -> str:
 
 
 def conflict_markers(view: View) -> Iterator[Finding]:
-    """What a merge has left for the user to decide; in sessions that is a check of its own."""
+    """Find marks that a merge left for the user to resolve; sessions have a check of their own."""
     for seen, data in view.texts():
         if SIGN in data and not _is_session(seen.path) and (found := conflicts(decode(data))):
             lines = ", ".join(str(each.line) for each in found[:5])
@@ -414,7 +419,7 @@ def _is_session(path: str) -> bool:
 
 
 def todo_ids(view: View) -> Iterator[Finding]:
-    """To-dos with an id that another one has: which one a command means is then chance."""
+    """Find to-dos that share an id: it is then chance which one a command means."""
     from openclaw.memory.markdown import text_of
 
     path = view.home.memory / "TODO.md"
@@ -427,7 +432,7 @@ def todo_ids(view: View) -> Iterator[Finding]:
 
 
 def _doubled(text: str) -> list[int]:
-    """The lines (from 1) of to-dos whose id an earlier one has."""
+    """Return the lines (from 1) of to-dos whose id an earlier one has."""
     from openclaw.memory.markdown import scan
 
     page = scan(text)
@@ -452,8 +457,9 @@ def _new_ids(home: Home, kept: Kept) -> str:
 
 
 def front_matter(view: View) -> Iterator[Finding]:
-    """Skills that are not loaded for what stands in their head, and heads of memories and of the
-    workspace's files that are no YAML."""
+    """Find skills that their front matter keeps from loading, and front matter of memories and of
+    workspace files that is not valid YAML.
+    """
     for seen, data in view.texts():
         name = seen.path.rpartition("/")[2]
         if name == "SKILL.md" and seen.path.startswith(("skills/", ".agents/")):
@@ -477,7 +483,7 @@ def _skill(file: Path, path: str) -> Iterator[Finding]:
 
 
 def _broken_head(data: bytes) -> str:
-    """What is wrong with the YAML that a Markdown file begins with, "" for nothing."""
+    """Return the fault in a Markdown file's front matter, "" for none."""
     if not data[:8].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
         return ""
     lines = decode(data[:20_000]).splitlines()

@@ -1,4 +1,4 @@
-"""Checks of the private files that last: secrets and whose words files hold."""
+"""Checks of private files: secrets, the record of text by others, the index, and hooks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SECRETS, LEARNED = "secrets.json", untrusted.FILE
 
 
 def files(view: View) -> Iterator[Finding]:
-    """What of them does not load, is of a newer version, or may be read by others."""
+    """Find private files that do not load, are of a newer version, or may be read by others."""
     yield from _secrets(view)
     yield from _learned(view)
 
@@ -62,7 +62,7 @@ def _secrets(view: View) -> Iterator[Finding]:
 
 
 def _lost(path: Path, known: set[str]) -> Iterator[Finding]:
-    """Secrets of a damaged file that a prompt has moved aside, which the file of today has not."""
+    """Return the secrets of a damaged file, moved aside by a prompt, that today's file lacks."""
     lost = [name for name in _aside(path) if name not in known]
     if lost:
         found = f"{len(lost)} secrets are only in .openclaw/{path.stem}.damaged-*.json"
@@ -71,7 +71,7 @@ def _lost(path: Path, known: set[str]) -> Iterator[Finding]:
 
 
 def _aside(path: Path) -> dict[str, Any]:
-    """What can be read of the damaged files, by name."""
+    """Return what can be read of the damaged files, by name."""
     found: dict[str, Any] = {}
     for each in sorted(path.parent.glob(f"{path.stem}.damaged-*.json")):
         found |= _entries((bytes_of(each) or b"").decode("utf-8", "replace"))
@@ -79,7 +79,7 @@ def _aside(path: Path) -> dict[str, Any]:
 
 
 def _secrets_trouble(read: Any) -> str:
-    """Why something does not load, "" when it does."""
+    """Return the reason why the secrets do not load, "" when they do."""
     try:
         read()
     except Damaged as error:
@@ -165,8 +165,10 @@ NO_TEXT = "SELECT (SELECT count(*) FROM chunks) - (SELECT coalesce(sum(chunks), 
 
 
 def index(view: View) -> Iterator[Finding]:
-    """An index that is damaged, or whose list of files names passages that it does not hold. Being
-    behind the files is no fault: each search brings it up to date."""
+    """Find a damaged index, or one whose list of files names passages that it does not hold.
+
+    An index older than the files is no fault: each search brings it up to date.
+    """
     folder = view.home.private / "index"
     path = folder / "index.sqlite"
     if not path.is_file():
@@ -205,16 +207,18 @@ def _index_trouble(path: Path, deep: bool) -> str:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """The index to read. Without a write-ahead log nothing is made beside it, as it is to be left
-    as it is."""
+    """Open the index to read. Without a write-ahead log no file is made beside it, so the check
+    changes nothing.
+    """
     rest = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
     checked_database(path)
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{rest}", uri=True, timeout=1.0)
 
 
 def _drop(path: Path, kept: Kept) -> str:
-    """The log goes before the file: an empty file beside an old log drops the log. No copy is kept
-    of what is derived."""
+    """Delete the log before the file: an empty file beside an old log drops the log. Derived files
+    are not copied first.
+    """
     try:
         for suffix in ("-wal", "-shm", ""):
             remove(path.with_name(path.name + suffix))
@@ -227,8 +231,11 @@ MEND = "fix it in openclaw.yaml (docs/hooks.md)"
 
 
 def hooks(view: View) -> Iterator[Finding]:
-    """What keeps hooks from running. A required one then refuses turns or tools: that is a fault.
-    Settings that cannot be read have a check of their own."""
+    """Find what keeps hooks from running. A required one then refuses turns or tools: that is a
+    fault.
+
+    Settings that cannot be read have a check of their own.
+    """
     try:
         settings = load_settings(view.home)
     except OpenclawError:
@@ -256,7 +263,7 @@ def hooks(view: View) -> Iterator[Finding]:
 
 
 def _started(hook: Hook) -> str:
-    """What a hook begins with, as a path of the home if it is one."""
+    """Return the program of a hook as a path of the home, if it is one."""
     first = (hook.run.split() if isinstance(hook.run, str) else hook.run)[0]
     return os.path.normpath(first).replace(os.sep, "/")
 

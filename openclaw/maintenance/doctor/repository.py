@@ -27,7 +27,7 @@ _PACKED = re.compile(r"(?m)^[0-9a-f]+ (refs/heads/\S+)$")
 
 
 def git(view: View) -> Iterator[Finding]:
-    """What keeps turns from being committed, and what git should not have."""
+    """Find what keeps turns from being committed, and what git should not have."""
     home = view.home
     if not shutil.which("git"):
         yield Finding("git is not installed", advice="install git to keep a history in it")
@@ -83,7 +83,7 @@ def _refused(home: Home, said: str) -> Finding:
 
 
 def _locks(view: View, folder: Path) -> Iterator[Finding]:
-    """Locks of a git that was killed: with them no commit is made any more."""
+    """Find locks of a killed git; no commit can be made while they exist."""
     found = [*folder.glob("*.lock"), *(folder / "refs").rglob("*.lock")]
     stale = [path for path in found if written(path, view.now) < view.now - OLD]
     if stale and not _git_runs(view.home.root):
@@ -102,7 +102,7 @@ def _unlock(paths: list[Path], kept: Kept) -> str:
 
 
 def _git_runs(root: Path) -> bool:
-    """Whether a git works in the home; where that cannot be told, whether any runs at all."""
+    """Tell whether a git works in the home; where that is unknown, whether any git runs at all."""
     if Path("/proc/self/comm").is_file():
         processes = (folder for folder in Path("/proc").iterdir() if folder.name.isdigit())
         return any(_is_git_in(folder, Path(os.path.realpath(root))) for folder in processes)
@@ -115,7 +115,9 @@ def _git_runs(root: Path) -> bool:
 
 
 def _is_git_in(process: Path, root: Path) -> bool:
-    """Whether a process is a git at work in that folder; another user's says not where."""
+    """Tell whether a process is a git at work in that folder; of another user's process the folder
+    is unknown.
+    """
     try:
         name = (process / "comm").read_text("utf-8", errors="replace").strip()
         if name != "git" and not name.startswith("git-"):
@@ -140,7 +142,7 @@ def _unfinished(home: Home, program: Git, folder: Path) -> Iterator[Finding]:
 
 
 def _ignored(home: Home, program: Git) -> Iterator[Finding]:
-    """Nothing of .openclaw/ belongs into a repository that may be pushed somewhere."""
+    """Check that nothing of .openclaw/ is in the repository, which may be pushed somewhere."""
     tracked = [p for p in program.says("ls-files", "-z", "--", ".openclaw").split("\0") if p]
     if tracked:
         secret = any("secrets" in path for path in tracked)
@@ -155,8 +157,11 @@ def _ignored(home: Home, program: Git) -> Iterator[Finding]:
 
 
 def _is_ignored(program: Git, path: str) -> bool:
-    """What .gitignore says of a path. git refuses to tell with pathspecs that are literal, as all
-    of ours are; this path is one either way."""
+    """Ask .gitignore about a path.
+
+    git refuses to answer with literal pathspecs, which all our calls use; this path means the same
+    either way.
+    """
     try:
         done = subprocess.run(
             program.command("check-ignore", "--quiet", "--no-index", path),
@@ -204,8 +209,9 @@ def _objects(home: Home, program: Git) -> Iterator[Finding]:
 
 
 def _broken_head(home: Home, folder: Path) -> Iterator[Finding]:
-    """A HEAD, or the branch that it names, which a lost power supply has left empty or which names
-    a commit that is not there. git's own log of it knows what it was."""
+    """Find a broken HEAD: a power failure left it or its branch empty, or it names a missing
+    commit. git's own log has the right value.
+    """
     broken = _broken_file(home, folder)
     if broken is None:
         return
@@ -222,7 +228,9 @@ def _broken_head(home: Home, folder: Path) -> Iterator[Finding]:
 
 
 def _broken_file(home: Home, folder: Path) -> tuple[Path, str] | None:
-    """The file that is wrong and how; None for a sound HEAD, and for one without a commit yet."""
+    """Return the broken file and its fault; None for a sound HEAD, and for one without a commit
+    yet.
+    """
     head = _read(folder / "HEAD")
     if head is None:
         return folder / "HEAD", "is missing"
@@ -240,12 +248,12 @@ def _broken_file(home: Home, folder: Path) -> tuple[Path, str] | None:
 
 
 def _usable(home: Home) -> bool:
-    """Whether git runs here at all; else what it says of a commit means nothing."""
+    """Tell whether git runs here at all; if not, its answer about a commit means nothing."""
     return bool(Git(home.root).says("rev-parse", "--git-dir"))
 
 
 def _logged(home: Home, folder: Path, path: Path) -> str:
-    """The text that belongs into HEAD or a branch, "" when nobody knows."""
+    """Return the text that belongs into HEAD or a branch, "" when it is unknown."""
     common = common_of(folder)
     if path.name == "HEAD":
         branch = _checked_out(folder, common)
@@ -259,8 +267,11 @@ def _logged(home: Home, folder: Path, path: Path) -> str:
 
 
 def _checked_out(folder: Path, common: Path) -> str:
-    """The branch that HEAD was on, by the last checkout in its log; without one the only branch.
-    "" for what is no branch (any more), and in a rebase, when HEAD is on none."""
+    """Return the branch that HEAD was on, by the last checkout in its log; without one the only
+    branch.
+
+    "" for what is not (or no longer) a branch, and in a rebase, when HEAD is on none.
+    """
     if any((folder / name).exists() for name in ("rebase-merge", "rebase-apply")):
         return ""
     found = (each for each in (common / "refs" / "heads").rglob("*") if each.is_file())
@@ -273,7 +284,7 @@ def _checked_out(folder: Path, common: Path) -> str:
 
 
 def _is_there(home: Home, common: Path, name: str) -> bool:
-    """Whether a commit's object is there. git itself may not run with a broken HEAD."""
+    """Tell whether a commit's object exists. git itself may not run with a broken HEAD."""
     loose = common / "objects" / name[:2] / name[2:]
     if loose.is_file():
         return loose.stat().st_size > 0

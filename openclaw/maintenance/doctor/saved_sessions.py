@@ -1,4 +1,4 @@
-"""Checks of the conversations: what does not load, and what was moved aside earlier."""
+"""Checks of the conversations: files that do not load, and files that were moved aside earlier."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CODE = Damaged.exit_code
 
 
 def sessions(view: View) -> Iterator[Finding]:
-    """Sessions and archived parts that do not load; those of a newer version are left alone."""
+    """Find sessions and archived parts that do not load; those of a newer version are left alone."""
     for case in _mending(view.home).cases():
         where = view.home.relative(case.path)
         if case.trouble == "newer":
@@ -34,7 +34,7 @@ def sessions(view: View) -> Iterator[Finding]:
 
 
 def _is_another_encoding(path: Path) -> bool:
-    """Whether that, which is a check of its own, is what is wrong with the file."""
+    """Tell whether the fault is the file's encoding, which has a check of its own."""
     try:
         return encoding_of(read_bytes(path)) in ("UTF-16", "UTF-32")
     except OSError:
@@ -42,7 +42,7 @@ def _is_another_encoding(path: Path) -> bool:
 
 
 def aside(view: View) -> Iterator[Finding]:
-    """Sessions that were damaged when they were read and were moved aside then."""
+    """Find sessions that were damaged when they were read, and were moved aside then."""
     for stem in _mending(view.home).aside():
         found = f"sessions/{stem}.json was damaged and set aside"
         fix = "puts back all messages that can be read, or keeps it apart when there are none"
@@ -89,7 +89,7 @@ def _mend(home: Home, case: Case, kept: Kept) -> str:
 
 
 def _mend_part(home: Home, case: Case, kept: Kept) -> str:
-    """An archived part is only of use as a whole: its messages are counted."""
+    """Repair an archived part. It is only of use as a whole: its messages are counted."""
     mending = _mending(home)
     with _writing(home, case.id):
         if case.path.exists():
@@ -133,13 +133,14 @@ def _saved(session: Session) -> str:
 
 
 def _committed(home: Home, path: Path) -> bytes | None:
-    """The file as the last commit has it, None without one."""
+    """Return the file as the last commit has it, None without one."""
     return _blob(home, "HEAD", path)
 
 
 def _earlier(home: Home, session_id: str) -> bytes | None:
-    """A session that was moved aside as the last commit with it has it; None when another one has
-    its name by now."""
+    """Return a session that was moved aside as the last commit with it has it; None when another
+    session has its name by now.
+    """
     path = home.sessions / f"{session_id}.json"
     if path.exists() or not is_own(home.root):
         return None

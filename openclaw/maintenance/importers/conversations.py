@@ -1,4 +1,4 @@
-"""Imports conversations. What others may have said in them stays marked as that."""
+"""Import conversations. What others may have said in them stays marked as theirs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Talks:
     _titles: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def plan(self, source: Source, item: Item) -> Step:
-        """What is done with a file. OpenclawError when it cannot be read."""
+        """Plan a file's import. OpenclawError when it cannot be read."""
         try:
             found = self._read(source, item)
         except NotASession as error:
@@ -90,7 +90,7 @@ class Talks:
         return found
 
     def _given(self, source: Source, folder: str) -> dict[str, str]:
-        """The names that OpenClaw's sessions.json gives to conversations, by their id."""
+        """Return the names that OpenClaw's sessions.json gives to conversations, by their id."""
         if folder not in self._titles:
             self._titles[folder] = _titles(source, f"{folder}/sessions.json")
         return self._titles[folder]
@@ -100,13 +100,13 @@ class Talks:
         return replace(entry, content=disarmed(entry.content), tool_calls=calls)
 
     def _use(self, use: ToolUse) -> ToolUse:
-        """A call with its result fenced, as that of a tool of ours would be."""
+        """Fence a call's result, as for a tool of ours."""
         by = f"{use.tool}, a tool of {self.label}"
         text = fence(disarmed(use.output), by, os.urandom(4).hex())
         return replace(use, input=in_texts(use.input, disarmed), output=text)
 
     def _is_same(self, source: Source, item: Item, target: str) -> bool:
-        """Whether the conversation here was made of this very file."""
+        """Tell whether the conversation here was made of this very file."""
         try:
             data = json.loads(read_text(self.home.root / target))
         except (OSError, ValueError, RecursionError):
@@ -144,8 +144,11 @@ _HERMES_FILE = re.compile(r"session_(?P<id>.+)")
 
 @dataclass(slots=True)
 class Foreign:
-    """A conversation as it was read. `id` is the one that the other agent gave it, `unread` the
-    number of lines that were no JSON or no message."""
+    """A conversation as it was read.
+
+    `id`: the id that the other agent gave it.
+    `unread`: number of lines that were not JSON or not a message.
+    """
 
     id: str
     session: Session
@@ -154,7 +157,9 @@ class Foreign:
 
 @dataclass(slots=True)
 class _Found:
-    """What a file says: a head, messages in OpenAI's or OpenClaw's shape, lines not understood."""
+    """The content of a file: a head, messages in OpenAI's or OpenClaw's shape, lines not
+    understood.
+    """
 
     head: Mapping[str, Any] = field(default_factory=dict)
     messages: list[Mapping[str, Any]] = field(default_factory=list)
@@ -162,10 +167,10 @@ class _Found:
 
 
 def read_foreign(text: str, name: str) -> Foreign:
-    """A conversation from the text of a file; `name` is the file's name without its suffix.
+    """Read a conversation from the text of a file; `name` is the file's name without its suffix.
 
-    Its messages have no more than was said, what tools were asked for and what they gave. Raises
-    NotASession when there is no message of a user or an assistant in it.
+    Its messages have only texts, tool calls and their results. Raises NotASession when there is no
+    message of a user or an assistant in it.
     """
     found = _found(text)
     head = found.head
@@ -189,7 +194,7 @@ def read_foreign(text: str, name: str) -> Foreign:
 
 
 def home_id(label: str, own: str) -> str:
-    """The id that a conversation of another agent has here; the same one at every import."""
+    """Return the id of another agent's conversation in the home; it is the same at every import."""
     plain = _NOT_IN_AN_ID.sub("-", own).strip("-") or "session"
     name = f"{label}-{plain}"
     if plain == own.replace(":", "-") and len(name) <= 64:
@@ -201,8 +206,9 @@ def home_id(label: str, own: str) -> str:
 
 
 def put(folder: Path, session: Session, keep: Keep = keep_nothing) -> bool:
-    """Write a new conversation, its times as they are; False when there is one of its id. `keep` is
-    told before."""
+    """Write a new conversation, its times as they are; False when one of its id exists. `keep` is
+    called before.
+    """
     return write_if_same(folder / f"{session.id}.json", None, encode(to_json(session)), keep)
 
 
@@ -235,8 +241,9 @@ def _found(text: str) -> _Found:
 
 
 def _branch(entries: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-    """The messages on the way from the newest entry of a tree back to its root, oldest first; all
-    of them in their order where the way is broken (an entry lost, a file of version 1)."""
+    """Return the messages on the way from the newest entry of a tree back to its root, oldest
+    first; all of them in their order where the way is broken (an entry lost, a file of version 1).
+    """
     known = {entry["id"]: entry for entry in entries if isinstance(entry.get("id"), str)}
     way: list[Mapping[str, Any]] = []
     at: Mapping[str, Any] | None = entries[-1] if entries else None
@@ -259,7 +266,7 @@ def _own_id(name: str) -> str:
 
 
 def _model(messages: Iterable[Mapping[str, Any]]) -> str:
-    """The model of the newest answer that names one."""
+    """Return the model of the newest answer that names one."""
     named = [_text(item, "model") for item in messages if item.get("role") == "assistant"]
     return next((name for name in reversed(named) if name), "")
 
@@ -286,9 +293,9 @@ _RESULTS = ("tool", "toolResult", "function")
 
 
 def thread(messages: Iterable[Mapping[str, Any]]) -> list[Entry]:
-    """The messages of users and assistants in their order, each call with the result that it got.
+    """Return the messages of users and assistants in their order, each call with its result.
 
-    Messages of other roles (instructions of the system) are left out, and so is what was thought.
+    Messages of other roles (instructions of the system) are left out, and so are thoughts.
     """
     entries: list[Entry] = []
     for item in messages:
@@ -305,8 +312,9 @@ def thread(messages: Iterable[Mapping[str, Any]]) -> list[Entry]:
 
 
 def plain(content: Any) -> str:
-    """The text of a message's content: a text, or parts of which those with text count and images
-    and files are named."""
+    """Return the text of a message's content: a text, or parts of which those with text count and
+    images and files are named.
+    """
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -314,8 +322,10 @@ def plain(content: Any) -> str:
 
 
 def iso_time(value: Any) -> str:
-    """A time as ISO 8601 with offset, "" for what is none: ISO text (without an offset local
-    time), or seconds or milliseconds since 1970."""
+    """Return a time as ISO 8601 with offset, "" for what is not a time.
+
+    Reads ISO text (without an offset local time), and seconds or milliseconds since 1970.
+    """
     try:
         if isinstance(value, str) and value:
             when = datetime.fromisoformat(value)
@@ -347,7 +357,7 @@ def _part(part: Any) -> str:
 
 
 def _calls(item: Mapping[str, Any]) -> tuple[ToolUse, ...]:
-    """The calls of an assistant's message, none of them answered yet."""
+    """Return the calls of an assistant's message, none of them answered yet."""
     content = item.get("content")
     parts = content if isinstance(content, list) else []
     found = [part for part in parts if isinstance(part, dict) and part.get("type") == "toolCall"]

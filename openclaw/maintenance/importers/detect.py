@@ -36,16 +36,19 @@ MOST_LOOKED_AT = 2000
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Whose folder it is, and where its workspace lies: "" for the folder itself, None when it is
-    none and holds none."""
+    """The program that a folder belongs to, and the place of its workspace: "" for the folder
+    itself, None for no workspace.
+    """
 
     format: Format
     workspace: str | None = None
 
 
 def recognised(source: Source, wanted: str = "") -> Layout:
-    """The layout of a folder; `wanted` is a format that the user names. UsageError for a folder of
-    none of them, and for a home of this program."""
+    """Return the layout of a folder; `wanted` is a format that the user names.
+
+    UsageError for a folder of none of them, and for a home of this program.
+    """
     if wanted and wanted not in FORMATS:
         raise UsageError(f"no format '{wanted}'", f"one of {', '.join(FORMATS)}")
     if _is_ours(source):
@@ -83,7 +86,7 @@ def _is(source: Source, known: Format, workspace: str) -> bool:
 
 
 def _is_state(source: Source) -> bool:
-    """Whether a folder holds an agent's settings and conversations, and is no workspace."""
+    """Tell whether a folder holds an agent's settings and conversations, and is no workspace."""
     settings = any(source.is_file(name) for name in (*OPENCLAW_SETTINGS, "config.json"))
     return (settings or source.is_folder("agents/main")) and not _has_identity(source, "")
 
@@ -101,7 +104,7 @@ def _is_nanobot(source: Source, workspace: str) -> bool:
 
 
 def _is_nanobots(source: Source, folder: str) -> bool:
-    """Whether a folder has a conversation that begins as nanobot's do."""
+    """Tell whether a folder has a conversation that begins as nanobot's do."""
     looked = Source(source.root)
     found = (path for path in looked.files(folder) if path.endswith(".jsonl"))
     for path in islice(found, 3):
@@ -115,7 +118,9 @@ def _is_nanobots(source: Source, folder: str) -> bool:
 
 
 def _has_identity(source: Source, folder: str) -> bool:
-    """Whether a folder is a workspace: SOUL.md or IDENTITY.md, or AGENTS.md beside USER.md."""
+    """Tell whether a folder is a workspace: it has SOUL.md or IDENTITY.md, or AGENTS.md with
+    USER.md.
+    """
     names = {name.upper() for name in source.names(folder)}
     return bool(names & {"SOUL.MD", "IDENTITY.MD"}) or {"AGENTS.MD", "USER.MD"} <= names
 
@@ -167,9 +172,13 @@ _TOP = {
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A file of the source and what it is. `name` is where it belongs: the name of an identity file
-    or of a day, the path that a note has below its folder. `shape` says what its text must be made
-    into: "entries" are Hermes' memories, "log" nanobot's history.jsonl."""
+    """A file of the source with its kind.
+
+    `name`: its name in the home: that of an identity file or of a day, or a note's path below its
+    folder.
+    `shape`: the conversion of its text: "entries" for Hermes' memories, "log" for nanobot's
+    history.jsonl.
+    """
 
     kind: Kind
     path: str
@@ -178,7 +187,9 @@ class Item:
 
 
 def sort(source: Source, layout: Layout) -> Iterator[Item]:
-    """What is there to import. What is not is left in `source`, with the reason."""
+    """Return the items that can be imported. The others go to `left` of the source, with the
+    reason.
+    """
     if layout.format == "notes":
         yield from _notes(source)
     elif layout.format == "hermes":
@@ -210,7 +221,7 @@ def _workspace(source: Source, folder: str) -> Iterator[Item]:
 
 
 def _known(source: Source, path: str, name: str) -> Item | None:
-    """The item of a file of a workspace that has a meaning by its name."""
+    """Return the item of a workspace file that has a meaning by its name."""
     proper = next((one for one in IDENTITY if one.upper() == name.upper()), "")
     if proper:
         return Item("identity", path, proper)
@@ -229,8 +240,9 @@ def _known(source: Source, path: str, name: str) -> Item | None:
 
 
 def _agents_place(name: str) -> str:
-    """Where a file of an agent's workspace belongs in the home: what it kept as memory is memory,
-    the rest are the user's own files."""
+    """Return the place in the home of a file of an agent's workspace: its memory goes to memory,
+    the rest to the user's own files.
+    """
     if not name.startswith("memory/"):
         return f"workspace/{name}"
     rest = name.removeprefix("memory/")
@@ -303,7 +315,7 @@ def _skills(source: Source, workspace: str) -> Iterator[Item]:
 
 
 def _leave_others(source: Source, layout: Layout) -> None:
-    """Name what lies at the top beside what is imported."""
+    """Name the other files at the top, which are not imported."""
     databases(source)
     for name in source.names("agents"):
         if source.is_folder(f"agents/{name}/agent"):
@@ -318,7 +330,7 @@ def _leave_others(source: Source, layout: Layout) -> None:
 
 
 def _reason(source: Source, name: str) -> str:
-    """Why a file or folder at the top is not imported."""
+    """Return the reason why a file or folder at the top is not imported."""
     if name in WORKSPACES or name.startswith("workspace-"):
         return OTHER if source.is_folder(name) else "a link: import where it leads"
     return _TOP.get(name, "nothing that is imported")

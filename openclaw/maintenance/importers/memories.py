@@ -1,4 +1,4 @@
-"""Imports what was remembered: it is added to our own files, and nothing twice."""
+"""Import memories: they are added to our own files, and nothing twice."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Memories:
         return f"Imported from {self.label} ({self.today.isoformat()})"
 
     def plan(self, source: Source, item: Item) -> Step:
-        """What is done with a file of memories. OpenclawError when it cannot be read."""
+        """Plan the import of a file of memories. OpenclawError when it cannot be read."""
         text = text_of(source, item)
         target = _target(item)
         known = self._known(target)
@@ -72,13 +72,13 @@ class Memories:
         return Step(item.kind, item.path, target, "append", "; ".join(told), item)
 
     def prose(self, source: Source, item: Item) -> Item | None:
-        """The item of a to-do file's other text, which is kept as a note; None without any."""
+        """Return a to-do file's other text as an item, to be kept as a note; None without any."""
         if item.kind != "to-dos" or not has_more(text_of(source, item)):
             return None
         return replace(item, kind="note", name=f"workspace/notes/{item.path}")
 
     def _hindrance(self, item: Item, fresh: Sequence[Block], known: str) -> str:
-        """Why entries cannot be added to the file, "" when they can."""
+        """Return the reason why entries cannot be added to the file, "" when they can."""
         if fresh and read_page(known).open_at is not None:
             return f"{_target(item)} ends inside of code or a comment: close it"
         if item.kind == "memory" and sum(len(one.text) for one in fresh) > LONGEST_MEMORY:
@@ -86,7 +86,7 @@ class Memories:
         return ""
 
     def _apart(self, source: Source, item: Item, text: str, why: str) -> Step:
-        """A memory that cannot be added to ours becomes a file of its own."""
+        """Plan a file of its own for a memory that cannot be added to ours."""
         of_day = item.name.removesuffix(".md") if item.kind == "daily" else "memory"
         name = f"memory/notes/imported-{of_day}.md"
         place, known = self.places.find(name, text)
@@ -96,7 +96,7 @@ class Memories:
         return Step("note", item.path, place, deed, "" if known else "; ".join(told), note)
 
     def carry_out(self, source: Source, step: Step) -> Step:
-        """Add what is not there yet, as the file is now."""
+        """Add what is new to the file in its present state."""
         item = step.item
         text = text_of(source, item)
         left: list[str] = []
@@ -151,7 +151,7 @@ _TELLS_OF_TOOLS = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md")
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Plans and writes files that are taken over as a whole."""
+    """Plans and writes files that are taken over whole."""
 
     home: Home
     vault: Vault
@@ -160,7 +160,7 @@ class Files:
     keep: Keep = keep_nothing
 
     def plan(self, source: Source, item: Item) -> Step:
-        """What is done with a file. OpenclawError when it cannot be read."""
+        """Plan a file's import. OpenclawError when it cannot be read."""
         if item.kind == "file":
             data = source.held(item.path)
             place, known = self.places.find(safe_path(item.name), data)
@@ -203,7 +203,7 @@ class Files:
 
 
 def is_starters(name: str, data: bytes) -> bool:
-    """Whether a file of the workspace still has the text that a new home begins with."""
+    """Tell whether a workspace file still has the text that a new home begins with."""
     with suppress(OSError, OpenclawError):
         starter = starter_files().get(f"workspace/{name}")
         return starter is not None and plain(decode(starter)) == plain(decode(data))

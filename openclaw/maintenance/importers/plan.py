@@ -1,7 +1,7 @@
-"""Takes over an OpenClaw, a nanobot, a Hermes or a folder of notes: first a plan, then the deed.
+"""Import an OpenClaw, a nanobot, a Hermes or a folder of notes: plan it, then carry it out.
 
-The source is only read. Planning writes nothing at all; each step then writes one file in one go,
-and a second import does what the first one did not come to.
+The source is only read. Planning writes nothing. Each step then writes one file in one go, and a
+second import does what the first one did not finish.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Rooms:
 def plan_import(
     home: Home, folder: Path, wanted: str = "", *, now: Callable[[], datetime] = _now
 ) -> Plan:
-    """What an import of a folder would do; nothing is written. `wanted` names its format.
+    """Return what an import of a folder would do; nothing is written. `wanted` names its format.
 
     UsageError when the folder is missing, cannot be imported, holds the home or lies in it.
     """
@@ -107,10 +107,10 @@ def carry_out(
     now: Callable[[], datetime] = _now,
     recorder: Recorder = UNRECORDED,
 ) -> Plan:
-    """Do what a plan says; returns it with what came of each step, which `done` is told as well;
-    `recorder` is told of each file before it is written.
+    """Carry out a plan; return it with the result of each step.
 
-    A step that fails is told in its detail, and the others are done all the same.
+    `done` is called with each result, `recorder` with each file before it is written. A step that
+    fails says so in its detail, and the others are done all the same.
     """
     rooms = _Rooms.of(plan.home, plan.layout, now, recorder)
     results = []

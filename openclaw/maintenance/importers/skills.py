@@ -1,7 +1,7 @@
-"""Imports skills, through the same checks as `openclaw skills install`. Nothing of one is run.
+"""Import skills, through the same checks as `openclaw skills install`. Nothing of one is run.
 
-One in which words deserve a look, or that brings programs, waits in skills/.proposed until the
-user has looked at it; one that cannot be used stays where it is.
+A skill with suspicious words, or with programs, waits in skills/.proposed until the user has looked
+at it; one that cannot be used stays where it is.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Skills:
     _planned: dict[str, str] = field(default_factory=dict)
 
     def plan(self, source: Source, item: Item) -> Iterator[Step]:
-        """What is done with each skill of a folder."""
+        """Plan the import of each skill of a folder."""
         shipped = _shipped(source, item.path)
         for found, error in skill_files(source.root / item.path):
             folder = Path(found).parent
@@ -94,7 +94,7 @@ class Skills:
 
 
 def _reasons(folder: Path, names: list[str]) -> list[str]:
-    """What there is to look at in a skill, each kind once; "" for none."""
+    """Return what needs a look in a skill, each kind once; "" for nothing."""
     kinds = dict.fromkeys(look.kind for look in looks(folder, names))
     programs = sum(is_script(folder / name) for name in names)
     told = [f"{programs} program{'s' if programs > 1 else ''}"] if programs else []
@@ -102,7 +102,7 @@ def _reasons(folder: Path, names: list[str]) -> list[str]:
 
 
 def _closed(folder: Path, names: list[str]) -> str:
-    """What a skill holds in plain text that nobody should copy, "" for nothing."""
+    """Return the plain text in a skill that nobody should copy, "" for none."""
     for name in names:
         if reason := denied_name(name):
             return f"it holds {name} ({reason})"

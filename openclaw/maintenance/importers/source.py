@@ -1,7 +1,7 @@
-"""The folder that is imported from: looked at and read, never changed.
+"""Read the folder that is imported from, without changing it.
 
-Links are followed only to files of the folder itself. What holds credentials by its name is not
-opened, whatever it is.
+Links are followed only to files of the folder itself. A file with a name typical of credentials is
+never opened.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is not imported: its path in the source, and why."""
+    """A path of the source that is not imported, and the reason."""
 
     path: str
     reason: str
@@ -37,8 +37,9 @@ class Left:
 
 @dataclass(slots=True)
 class Source:
-    """A folder to import from. Paths are relative to it, with slashes. `left` is what the walks
-    came across and did not take, each once."""
+    """A folder to import from. Paths are relative to it, with slashes. `left` lists, each once,
+    what was found and not taken.
+    """
 
     root: Path
     left: dict[str, Left] = field(default_factory=dict)
@@ -50,12 +51,12 @@ class Source:
         return _quietly(os.path.isfile, self.root / path)
 
     def is_folder(self, path: str) -> bool:
-        """Whether it is a folder, and no link to one."""
+        """Tell whether it is a folder, and no link to one."""
         real = self.root / path
         return _quietly(os.path.isdir, real) and not _quietly(os.path.islink, real)
 
     def names(self, folder: str = "") -> list[str]:
-        """What lies in a folder, by name; nothing for a missing one."""
+        """Return the names in a folder, sorted; none for a missing one."""
         try:
             return sorted(os.listdir(self.root / folder))  # noqa: PTH208 - names only
         except FileNotFoundError:
@@ -65,8 +66,9 @@ class Source:
             return []
 
     def files(self, folder: str = "", *, but: frozenset[str] = frozenset()) -> Iterator[str]:
-        """The files of a folder and of those below it that may be read, in their order. `but` are
-        paths of folders that are passed over."""
+        """Return the files of a folder and of those below it that may be read, in their order.
+        `but` are paths of folders to leave out.
+        """
         real = os.path.realpath(self.root / folder)
         if folder and real != str(self.root / folder):
             self.leave(folder, "a link, which is not followed")
@@ -92,14 +94,14 @@ class Source:
             waiting += reversed(below)
 
     def takes(self, path: str) -> bool:
-        """Whether a file may be read; what may not is left with its reason."""
+        """Tell whether a file may be read; one that may not is left with its reason."""
         reason = self._reason(path)
         if reason:
             self.leave(path, reason)
         return not reason
 
     def held(self, path: str) -> bytes:
-        """A file as it is. OpenclawError when it cannot be read."""
+        """Return a file's bytes. OpenclawError when it cannot be read."""
         real = self.root / path
         try:
             with open(os.open(real, _FLAGS), "rb") as file:  # noqa: PTH123 - of a descriptor
@@ -108,8 +110,10 @@ class Source:
             raise OpenclawError(f"cannot be read: {error.strerror or error}") from error
 
     def text(self, path: str) -> str:
-        """A file as text with plain newlines: UTF-16 by its mark, else UTF-8, else Windows-1252
-        with Latin-1 for the bytes that it does not know. OpenclawError when it is no text."""
+        """Return a file as text with plain newlines: UTF-16 by its mark, else UTF-8, else
+        Windows-1252 with Latin-1 for the bytes that it does not know. OpenclawError when it is not
+        text.
+        """
         return decoded(self.held(path)).replace("\r\n", "\n").replace("\r", "\n")
 
     def _enters(self, path: str, name: str) -> bool:
@@ -145,7 +149,7 @@ class Source:
 
 
 def decoded(data: bytes) -> str:
-    """Bytes as text, in the manner of `Source.text`, newlines as they are."""
+    """Decode bytes in the manner of `Source.text`, newlines as they are."""
     if data.startswith(_UTF_16):
         return data.decode("utf-16", "replace")
     if b"\0" in data:
@@ -192,8 +196,11 @@ def _found(source: Source) -> Iterator[str]:
 
 
 def _count(path: Path) -> int:
-    """How many conversations a file holds, 0 when it cannot be told. It is opened as one that
-    nobody changes, so that SQLite makes no file beside it; what its log holds is not counted."""
+    """Return the number of conversations in a file, 0 when it is unknown.
+
+    The file is opened as immutable, so that SQLite makes no file beside it; what its log holds is
+    not counted.
+    """
     address = f"file:{pathname2url(str(path))}?mode=ro&immutable=1"
     with (
         contextlib.suppress(sqlite3.Error, OSError, ValueError),

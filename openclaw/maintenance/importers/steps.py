@@ -1,4 +1,4 @@
-"""What an import does, step by step: the plan that is shown, and the report of what was done."""
+"""The steps of an import: the plan that is shown, and the report of what was done."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ NOTHING = Item("file", "")
 class Step:
     """What is done with one file or skill of the source.
 
-    `source` is its path there, `target` the path in the home ("" when it goes nowhere). `deed`:
-    "write" a new file, "append" to one, "install" a skill, "hold" it until the user has looked at
-    it, "known" when all of it is there already, "leave" what is not imported, "failed" what could
-    not be done. `detail` says why or how much, `item` is what the source has there.
+    `source`: its path in the source.
+    `target`: the path in the home, "" when it goes nowhere.
+    `deed`: "write" a new file, "append" to one, "install" a skill, "hold" it until the user has
+    looked at it, "known" when all of it is there already, "leave" what is not imported, "failed"
+    what could not be done.
+    `detail`: why or how much.
+    `item`: what the source has there.
     """
 
     kind: str
@@ -39,7 +42,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All steps of an import, what is left out at the end."""
+    """All steps of an import, with what is left out at the end."""
 
     home: Home
     source: Source
@@ -48,7 +51,7 @@ class Plan:
 
     @property
     def label(self) -> str:
-        """Whose folder it is, in words."""
+        """The name of the program that the folder belongs to."""
         return LABELS[self.layout.format]
 
     def count(self, deeds: Sequence[Deed] = DOES) -> int:

@@ -1,4 +1,4 @@
-"""Makes of a foreign file the text that the home is given, and finds a free place for it."""
+"""Convert a foreign file to the text that the home gets, and find a free place for it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LASTING = ("identity", "memory", "daily", "to-dos")
 
 
 def text_of(source: Source, item: Item) -> str:
-    """The text that a file becomes, secrets and all. OpenclawError when it cannot be read."""
+    """Return the text that a file becomes, with its secrets. OpenclawError when it cannot be read."""
     raw = source.text(item.path)
     text = strip(raw) if item.kind in _LASTING else raw
     if item.shape == "log":
@@ -42,7 +42,7 @@ def text_of(source: Source, item: Item) -> str:
 
 
 def notes_on(source: Source, item: Item, text: str) -> list[str]:
-    """What the user should know of a text: secrets that are kept apart, what was hidden in it."""
+    """Return what the user should know of a text: secrets kept apart, hidden characters in it."""
     secrets = len(find(text))
     unseen = len(hidden(source.text(item.path))) if item.kind in _LASTING else 0
     told = [f"{secrets} secret{'s' if secrets > 1 else ''} kept apart"] if secrets else []
@@ -51,14 +51,16 @@ def notes_on(source: Source, item: Item, text: str) -> list[str]:
 
 @dataclass(slots=True)
 class Places:
-    """Which paths of the home are free. What was given out once is taken."""
+    """The free paths of the home. A path that was given out once is taken."""
 
     home: Home
     vault: Vault
     _taken: set[str] = field(default_factory=set)
 
     def find(self, path: str, text: str | bytes) -> tuple[str, bool]:
-        """A place at this path or one like it, and whether the same text stands there already."""
+        """Find a place at this path or one like it; tell whether the same text stands there
+        already.
+        """
         wanted = PurePosixPath(path)
         for number in range(1, 10_000):
             stem = wanted.stem if number == 1 else f"{wanted.stem}-{number}"
@@ -73,7 +75,7 @@ class Places:
         raise AssertionError("ten thousand files of one name")
 
     def held(self, path: str) -> bytes | None:
-        """What the home has at a path, None for nothing; b"" for what is no file."""
+        """Return what the home has at a path, None for nothing; b"" for what is not a file."""
         real = self.home.root / path
         try:
             return real.read_bytes()
@@ -83,7 +85,7 @@ class Places:
             return b""
 
     def is_same(self, before: bytes, text: str | bytes) -> bool:
-        """Whether a file holds this, with its secrets in their place again."""
+        """Tell whether a file holds this, with its secrets put back in place."""
         if isinstance(text, bytes):
             return before == text
         return plain(self.vault.reveal(decode(before))) == plain(text)
@@ -95,7 +97,7 @@ def plain(text: str) -> str:
 
 
 def safe_path(path: str) -> str:
-    """A path whose parts are names on every system and closed to nobody."""
+    """Return a path whose parts are valid names on every system and are closed to nobody."""
     return "/".join(_safe_name(part) for part in path.split("/"))
 
 
@@ -113,7 +115,7 @@ def _safe_name(name: str) -> str:
 
 
 def _log(text: str) -> str:
-    """nanobot's history.jsonl as a list, one item for each line with `content`."""
+    """Return nanobot's history.jsonl as a list, one item for each line with `content`."""
     return "# History of a nanobot\n\n" + as_list(_logged(text))
 
 
@@ -155,8 +157,9 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks of a Markdown text. Titles, rules, comments, front matter and the sentences of
-    templates are none."""
+    """Return the blocks of a Markdown text, without titles, rules, comments, front matter and the
+    sentences of templates.
+    """
     page = read_page(text)
     starts = {section.start: section for section in page.sections if section.level}
     tops = {bullet.at for bullet in page.bullets if bullet.depth == 0}
@@ -184,12 +187,12 @@ def entries(text: str) -> list[str]:
 
 
 def as_list(memories: Iterable[str]) -> str:
-    """Memories as a Markdown list; further lines of one stand indented below its first."""
+    """Return memories as a Markdown list; further lines of one are indented below its first."""
     return "".join(f"{_as_item(one)}\n" for one in memories)
 
 
 def new_blocks(text: str, known: str) -> list[Block]:
-    """The blocks of a text that a file does not hold yet; `known` is the file's text."""
+    """Return the blocks of a text that a file does not hold yet; `known` is the file's text."""
     have = {_plain(block.text) for block in blocks(known)}
     facts = [entry.text for entry in entries_of(known)]
     fresh = []
@@ -206,8 +209,11 @@ def new_blocks(text: str, known: str) -> list[Block]:
 
 
 def appended(known: str, fresh: Sequence[Block], heading: str) -> str:
-    """A file's text with blocks at its end, below `## heading`; their own headings one lower. A
-    file that ends with such a part already, by the same heading, is gone on with."""
+    """Return a file's text with blocks at its end, below `## heading`; their own headings one
+    lower.
+
+    A file that already ends with such a part, by the same heading, is continued.
+    """
     if not fresh:
         return known
     lines: list[str] = []
@@ -230,7 +236,7 @@ def appended(known: str, fresh: Sequence[Block], heading: str) -> str:
 
 
 def new_todos(text: str, known: str) -> list[TaskItem]:
-    """The to-dos of a text that no list of `known` has, done or not."""
+    """Return the to-dos of a text that no list of `known` has, done or not."""
     have = scan(known).items
     fresh: list[TaskItem] = []
     for item in scan(text).items:
@@ -241,8 +247,9 @@ def new_todos(text: str, known: str) -> list[TaskItem]:
 
 
 def with_todos(known: str, items: Iterable[TaskItem]) -> tuple[str, list[TaskItem]]:
-    """A to-do file's text with more to-dos on their lists, and those that cannot be one (longer
-    than a line may be)."""
+    """Return a to-do file's text with more to-dos on their lists, and the texts that are too long
+    for a to-do.
+    """
     left = []
     for item in items:
         try:
@@ -255,7 +262,7 @@ def with_todos(known: str, items: Iterable[TaskItem]) -> tuple[str, list[TaskIte
 
 
 def has_more(text: str) -> bool:
-    """Whether a to-do file holds anything but headings and to-dos."""
+    """Tell whether a to-do file holds anything but headings and to-dos."""
     page = scan(text)
     tasks = {item.at for item in page.items}
     headings = {section.start for section in page.sections if section.level}
@@ -267,12 +274,12 @@ def has_more(text: str) -> bool:
 
 
 def _is_gap(page: Page, at: int, line: str) -> bool:
-    """Whether a line is blank and stands in no block of code. The line behind the last is one."""
+    """Tell whether a line is blank and outside a block of code. The line after the last is one."""
     return not line.strip() and page.opaque.get(at, at) == at
 
 
 def _is_matter(page: Page, at: int) -> bool:
-    """Whether a line is front matter or inside of a comment."""
+    """Tell whether a line is front matter or inside a comment."""
     began = page.opaque.get(at)
     if began is None:
         line = page.lines[at].strip() if at < len(page.lines) else ""
