@@ -95,7 +95,7 @@ def context_report(
 
 def report(rooms: Rooms, preparing: Generator[events.Event, None, Prepared]) -> ContextReport:
     """Return the report on the first request of the prepared turn."""
-    made, happened = _ended(preparing)
+    made, happened = _run_to_end(preparing)
     fitting, turn = made.fitting, made.turn
     request, plan = fitting.first(turn, made.loop.request(turn))
     parts = [_measured(p.name, p.path, p.text, p.cut) for p in fitting.parts]
@@ -147,7 +147,7 @@ def _images(message: Message) -> Iterator[Part]:
         yield Part("image", image.path, token_count.IMAGE_TOKENS, len(image.data or b""), False)
 
 
-def _ended(preparing: Generator[events.Event, None, T]) -> tuple[T, list[events.Event]]:
+def _run_to_end(preparing: Generator[events.Event, None, T]) -> tuple[T, list[events.Event]]:
     """Run a generator to its end. Return its result and all that it yielded."""
     happened: list[events.Event] = []
     while True:
@@ -232,8 +232,8 @@ def head_changes(rooms: Rooms, session: Session, given: Collection[str] = OPTION
         return HeadChanges(session.id, session.turns, last.at, known=False)
     rooms = _as_recorded(rooms, last.record, given)
     fresh, specs = _fresh(rooms)
-    changes = tuple(_changes(rooms, old, fresh, _told(kept)))
-    described = _described(last, specs)
+    changes = tuple(_changes(rooms, old, fresh, _recorded_files(kept)))
+    described = _has_tools_changed(last, specs)
     tools = _tools(kept, specs)
     return HeadChanges(session.id, session.turns, last.at, True, changes, tools, described)
 
@@ -352,7 +352,7 @@ def _writers_of_skills(rooms: Rooms, texts: tuple[str, str]) -> Iterator[Turn | 
 # -------- what was kept
 
 
-def _told(kept: Mapping[str, Any]) -> dict[str, str]:
+def _recorded_files(kept: Mapping[str, Any]) -> dict[str, str]:
     files = kept.get("files")
     return files if isinstance(files, dict) else {}
 
@@ -367,7 +367,7 @@ def _tools(kept: Mapping[str, Any], specs: Sequence[Mapping[str, Any]]) -> tuple
     return (*added, *(f"-{name}" for name in named if name not in now))
 
 
-def _described(last: Entry, specs: Sequence[Mapping[str, Any]]) -> bool:
+def _has_tools_changed(last: Entry, specs: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether the specs of the tools differ from those sent in the last turn."""
     sent = last.record.get("tools")
     text = compact([dict(spec) for spec in specs])

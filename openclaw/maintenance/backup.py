@@ -135,7 +135,7 @@ def _paths(home: Home, own: set[Path], made: Backup, *, with_secrets: bool) -> I
         if place.name == ".git" and place.is_file():
             made.left_out[".git"] = "it leads to a repository elsewhere, whose branch would be used"
             continue
-        for path in _below(home, place):
+        for path in _walk(home, place):
             relative = home.relative(path)
             if path in own or relative in LEFT_OUT or _is_temporary(path.name):
                 continue
@@ -156,7 +156,7 @@ def _is_temporary(name: str) -> bool:
     return name.startswith(".openclaw-") and name.endswith(".tmp")
 
 
-def _below(home: Home, path: Path) -> Iterator[Path]:
+def _walk(home: Home, path: Path) -> Iterator[Path]:
     """Yield a file, link or folder of the home and all below it, in the order of reading."""
     if path == home.root / ".git" and path.is_dir():
         yield from _repository(home, path)
@@ -169,16 +169,18 @@ def _below(home: Home, path: Path) -> Iterator[Path]:
         return
     # A folder after the files beside it: sessions name parts of the archive, lines contents.
     try:
-        entries = sorted(path.iterdir(), key=lambda each: (each.is_dir(), _last(each), each.name))
+        entries = sorted(
+            path.iterdir(), key=lambda each: (each.is_dir(), _is_content(each), each.name)
+        )
     except FileNotFoundError:
         return  # it went away meanwhile
     except PermissionError as error:
         raise _unreadable(path, error) from error
     for each in entries:
-        yield from _below(home, each)
+        yield from _walk(home, each)
 
 
-def _last(path: Path) -> bool:
+def _is_content(path: Path) -> bool:
     """Tell whether a file of a record is a content, which the record's lines name."""
     return path.suffix != ".jsonl"
 
@@ -188,7 +190,7 @@ def _repository(home: Home, folder: Path) -> Iterator[Path]:
     # A branch is packed before its own file goes: whoever reads in this order has one of them.
     for path in sorted(folder.iterdir(), key=lambda each: (each.name == "packed-refs", each.name)):
         if path.name != "objects" and not path.name.endswith(".lock"):
-            yield from (each for each in _below(home, path) if each.suffix != ".lock")
+            yield from (each for each in _walk(home, path) if each.suffix != ".lock")
     yield from _objects(home, "objects")
 
 
@@ -196,7 +198,7 @@ def _objects(home: Home, name: str) -> Iterator[Path]:
     """Yield commits and contents, without files that git has not finished."""
     folder = home.root / ".git" / name
     if folder.is_dir():
-        yield from (each for each in _below(home, folder) if not each.name.startswith("tmp_"))
+        yield from (each for each in _walk(home, folder) if not each.name.startswith("tmp_"))
 
 
 # -------- one file after the other

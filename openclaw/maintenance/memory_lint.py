@@ -179,7 +179,7 @@ def repaired(
     for _ in range(ROUNDS):
         able = _in_turn([f for f in found if f.path in asked and _may(f, accepted)])
         if vault is not None:
-            able = [_named(finding, texts[finding.path], vault) for finding in able]
+            able = [_with_secret_names(finding, texts[finding.path], vault) for finding in able]
         new = fixed(texts.values(), able)
         if not new:
             break
@@ -201,7 +201,7 @@ def _may(finding: Finding, accepted: Collection[str] | None) -> bool:
     return accepted is None or all(edit.path in accepted for edit in finding.edits)
 
 
-def _named(finding: Finding, document: Document, vault: Vault) -> Finding:
+def _with_secret_names(finding: Finding, document: Document, vault: Vault) -> Finding:
     """Return the finding with the names that its line's secrets have in the vault."""
     if finding.check != "secret" or not finding.edits:
         return finding

@@ -78,7 +78,7 @@ def restore(archive: Path, target: Path) -> Restored:
         _compare(archive, found)
         missing = _links(archive, beside, found)
         _finish_folders(beside, found)
-        _put(beside, target)
+        _move_in_place(beside, target)
         own = hmac.compare_digest(str(found.manifest.get("seal")), seal(found.files, found.links))
         if own:
             trust_home(Home(target), keep_id=True)
@@ -226,7 +226,7 @@ def _finish_folders(folder: Path, found: _Unpacked) -> None:
         (folder / path).chmod((stat.S_IMODE(info.mode) & 0o777) | 0o700)
 
 
-def _put(beside: Path, target: Path) -> None:
+def _move_in_place(beside: Path, target: Path) -> None:
     """Move the whole folder in one step, or piece by piece into an empty one that cannot be
     replaced.
     """

@@ -1,4 +1,4 @@
-"""`openclaw context`: what the next request would be, where its tokens go, what has changed."""
+"""`openclaw context`: show the next request, where its tokens go, and what has changed."""
 
 from __future__ import annotations
 
@@ -82,8 +82,9 @@ def context(
 
 
 def _open(home: Home, model: str | None, mode: Modes | None, *, yes: bool, no_memory: bool) -> App:
-    """The app that `openclaw ask` would open. Which tools a model is told of depends on what they
-    may do, and so on whether somebody could be asked."""
+    """Open the app as `openclaw ask` would. The tools offered to a model depend on what they may
+    do, and so on whether somebody could be asked.
+    """
     from openclaw.agent.agent import App
     from openclaw.config import load_settings
 
@@ -104,7 +105,7 @@ def _not_asked(question: Question) -> str:
 def _report(
     app: App, words: list[str], which: tuple[bool, str | None], skill: str
 ) -> ContextReport:
-    """The report on what `openclaw ask` would send for the same words and options."""
+    """Report on what `openclaw ask` would send for the same words and options."""
     from openclaw.cli.attachments import material_of, piped_in
     from openclaw.cli.common import by_name, open_session
     from openclaw.inspection.context import context_report
@@ -164,8 +165,9 @@ MOST_COLUMNS = 200
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A part of the window as it is drawn: `mark` is its letter in the bar, `fill` the character
-    behind it."""
+    """A part of the window as it is drawn: its letter in the bar (`mark`) and the character behind
+    it (`fill`).
+    """
 
     mark: str
     fill: str
@@ -176,7 +178,9 @@ class Row:
 
 
 def report_json(report: ContextReport) -> dict[str, Any]:
-    """For programs. `used` is the sum of the parts; `reply` is what is kept for the answer."""
+    """Return the report for programs. `used` is the sum of the parts; `reply` is kept for the
+    answer.
+    """
     record = report.record
     return {
         "window": report.window,
@@ -195,7 +199,7 @@ def report_json(report: ContextReport) -> dict[str, Any]:
 
 
 def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
-    """The picture: what it is of, the bar, the table, and what else is to be known."""
+    """Return the picture: its title, the bar, the table, and notes."""
     on = on or Canvas()
     rows = _rows(report, on)
     width = max(len(row.name) for row in rows)
@@ -212,7 +216,7 @@ def report_lines(report: ContextReport, on: Canvas | None = None) -> list[str]:
 
 
 def picture(rows: Sequence[Row], window: int, on: Canvas) -> str:
-    """One line: each part as its letter and as many columns as its share of the window."""
+    """Draw one line: each part as its letter and as many columns as its share of the window."""
     columns = min(MOST_COLUMNS, on.width)
     beyond = max(0, window - sum(row.tokens for row in rows))
     given = shares([*(row.tokens for row in rows), beyond], columns)
@@ -225,7 +229,7 @@ def picture(rows: Sequence[Row], window: int, on: Canvas) -> str:
 
 
 def _rows(report: ContextReport, on: Canvas) -> list[Row]:
-    """The parts of the request, then the free room and what is kept for the reply."""
+    """Return the parts of the request, then the free tokens and those kept for the reply."""
     found = [
         Row(
             ascii_letters[number % len(ascii_letters)],
@@ -233,7 +237,7 @@ def _rows(report: ContextReport, on: Canvas) -> list[Row]:
             one_line(part.name),
             part.tokens,
             one_line(part.path or (_offered(report) if part.name == "passages" else "")),
-            _cut(report, part.name, is_cut=part.cut),
+            _cut_rule(report, part.name, is_cut=part.cut),
         )
         for number, part in enumerate(report.parts)
     ]
@@ -243,14 +247,14 @@ def _rows(report: ContextReport, on: Canvas) -> list[Row]:
 
 
 def _offered(report: ContextReport) -> str:
-    """The files that the passages are from, in words."""
+    """Return the files that the passages are from, in words."""
     paths = [str(each.get("path", "")) for each in report.record.get("offered", ())]
     first, *more = list(dict.fromkeys(paths)) or [""]
     return f"{first} and {len(more)} more" if more else first
 
 
-def _cut(report: ContextReport, name: str, *, is_cut: bool) -> str:
-    """By which rule a part was cut, "" when it was not."""
+def _cut_rule(report: ContextReport, name: str, *, is_cut: bool) -> str:
+    """Return the rule by which a part was cut, "" when it was not."""
     if name == "passages" and (left := len(report.record.get("left_out", ()))):
         return f"{left} more not included"
     told = (CUT_AS.get(name, name), name)
@@ -268,7 +272,7 @@ def _title_lines(report: ContextReport) -> Iterator[str]:
 
 
 def _line(row: Row, number: int, width: int, window: int, on: Canvas) -> Iterator[str]:
-    """A line of the table; the rule of a cut has a line of its own where there is no room."""
+    """Return a line of the table; the rule of a cut has a line of its own where space is short."""
     share = row.tokens / window if window else 0.0
     mark = on.dim(row.mark) if number < 0 else on.hue(row.mark.strip(), number) or " "
     text = f"  {row.name.ljust(width)}  {row.tokens:>7,}  {share:>6.1%}  {row.path}".rstrip()
@@ -294,7 +298,7 @@ NOT_RECORDED = "an edit that no turn or commit holds yet"
 
 
 def change_lines(found: HeadChanges) -> Iterator[str]:
-    """The changes as a diff of each part, with its writers in front."""
+    """Return the changes as a diff of each part, with its writers in front."""
     yield f"conversation {one_line(found.session)}, turn {found.turn} of {minute(found.at)}"
     if not found.known:
         yield "the head that it was sent is no longer kept; the next request begins with a new one"
@@ -322,7 +326,7 @@ def _change_title(change: Change) -> str:
 
 
 def who(turn: Turn | None) -> str:
-    """Who made a change, on one line."""
+    """Describe on one line who made a change."""
     if turn is None:
         return NOT_RECORDED
     subject = first_line(turn.subject, _SUBJECT)
@@ -373,8 +377,9 @@ MOST_BAR = 40
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A model call: the number of the message that came of it, the tokens of its request, those of
-    them that had been read before, and seconds."""
+    """A model call: the number of the message that it made, the tokens of its request, those of
+    them that were cached, and seconds.
+    """
 
     message: int
     at: str
@@ -389,8 +394,10 @@ class Call:
 
 
 def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[Call]:
-    """The model calls of a conversation, from its numbered messages. A message that sums several
-    calls up is left out, and so is one whose server told no count."""
+    """Return the model calls of a conversation, from its numbered messages.
+
+    A message that sums up several calls is left out, and so is one whose server gave no count.
+    """
     return [
         Call(
             number,
@@ -406,7 +413,7 @@ def calls_of(messages: Iterable[tuple[int, Entry]]) -> list[Call]:
 
 
 def reading_rate(calls: Sequence[Call]) -> float:
-    """Tokens that were read in a second, 0.0 when no call tells."""
+    """Return the tokens read in a second, 0.0 when no call tells."""
     telling = [c for c in calls if c.read_seconds > 0 and c.tokens - c.reused >= MEASURED]
     seconds = sum(call.read_seconds for call in telling)
     return sum(call.tokens - call.reused for call in telling) / seconds if seconds else 0.0
@@ -429,7 +436,7 @@ def cache_json(session: str, calls: Sequence[Call]) -> dict[str, Any]:
 
 
 def cache_lines(session: str, calls: Sequence[Call], on: Canvas | None = None) -> list[str]:
-    """A line for each call, and at the end what the reading before has saved in all."""
+    """Return a line for each call, and at the end what the cache saved in all."""
     if not calls:
         return [f"{session}: no questions asked yet"]
     on = on or Canvas()
@@ -441,7 +448,7 @@ def cache_lines(session: str, calls: Sequence[Call], on: Canvas | None = None) -
         drawn = bar(call.tokens, most, columns, on.marks, call.reused)
         cells = map(str.rjust, _cells(call), WIDTHS)
         lines.append("  ".join((*cells, on.hue(drawn, 0))).rstrip())
-    told, saved = _together(session, calls)
+    told, saved = _sum_calls(session, calls)
     whole = f"{told}; {saved}" if saved else told
     return [*lines, *([whole] if len(whole) <= on.width else [told, saved])]
 
@@ -457,8 +464,8 @@ def _cells(call: Call) -> tuple[str, ...]:
     )
 
 
-def _together(session: str, calls: Sequence[Call]) -> tuple[str, str]:
-    """The sum of all calls, and what it has saved, "" where that is not known."""
+def _sum_calls(session: str, calls: Sequence[Call]) -> tuple[str, str]:
+    """Return the sum of all calls and what it saved, "" where that is not known."""
     sums = cache_json(session, calls)["together"]
     count = "1 call" if sums["calls"] == 1 else f"{sums['calls']} calls"
     line = (

@@ -1,4 +1,4 @@
-"""`openclaw doctor`: is everything here that an answer needs, and if not, what to do."""
+"""`openclaw doctor`: check for everything that an answer needs, and say what to do if not."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def doctor(
 def examine(
     find: Callable[[], Home], model: str | None = None, *, fix: bool = False, deep: bool = False
 ) -> Iterator[Check]:
-    """All checks in order. Without a home only those that need none."""
+    """Run all checks in order. Without a home only those that need none."""
     try:
         home = find()
     except Refused:
@@ -111,7 +111,7 @@ def check_home(home: Home) -> Check:
 
 
 def check_files(home: Home) -> Iterator[Check]:
-    """The three files that make the agent who it is; it answers without them, but worse."""
+    """Check the three files that make the agent who it is; it answers without them, but worse."""
     for name in REQUIRED:
         path = home.workspace / name
         where = f"workspace/{name}"
@@ -140,7 +140,7 @@ def check_settings(home: Home) -> tuple[Settings | None, Check]:
 
 
 def check_model(home: Home, settings: Settings, name: str | None) -> Iterator[Check]:
-    """Which model would answer, whether it can be reached, and what it can do."""
+    """Check which model would answer, whether it can be reached, and what it can do."""
     from openclaw.agent.agent import App
 
     with closing(App.open(home, settings, model=name)) as app:
@@ -149,14 +149,16 @@ def check_model(home: Home, settings: Settings, name: str | None) -> Iterator[Ch
         except OpenclawError as error:
             yield _fault("model", error)
             return
-        yield Check("model", "ok", _told(card))
+        yield Check("model", "ok", _describe_model(card))
         if card.thinking and card.name.startswith("ollama/"):
             yield check_schema(app.model, settings)
 
 
 def check_schema(model: Model, settings: Settings) -> Check:
-    """Whether the replies of a model that can think are held to a schema: with Ollama not always.
-    The one check that asks a model."""
+    """Check whether the replies of a thinking model are held to a schema: with Ollama not always.
+
+    Only this check asks a model.
+    """
     from openclaw.evals.model_probes import Listener, holding
 
     try:
@@ -171,7 +173,7 @@ def check_schema(model: Model, settings: Settings) -> Check:
     return Check("schema", "warning", "its replies are not held to a schema (JSON steps)", advice)
 
 
-def _told(card: ModelCard) -> str:
+def _describe_model(card: ModelCard) -> str:
     abilities = [
         word for word, able in (("tools", card.tools), ("thinking", card.thinking)) if able
     ]
@@ -182,8 +184,9 @@ def _told(card: ModelCard) -> str:
 
 
 def check_embedding(settings: Settings) -> Check:
-    """What memory search embeds with, tried with one word. It can do without: only a setting that
-    means nothing is a fault."""
+    """Check what memory search embeds with, by embedding one word. Search works without it: only a
+    setting that means nothing is a fault.
+    """
     from openclaw.home.opening import open_embedder
 
     try:
@@ -215,7 +218,7 @@ def check_tokenizer() -> Check:
 
 
 def check_memory(home: Home) -> Check:
-    """Whether a secret stands in a memory, where every conversation reads it and git keeps it."""
+    """Check for secrets in a memory, where every conversation reads them and git keeps them."""
     from openclaw.security.secrets import find
     from openclaw.storage.text import read_text
 
@@ -243,7 +246,9 @@ def check_engine() -> Check:
 
 
 def check_sandbox() -> Check:
-    """Whether commands run confined; without that, each is asked about that does not only read."""
+    """Check whether commands run confined; without that, the user is asked about each one that does
+    more than read.
+    """
     from openclaw.tools.shell.sandbox import available
 
     if (why := available()) is None:
@@ -276,8 +281,9 @@ def _exit_code(checks: list[Check]) -> int:
 
 
 def shown(checks: Sequence[Check], on: Canvas | None = None) -> Iterator[str]:
-    """The checks as lines: the sound ones that have nothing to say in one, at the end, and of many
-    findings of one check the first. On a terminal they are broken at its width, and coloured."""
+    """Return the checks as lines: sound ones without notes in one line at the end, and of many
+    findings of one check the first. On a terminal lines are broken at its width, and coloured.
+    """
     silent = [check.name for check in checks if not check.found]
     told: dict[str, int] = {}
     for check in checks:
@@ -294,17 +300,17 @@ def shown(checks: Sequence[Check], on: Canvas | None = None) -> Iterator[str]:
 def _lines(check: Check, on: Canvas | None) -> Iterator[str]:
     yield from _row("fixed" if check.fixed else check.state, check.name, check.found, on)
     for line in filter(None, [check.fixed, *check.advice.splitlines()]):
-        yield from _broken(f"{'':<{INDENT}}-> ", line, on)
+        yield from _wrap_text(f"{'':<{INDENT}}-> ", line, on)
 
 
 def _row(state: str, name: str, text: str, on: Canvas | None) -> Iterator[str]:
-    first, *more = _broken(f"{state:<8} {name:<12} ", text, on)
+    first, *more = _wrap_text(f"{state:<8} {name:<12} ", text, on)
     yield (on.hue(state, COLOURS[state]) if on else state) + first[len(state) :]
     yield from more
 
 
-def _broken(front: str, text: str, on: Canvas | None) -> Iterator[str]:
-    """Text behind `front`, in lines that are as far in as it."""
+def _wrap_text(front: str, text: str, on: Canvas | None) -> Iterator[str]:
+    """Break text after `front` into lines that are indented by its length."""
     lines = [one_line(text)]
     if on:
         import textwrap
@@ -320,8 +326,11 @@ State = Literal["ok", "warning", "fault"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing looked at: its state, what was found, and what to do about it. `exit_code` is what
-    the command leaves with when this is the first fault. `fixed` says what --fix has repaired."""
+    """The result of one check: its state, what was found, and what to do about it.
+
+    `exit_code`: the program's exit code when this is the first fault.
+    `fixed`: what --fix has repaired.
+    """
 
     name: str
     state: State
@@ -332,7 +341,7 @@ class Check:
 
 
 def check_health(home: Home, *, fix: bool = False, deep: bool = False) -> Iterator[Check]:
-    """What the named checks of the home's files find (docs/doctor.md), repaired with `fix`."""
+    """Return the findings of the named file checks (docs/doctor.md), repaired with `fix`."""
     from openclaw.maintenance.doctor.checkup import checkup
 
     for said in checkup(home, fix=fix, deep=deep):
@@ -342,7 +351,7 @@ def check_health(home: Home, *, fix: bool = False, deep: bool = False) -> Iterat
 
 
 def check_reach(home: Home, settings: Settings) -> Iterator[Check]:
-    """What is set there that cannot take effect. An answer needs none of it: all are warnings."""
+    """Find settings that cannot take effect. An answer needs none of them: all are warnings."""
     yield check_grants(settings)
     yield check_hosts(settings)
     yield check_mcp(home, settings)
@@ -383,7 +392,7 @@ def check_mcp(home: Home, settings: Settings) -> Check:
 
 
 def _waiting(home: Home, servers: Sequence[Server]) -> str:
-    """Which servers are not started as nobody has said yes to the files that they run."""
+    """Return servers that are not started because nobody has trusted the files that they run."""
     from openclaw.security.trust import why_not
     from openclaw.tools.mcp.start import Starts
     from openclaw.tools.mcp.tools import started
@@ -396,7 +405,7 @@ def _waiting(home: Home, servers: Sequence[Server]) -> str:
 
 
 def _may_match(entry: str) -> bool:
-    """Whether an entry is a host, or a host and a port, that a page may have."""
+    """Tell whether an entry is a host, or a host and a port, that a page may have."""
     from openclaw.security.network import read_url
 
     if any(sign in entry for sign in "/?#\\"):
@@ -409,6 +418,6 @@ def _may_match(entry: str) -> bool:
 
 
 def _some(texts: Sequence[str]) -> str:
-    """The first three, and how many more there are."""
+    """Return the first three, and the number of the rest."""
     more = f"; and {len(texts) - 3} more" if len(texts) > 3 else ""
     return one_line("; ".join(texts[:3]) + more)

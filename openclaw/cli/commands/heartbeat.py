@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What came of it: `answer` is for the user, "" for nothing to say; `why` says then why not."""
+    """The result of a heartbeat: `answer` is for the user, "" for nothing to say; `why` then says
+    why not.
+    """
 
     answer: str = ""
     why: str = ""
@@ -93,14 +95,15 @@ def _run(home: Home, tasks: str, model: str | None) -> Beat:
 
 
 def _ask(app: App, tasks: str) -> Beat:
-    """One turn, ended when it takes too long (OpenclawError). What deserves no trust is told on
-    stderr, with the answer or without."""
+    """Run one turn, ended when it takes too long (OpenclawError). Untrusted files are reported on
+    stderr, with the answer or without.
+    """
     from openclaw.agent.heartbeat import prompt_of, session_of, told
     from openclaw.cli.common import code_of
     from openclaw.cli.formatting import verdict_lines, warn
     from openclaw.events import Done
 
-    end = _played(app, prompt_of(tasks), session_of(app))
+    end = _run_turn(app, prompt_of(tasks), session_of(app))
     if not isinstance(end, Done):
         return Beat(why="the turn did not end", code=code_of(end))
     answer = told(end.answer)
@@ -112,7 +115,7 @@ def _ask(app: App, tasks: str) -> Beat:
     return Beat(answer, why, end.session_id, end.model, end.refused, end.unbacked, code)
 
 
-def _played(app: App, prompt: str, session: Session) -> Done | Error | None:
+def _run_turn(app: App, prompt: str, session: Session) -> Done | Error | None:
     from openclaw.agent.heartbeat import limited
     from openclaw.cli.common import play
     from openclaw.errors import OpenclawError

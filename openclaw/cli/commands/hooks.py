@@ -42,7 +42,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the hooks, and whether they run. Starts nothing."""
     hooks = _open(ctx, reading=True)
     now = hooks.asked()
-    described = [_described(hooks, hook, now) for hook in hooks.hooks]
+    described = [_hook_json(hooks, hook, now) for hook in hooks.hooks]
     warn(fault.text for fault in hooks.faults)
     if as_json:
         print_json(described)
@@ -79,7 +79,7 @@ def trust(
 
 
 def say_yes(what: str, now: Asked, state: State, allow: Callable[[], None], *, yes: bool) -> None:
-    """Show what a yes would be said to, and keep it. Refused when none is possible."""
+    """Show what is to be trusted, and save the trust. Refused when none is possible."""
     if now.programs.trouble:
         raise Refused(
             f"these {what} cannot be allowed: {now.programs.trouble}",
@@ -124,13 +124,14 @@ def try_event(
     if as_json:
         print_json([{"run": hook.run, **asdict(reply)} for hook, reply in replies])
     else:
-        typer.echo("\n".join(line for pair in replies for line in _said(*pair)))
+        typer.echo("\n".join(line for pair in replies for line in _format_reply(*pair)))
     raise typer.Exit(int(any(reply.failed for _, reply in replies)))
 
 
 def ask_trust(app: App, read: Callable[[str], str], say: Callable[[str], None]) -> None:
-    """Ask, at the start of a talk, whether hooks that nobody has said yes to may run. No reply
-    means no, and the talk goes on without them."""
+    """Ask, at the start of a chat, whether untrusted hooks may run. No reply means no, and the chat
+    goes on without them.
+    """
     hooks = app.hooks
     if hooks is None or not hooks.hooks:
         return
@@ -147,7 +148,7 @@ def ask_yes(
     read: Callable[[str], str],
     say: Callable[[str], None],
 ) -> None:
-    """Ask for a yes, if one is wanting and possible."""
+    """Ask for trust, if it is missing and possible."""
     if not now.mark or state == "trusted":
         return
     if state == "changed":
@@ -185,7 +186,7 @@ def _matches(hook: Hook, tool: str) -> bool:
     return not hook.event.endswith("_tool") or hook.matches(tool)
 
 
-def _described(hooks: Hooks, hook: Hook, now: Asked) -> dict[str, Any]:
+def _hook_json(hooks: Hooks, hook: Hook, now: Asked) -> dict[str, Any]:
     return {
         **asdict(hook),
         "label": hook.label,
@@ -196,7 +197,7 @@ def _described(hooks: Hooks, hook: Hook, now: Asked) -> dict[str, Any]:
 
 
 def _state(described: dict[str, Any]) -> str:
-    """Whether a hook runs, in words."""
+    """Return in words whether a hook runs."""
     if described["trouble"]:
         return "does not run: it cannot be allowed"
     state = STATES[described["state"]]
@@ -204,7 +205,7 @@ def _state(described: dict[str, Any]) -> str:
 
 
 def _details(described: dict[str, Any]) -> str:
-    """For which tools a hook runs, how long, and what else is said of it, in few words."""
+    """Return in few words for which tools a hook runs, how long, and its other settings."""
     flags = [name for name in ("required", "trusted") if described[name]]
     words = [*(" ".join(described["match"]).split()), f"at most {described['timeout']:g} s"]
     words += [f"words {flag}" if flag == "trusted" else flag for flag in flags]
@@ -213,7 +214,7 @@ def _details(described: dict[str, Any]) -> str:
 
 
 def shown(now: Asked) -> Iterator[str]:
-    """What a yes is asked for: each command in full, and the files of the home that it covers."""
+    """Return what trust covers: each command in full, and the files of the home."""
     yield "openclaw.yaml here names programs that run with your rights, unconfined:"
     for hook in now.hooks:
         run = hook.run if isinstance(hook.run, str) else " ".join(map(repr, hook.run))
@@ -241,7 +242,7 @@ def shown(now: Asked) -> Iterator[str]:
 
 
 def _is_named(name: str, named: Sequence[str]) -> bool:
-    """Whether a file, or a folder that it lies in, is among those that the commands name."""
+    """Tell whether the commands name a file, or a folder that it lies in."""
     return any(name == each or name.startswith(f"{each}/") for each in named)
 
 
@@ -253,8 +254,8 @@ def _few(title: str, names: Sequence[str]) -> Iterator[str]:
         yield f"  and {len(names) - MOST_LINES} more"
 
 
-def _said(hook: Hook, reply: Reply) -> Iterator[str]:
-    """What came of one hook."""
+def _format_reply(hook: Hook, reply: Reply) -> Iterator[str]:
+    """Describe the result of one hook."""
     code = "" if reply.code is None else f"exit code {reply.code}, "
     yield f"{one_line(hook.label)}: {code}{reply.seconds:.2f} s"
     told = (("failed", reply.failed), ("refuses", reply.refused), ("notice", reply.notice))
@@ -267,7 +268,7 @@ def _said(hook: Hook, reply: Reply) -> Iterator[str]:
 
 
 def _sample(event: Event, tool: str) -> dict[str, Any]:
-    """The facts of an event as they might be (docs/hooks.md)."""
+    """Return sample facts of an event (docs/hooks.md)."""
     prompt = "What did we decide about the garden?"
     facts: dict[str, Any] = {"session": "2026-11-21-120000-sample", "turn": 1}
     if event in ("before_turn", "after_turn"):

@@ -69,7 +69,7 @@ def import_(
 
 
 def _home(ctx: typer.Context) -> Home:
-    """The home to import into; one is offered where there is none and somebody can be asked."""
+    """Return the home to import into; offer one where there is none and somebody can be asked."""
     import os
 
     from openclaw.cli.commands.init import chosen_folder, make_home
@@ -89,7 +89,7 @@ def _home(ctx: typer.Context) -> Home:
 
 
 def _say(lines: Iterable[str], as_json: bool) -> None:
-    """Lines on stdout; beside JSON on stderr, where the question is asked as well."""
+    """Print lines on stdout; with JSON on stderr, where the question is asked as well."""
     for line in lines:
         typer.echo(line, err=as_json)
 
@@ -118,7 +118,7 @@ def _rows(steps: Iterable[Step]) -> Iterator[str]:
 
 
 def _folded(steps: list[Step]) -> list[tuple[str, str, str]]:
-    """The rows of steps of one kind: all of a few; of many the first ones and a number."""
+    """Return the rows of steps of one kind: all of a few; of many the first ones and a number."""
     shown = steps if len(steps) <= MOST_ALIKE + 1 else steps[:MOST_ALIKE]
     rows = [(_WORDS[step.deed], _short(step.source), _end(step)) for step in shown]
     if more := len(steps) - len(shown):
@@ -127,13 +127,13 @@ def _folded(steps: list[Step]) -> list[tuple[str, str, str]]:
 
 
 def _end(step: Step) -> str:
-    """Where it goes, and what is to be said of it."""
+    """Return the last lines: the target, and notes on it."""
     target = _short(step.target)
     return f"{target} ({step.detail})" if target and step.detail else target or step.detail
 
 
 def _short(path: str) -> str:
-    """A path that leaves room for others in a line of a terminal; elsewhere as it is."""
+    """Shorten a path for a line of a terminal; elsewhere return it as it is."""
     if len(path) <= LONGEST_SHOWN or not sys.stdout.isatty():
         return path
     half = LONGEST_SHOWN // 2

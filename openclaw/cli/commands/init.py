@@ -43,9 +43,11 @@ def init(
 
 
 def _ask_about_others(target: Path, *, yes: bool) -> None:
-    """Ask before a folder full of something else becomes a home, all of which tools may use. Notes
-    are what a home is for, and what has a part of one is to be completed. A script that names a
-    folder is only told, unless it is the user's own folder."""
+    """Ask before a folder full of other files becomes a home, all of which tools may use.
+
+    Notes are what a home is for, and a folder with parts of a home may be completed. A script that
+    names a folder is only told, unless it is the user's own folder.
+    """
     import os
 
     from openclaw.storage.home import MARKS, default_folder
@@ -71,7 +73,7 @@ def _ask_about_others(target: Path, *, yes: bool) -> None:
 
 
 def make_home(target: Path) -> list[str]:
-    """See `create_home`. Refused for a home from elsewhere that nobody says yes to."""
+    """Make a home, see `create_home`. Refused for a home from elsewhere that nobody has trusted."""
     from openclaw.cli.approval import settle
     from openclaw.config import starter_text
     from openclaw.storage.home import Home, create_home, is_trusted
@@ -85,8 +87,9 @@ def make_home(target: Path) -> list[str]:
 def chosen_folder(
     directory: Path | None, flag: str | None, cwd: Path, environ: Mapping[str, str]
 ) -> Path:
-    """Where a home is made when a command line says this. Without a word: the home that `cwd` lies
-    in, else `cwd` itself, but ~/openclaw in place of the user's own folder."""
+    """Return where a home is made for this command line. Without a folder: the home that `cwd` lies
+    in, else `cwd` itself, but ~/openclaw in place of the user's own folder.
+    """
     from openclaw.storage.home import default_folder, nearest_home
 
     named = directory or flag or environ.get("OPENCLAW_HOME")
@@ -97,7 +100,7 @@ def chosen_folder(
 
 
 def _must_be_named(target: Path, cwd: Path, environ: Mapping[str, str]) -> bool:
-    """Whether a command run from `cwd` would not find the home by itself."""
+    """Tell whether a command run from `cwd` would not find the home by itself."""
     from openclaw.errors import Damaged
     from openclaw.storage.home import find_home
 

@@ -65,7 +65,7 @@ def log(
 
 
 def chosen(app: App, session: str = "", file: str = "") -> Iterator[Turn]:
-    """The turns of a conversation, of a file, or all."""
+    """Return the turns of a conversation, of a file, or all."""
     from openclaw.cli.commands.undo import session_of
 
     wanted = session_of(app, session)
@@ -78,7 +78,7 @@ def chosen(app: App, session: str = "", file: str = "") -> Iterator[Turn]:
 
 
 def log_lines(history: History, turns: Iterable[Turn]) -> list[str]:
-    """A line for each turn, below a head."""
+    """Return a line for each turn, below a head."""
     waiting = history.waiting
     rows = [_turn_row(history, turn, waiting) for turn in turns]
     headers: Sequence[str] = HEADERS
@@ -88,8 +88,9 @@ def log_lines(history: History, turns: Iterable[Turn]) -> list[str]:
 
 
 def narrow_row(row: Sequence[object]) -> tuple[str, ...]:
-    """The row of a turn for 80 columns: the day without its year, the end of a made session id, and
-    what is to be known of the turn before its subject, which tells its kind."""
+    """Return a turn's row for 80 columns: the day without its year, the end of a generated session
+    id, and notes before the subject, which tells the turn's kind.
+    """
     from openclaw.cli.common import is_made_id
     from openclaw.cli.formatting import one_line
 
@@ -124,7 +125,7 @@ def _as_json(history: History, turns: Iterable[Turn]) -> list[dict[str, Any]]:
 
 
 def _actions(ctx: typer.Context, number: int, *, as_json: bool) -> None:
-    """The newest actions: what each would do, who allowed it, and what came of it."""
+    """Show the newest actions: what each would do, who allowed it, and its result."""
     from openclaw.security.audit import ACTIONS, read_actions
 
     home = current_home(ctx, reading=True)

@@ -40,7 +40,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     now = starts.asked()
     waits = STATES[starts.state(now)] if starts.state(now) != "trusted" else ""
     described = [
-        _described(server, home, cache, waits if server in now.servers else "")
+        _server_json(server, home, cache, waits if server in now.servers else "")
         for server in servers
     ]
     warn(lines)
@@ -95,7 +95,7 @@ def try_one(
     from openclaw.tools.mcp.tools import McpServers, open_door
 
     home = current_home(ctx)
-    server = _named(home, name)
+    server = _find_server(home, name)
     servers, _ = _read(home)
     cache = _cache(home)
     used = McpServers([server], cache, lambda: open_door(home, servers))
@@ -112,14 +112,14 @@ def try_one(
     finally:
         used.close()
     if as_json:
-        print_json(_described(server, home, cache))
+        print_json(_server_json(server, home, cache))
     else:
         rows = [(tool.name, _effect(tool), tool.description) for tool in tools]
         typer.echo(table(rows, ("TOOL", "EFFECT", "ABOUT")))
 
 
 def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
-    """Ask, at the start of a talk, whether servers may run that run files of this home."""
+    """Ask, at the start of a chat, whether servers may run that run files of this home."""
     from openclaw.cli.commands.hooks import ask_yes
 
     starts, _ = _starts(home)
@@ -130,7 +130,7 @@ def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str
 
 
 def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
-    """The servers, and of each that is written wrongly its name and what is wrong with it."""
+    """Return the servers, and the name and fault of each that is written wrongly."""
     from openclaw.config import load_settings
     from openclaw.config.mcp_settings import read_servers
     from openclaw.tools.mcp.tools import fault_line
@@ -153,7 +153,7 @@ def _cache(home: Home) -> Cache:
     return read_cache(home.private / "cache" / "mcp.json")
 
 
-def _named(home: Home, name: str) -> Server:
+def _find_server(home: Home, name: str) -> Server:
     from openclaw.errors import UsageError
 
     servers, faults = _read(home)
@@ -168,7 +168,7 @@ def _named(home: Home, name: str) -> Server:
     return found
 
 
-def _described(server: Server, home: Home, cache: Cache, waits: str = "") -> dict[str, Any]:
+def _server_json(server: Server, home: Home, cache: Cache, waits: str = "") -> dict[str, Any]:
     from openclaw.tools.mcp.tools import McpServers, open_door
 
     tools = McpServers([server], cache, lambda: open_door(home, ())).tools()

@@ -111,7 +111,7 @@ openclaw policy allow tool notes__search"""
 
 
 def _row(number: int, line: str) -> dict[str, Any]:
-    """A line of the settings as it is listed; one that is no grant says why."""
+    """Return a listed line of the settings; one that is no grant says why."""
     grant, problem = _read(line)
     row = {"number": number, "line": line, "problem": problem}
     if grant is None:
@@ -120,7 +120,7 @@ def _row(number: int, line: str) -> dict[str, Any]:
 
 
 def _names(number: int, line: str) -> set[str]:
-    """What a grant may be called by."""
+    """Return the names that a grant may be called by."""
     grant, _ = _read(line)
     named = {grant.value, f"{grant.kind} {grant.value}"} if grant else set()
     return {str(number + 1), line, *named}

@@ -121,7 +121,7 @@ def remove(
     with _problems_as_usage(), as_turn(home, f"todo rm {said}") as turn:
         file.keep = turn.keep
         if words:
-            todo = _meant(file, words)
+            todo = _find_todo(file, words)
             file.remove(todo.id)
             gone, told = [todo], f"removed: {todo.text}"
         else:
@@ -142,7 +142,7 @@ def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> N
     verb = "done" if state else "undone"
     with _problems_as_usage(), as_turn(home, f"todo {verb} {' '.join(words)}") as turn:
         file.keep = turn.keep
-        todo = _meant(file, words, state)
+        todo = _find_todo(file, words, state)
         file.set_done(todo.id, state)
     if as_json:
         print_json(_json(home, [replace(todo, done=state)]))
@@ -150,8 +150,10 @@ def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> N
         typer.echo(one_line(f"{'done' if state else 'open'}: {todo.text}"))
 
 
-def _meant(file: TodoFile, words: list[str], state: bool | None = None) -> Todo:
-    """The one to-do that id or text mean; of several the one that is not in the wanted state."""
+def _find_todo(file: TodoFile, words: list[str], state: bool | None = None) -> Todo:
+    """Return the one to-do that id or text mean; of several the one that is not in the wanted
+    state.
+    """
     from openclaw.errors import UsageError
 
     text = " ".join(words)
@@ -167,7 +169,7 @@ def _meant(file: TodoFile, words: list[str], state: bool | None = None) -> Todo:
 
 
 def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
-    """The to-dos of these days; with `overdue` those whose day is over as well."""
+    """Return the to-dos of these days; with `overdue` also those whose day is over."""
     from datetime import timedelta
 
     from openclaw.memory.todos import is_overdue
@@ -230,7 +232,7 @@ def _today() -> date:
 
 
 def _day(text: str) -> str:
-    """A day as ISO date. Raises UsageError for what is none."""
+    """Return a day as ISO date. Raises UsageError for what is not a day."""
     from openclaw.errors import UsageError
     from openclaw.nlp.dates import day_of
 

@@ -68,7 +68,7 @@ def undo(
             typer.echo("nothing was changed", err=True)
             raise typer.Exit(1)
         taken = app.undo(count, scope, of, keep)
-    _tell(taken, "undo", as_json=as_json)
+    _print_taken(taken, "undo", as_json=as_json)
 
 
 def redo(
@@ -84,12 +84,13 @@ def redo(
     with closing(open_app(ctx)) as app:
         warn(app.recover())
         taken = app.redo(count, session_of(app, session), keep)
-    _tell(taken, "redo", as_json=as_json)
+    _print_taken(taken, "redo", as_json=as_json)
 
 
 def _all_of(turns: Sequence[Turn], count: int) -> bool:
-    """Whether the user wants all turns back, which are fewer than he said. UsageError where nobody
-    can be asked."""
+    """Ask whether the user wants all turns back, when fewer exist than he said. UsageError where
+    nobody can be asked.
+    """
     there = (
         f"there {'is only 1 turn' if len(turns) == 1 else f'are only {len(turns)} turns'} to undo"
     )
@@ -105,15 +106,18 @@ def _conversations(turns: Iterable[Turn]) -> set[str]:
 
 
 def scope_of(*, files: bool, talk: bool) -> Scope:
-    """What of a turn is taken back. UsageError for both, which would be all of it."""
+    """Return which part of a turn is taken back. UsageError for both options, which would mean all
+    of it.
+    """
     if files and talk:
         raise UsageError("--files and --talk exclude each other", "leave both out for all of it")
     return "files" if files else "talk" if talk else "all"
 
 
 def taken_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str]:
-    """What an undo or redo did, for people; of conflicts see `conflict_lines`. `again` is how it is
-    taken back in its turn."""
+    """Describe the result of an undo or redo; for conflicts see `conflict_lines`. `again` is the
+    command that reverses it.
+    """
     several = len({turn.session for turn in taken.of}) > 1
     for turn in taken.of:
         at = turn.at[:16].replace("T", " ")
@@ -141,7 +145,7 @@ def taken_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str
 
 
 def conflict_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[str]:
-    """The lines that others changed since, and what became of the rest."""
+    """Return the lines that others changed since, and what became of the rest."""
     for conflict in taken.conflicts:
         yield f"{one_line(conflict.path)}: the same lines were changed since"
         yield from (f"  {line}" for line in harmless(conflict.text).splitlines())
@@ -154,7 +158,7 @@ def conflict_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[
 
 
 def taken_json(taken: TakenBack) -> dict[str, Any]:
-    """An undo or redo as JSON."""
+    """Return an undo or redo as JSON."""
     from openclaw.cli.history_lines import turn_json
 
     entries = {"turn": taken.turn and taken.turn.id, "of": [turn_json(t, ()) for t in taken.of]}
@@ -163,11 +167,11 @@ def taken_json(taken: TakenBack) -> dict[str, Any]:
 
 
 def refused(taken: TakenBack) -> bool:
-    """Whether nothing was done because of conflicts."""
+    """Tell whether nothing was done because of conflicts."""
     return bool(taken.conflicts) and taken.turn is None
 
 
-def _tell(taken: TakenBack, verb: str, *, as_json: bool) -> None:
+def _print_taken(taken: TakenBack, verb: str, *, as_json: bool) -> None:
     if as_json:
         print_json(taken_json(taken))
     elif not refused(taken):
@@ -190,7 +194,7 @@ def _change(change: FileChange) -> str:
 
 
 def session_of(app: App, ref: str) -> str:
-    """The id of a conversation that was named; one that is gone is named by its whole id."""
+    """Return the id of the conversation that the user names; the whole id of one that is gone."""
     if not ref:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""`openclaw usage`: tokens, what of them was read before, and how quick the model was."""
+"""`openclaw usage`: tokens, the share of them that was cached, and the model's speed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def usage(
 
 
 def usage_json(turns: Sequence[TurnUsage], session: str = "") -> dict[str, Any]:
-    """For programs: sums in all, by model and by day, and of a single conversation its turns."""
+    """Return, for programs, sums in all, by model and by day, and the turns of a single
+    conversation.
+    """
     from openclaw.inspection.usage import grouped, summed
 
     shape: dict[str, Any] = {"together": _sums_json(summed("together", turns))}
@@ -97,7 +99,7 @@ def _rounded(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def usage_lines(turns: Sequence[TurnUsage], on: Canvas, *, whole: bool = False) -> list[str]:
-    """In all, by model, by day: the newest days only, unless the `whole` is asked for."""
+    """Return sums in all, by model and by day: the newest days only, unless `whole`."""
     from openclaw.inspection.usage import grouped, summed
 
     if not turns:
@@ -106,7 +108,7 @@ def usage_lines(turns: Sequence[TurnUsage], on: Canvas, *, whole: bool = False) 
     days = grouped(turns, lambda turn: turn.day)
     talks = len({turn.session for turn in turns})
     told = f"{_count(len(turns), 'turn')} in {_count(talks, 'conversation')}, {_span(days)}"
-    lines = [*_explained(told, on), ""]
+    lines = [*_add_legend(told, on), ""]
     together = summed("in all", turns)
     width = _name_width([row.name for row in (together, *models, *days)], on)
     lines += [_heads("", width), *_row(together, width, on), ""]
@@ -122,19 +124,19 @@ def usage_lines(turns: Sequence[TurnUsage], on: Canvas, *, whole: bool = False) 
 
 
 def session_lines(name: str, turns: Sequence[TurnUsage], on: Canvas) -> list[str]:
-    """A line for each turn of a conversation, the newest only when there are many, and the sum."""
+    """Return a line for each turn of a conversation, only the newest of many, and the sum."""
     from openclaw.cli.formatting import one_line
     from openclaw.inspection.usage import summed
 
     if not turns:
         return [f"{name}: no questions asked yet"]
     shown = turns[-SHOWN_TURNS:]
-    rows = [summed(_named(turn, on), [turn]) for turn in shown]
+    rows = [summed(_turn_label(turn, on), [turn]) for turn in shown]
     together = summed("in all", turns)
     width = _name_width([row.name for row in rows], on)
     most = max(row.prompt_tokens for row in rows)
     models = ", ".join(dict.fromkeys(turn.model for turn in turns))
-    lines = [*_explained(one_line(f"{name}: {models}", on.width), on), ""]
+    lines = [*_add_legend(one_line(f"{name}: {models}", on.width), on), ""]
     lines += [_heads("TURN", width, "CALLS")]
     lines += _rows(rows, width, on, most, calls=True)
     if left := len(turns) - len(shown):
@@ -142,13 +144,13 @@ def session_lines(name: str, turns: Sequence[TurnUsage], on: Canvas) -> list[str
     return [*lines, *_row(together, width, on, calls=True)]
 
 
-def _named(turn: TurnUsage, on: Canvas) -> str:
+def _turn_label(turn: TurnUsage, on: Canvas) -> str:
     at = turn.at[:MINUTES].replace("T", " ")
     return f"{turn.number:>2} {at if on.width >= ROOMY else at[len('2026-') :]}"
 
 
-def _explained(told: str, on: Canvas) -> list[str]:
-    """A line with what the bars show, on a line of its own where there is no room."""
+def _add_legend(told: str, on: Canvas) -> list[str]:
+    """Add a key to the bars, on a line of its own where space is short."""
     legend = f"{on.hue(on.marks.full, 0)} new  {on.hue(on.marks.light, 0)} cached"
     fits = len(told) + len("   # new  : cached") <= on.width
     return [f"{told}   {legend}"] if fits else [told, legend]
@@ -166,8 +168,9 @@ def _rows(
 
 
 def _row(row: Sums, width: int, on: Canvas, most: int = 0, *, calls: bool = False) -> Iterator[str]:
-    """One line of numbers, and a bar of the tokens where `most` are its full length. A name that
-    is too long has a line of its own."""
+    """Return one line of numbers and a bar, whose full length is `most` tokens. A name that is too
+    long has a line of its own.
+    """
     from openclaw.cli.formatting import one_line
 
     cells = (
@@ -190,7 +193,7 @@ def _row(row: Sums, width: int, on: Canvas, most: int = 0, *, calls: bool = Fals
 
 
 def _short(number: int) -> str:
-    """A number on at most six columns: 1,234, 56.7k, 8.9M."""
+    """Return a number on at most six columns: 1,234, 56.7k, 8.9M."""
     for unit, size in (("M", 1_000_000), ("k", 10_000)):
         if number >= size:
             return f"{number / (1_000_000 if unit == 'M' else 1_000):,.1f}{unit}"
@@ -198,7 +201,7 @@ def _short(number: int) -> str:
 
 
 def _name_width(names: Iterable[str], on: Canvas) -> int:
-    """Columns for names: as many as they need, as long as a bar has room beside them."""
+    """Return the columns for names: as many as they need, as long as a bar fits too."""
     free = on.width - _numbers_width() - LEAST_BAR - 4
     return min(LONGEST_NAME, max(LEAST_NAME, free), max(map(len, names)))
 

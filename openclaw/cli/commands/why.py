@@ -1,4 +1,4 @@
-"""`openclaw why` and /why: what an answer is made of, step by step. No model is needed."""
+"""`openclaw why` and /why: show step by step what an answer rests on. No model is needed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def why(
 
 
 def in_talk(app: Asked, session: Session, rest: str, say: Callable[[str], None]) -> None:
-    """/why in a talk: of its last answer, or of the turn that is named."""
+    """Handle /why in a chat: for its last answer, or for the turn that is named."""
     words = rest.split()
     ref = " ".join(word for word in words if word != FULL)
     found = found_turn(app, ref, session.id, session)
@@ -77,8 +77,9 @@ def in_talk(app: Asked, session: Session, rest: str, say: Callable[[str], None])
 
 
 def found_turn(app: Asked, ref: str, session_id: str = "", here: Session | None = None) -> Why:
-    """What is known of the turn that `ref` means: a number of the session (the latest, or that of
-    a talk), SESSION:N, or an id of the history. UsageError when there is none."""
+    """Return the explanation of the turn that `ref` means: a number of the session (the latest, or
+    that of a chat), SESSION:N, or an id of the history. UsageError when there is none.
+    """
     from openclaw.cli.history_lines import talk_of
     from openclaw.errors import UsageError
 
@@ -99,7 +100,7 @@ def found_turn(app: Asked, ref: str, session_id: str = "", here: Session | None 
 
 
 def _why(store: SessionStore, session: Session, number: int) -> Why:
-    """Of a turn of this session; the archive is read only when it lies there."""
+    """Explain a turn of this session; the archive is read only when the turn lies there."""
     from openclaw.inspection.why import why as told
 
     live = sum(entry.role == "user" for entry in session.messages)
@@ -116,7 +117,7 @@ def _lines(found: Why, *, full: bool) -> Iterator[str]:
 
 
 def styled(lines: Iterable[str], environ: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """The lines, their headings bold where the terminal shows it."""
+    """Return the lines, their headings bold where the terminal shows it."""
     from openclaw.cli.formatting import colours
 
     if not colours(sys.stdout, environ):
@@ -134,7 +135,7 @@ WIDE = 120
 
 
 def why_lines(found: Why, width: int, *, full: bool = False) -> Iterator[str]:
-    """What is known of a turn, on lines of at most `width` columns where they can be broken."""
+    """Describe a turn on lines of at most `width` columns where they can be broken."""
     where = f"turn {found.turn} of {found.session}"
     yield one_line("  ".join(filter(None, (where, minute(found.at)))))
     yield from (f"  {name}" for name in (one_line(found.model),) if name)
@@ -145,20 +146,20 @@ def why_lines(found: Why, width: int, *, full: bool = False) -> Iterator[str]:
         yield f"  ({NO_RECORD})"
     yield from _offered(found, width)
     yield from _left_out(found)
-    yield from _cut(found)
+    yield from _format_cuts(found)
     yield ""
     yield "steps" if found.steps else "no reply was kept"
     for number, step in enumerate(found.steps, 1):
         yield from _step(number, step, width, full=full)
     yield from _rests_on(found)
-    yield from _ended(found)
+    yield from _format_end(found)
 
 
 # -------- what the model was given
 
 
 def _offered(found: Why, width: int) -> Iterator[str]:
-    """The passages; what spoke for each beside it, or below it where there is no room."""
+    """Return the passages; the scores of each beside it, or below it where space is short."""
     yield ""
     if not found.offered:
         yield "offered: nothing from memory"
@@ -189,7 +190,7 @@ def _left_out(found: Why) -> Iterator[str]:
     yield from _table(("", "SCORE", "RULE"), rows)
 
 
-def _cut(found: Why) -> Iterator[str]:
+def _format_cuts(found: Why) -> Iterator[str]:
     if not found.cut:
         return
     yield ""
@@ -211,7 +212,7 @@ def _score(each: Mapping[str, Any]) -> str:
 
 
 def _ranks(each: Mapping[str, Any]) -> tuple[str, str]:
-    """Rank and raw score by words and by meaning."""
+    """Return rank and raw score by words and by meaning."""
     ranks = each.get("ranks")
     found = ranks if isinstance(ranks, Mapping) else {}
     words, meaning = (_rank(found.get(name)) for name in ("words", "meaning"))
@@ -219,7 +220,7 @@ def _ranks(each: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _rank(value: Any) -> str:
-    """Rank and raw score; an editor may have been at the file."""
+    """Return rank and raw score; an editor may have damaged the file."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         return NOT_KNOWN
     rank, raw = value
@@ -262,7 +263,7 @@ def _value(value: Any, *, full: bool) -> str:
 
 
 def _labelled(first: str, label: str, text: str, width: int, most: int) -> Iterator[str]:
-    """A text beside its label, the next lines below its beginning."""
+    """Put a text after its label, the next lines below its beginning."""
     indent = " " * (len(first) + LABEL)
     lines = list(_block(text, indent, width, most))
     head = f"{first}{label:<{LABEL}}"
@@ -271,7 +272,9 @@ def _labelled(first: str, label: str, text: str, width: int, most: int) -> Itera
 
 
 def _block(text: str, indent: str, width: int, most: int) -> Iterator[str]:
-    """The text's lines, broken to the width; at most so many (0: all), and how many are missing."""
+    """Return the text's lines, broken to the width, at most so many (0: all), and the number of the
+    rest.
+    """
     lines = [
         part
         for line in harmless(text.strip("\n")).expandtabs(4).split("\n")
@@ -297,7 +300,7 @@ def _rests_on(found: Why) -> Iterator[str]:
         yield f"  {_place(each)}  {seen if each.get('verified') else 'cited, but not shown to it'}"
 
 
-def _ended(found: Why) -> Iterator[str]:
+def _format_end(found: Why) -> Iterator[str]:
     facts = [
         ("ended", "" if found.stop in ("", "answer") else found.stop),
         ("changed", ", ".join(found.changed)),
@@ -312,7 +315,7 @@ def _ended(found: Why) -> Iterator[str]:
 def _table(
     headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Aligned columns, indented; each row's note on a line below it."""
+    """Return aligned columns, indented; each row's note on a line below it."""
     lines = [headers, *rows]
     widths = [max(len(one_line(cell)) for cell in column) for column in zip(*lines, strict=True)]
     for at, row in enumerate(lines):

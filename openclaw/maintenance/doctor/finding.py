@@ -190,7 +190,7 @@ class View:
         yield from self._loose()
 
     def _loose(self) -> Iterator[Seen]:
-        """Yield what a killed process may have left beside the settings and in the private folder."""
+        """Yield leftovers of a killed process beside the settings and in the private folder."""
         for folder in (self.home.root, self.home.private):
             for entry in _entries(str(folder)):
                 if not entry.name.endswith(".tmp"):

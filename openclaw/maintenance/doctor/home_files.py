@@ -423,7 +423,7 @@ def todo_ids(view: View) -> Iterator[Finding]:
     from openclaw.memory.markdown import text_of
 
     path = view.home.memory / "TODO.md"
-    lines = _doubled(text_of(path)) if is_ordinary(path) else []
+    lines = _repeated_ids(text_of(path)) if is_ordinary(path) else []
     if lines:
         where = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
         found = f"memory/TODO.md: the id of another to-do in line {where}"
@@ -431,7 +431,7 @@ def todo_ids(view: View) -> Iterator[Finding]:
         yield Finding(found, fix=fix, repair=partial(_new_ids, view.home))
 
 
-def _doubled(text: str) -> list[int]:
+def _repeated_ids(text: str) -> list[int]:
     """Return the lines (from 1) of to-dos whose id an earlier one has."""
     from openclaw.memory.markdown import scan
 
@@ -445,7 +445,7 @@ def _new_ids(home: Home, kept: Kept) -> str:
     changed: list[int] = []
 
     def change(text: str) -> str:
-        changed[:] = _doubled(text)
+        changed[:] = _repeated_ids(text)
         page = scan(text)
         stamped(page)
         return "".join(page.lines)

@@ -258,11 +258,11 @@ def hooks(view: View) -> Iterator[Finding]:
         if name := now.missing(hook):
             said = f"{name}, which {hook.event} runs, is not there"
             yield _finding(said, MEND, required=hook.required)
-        elif (name := _started(hook)) in now.programs.named and not _may_run(view, name):
+        elif (name := _program_of(hook)) in now.programs.named and not _may_run(view, name):
             yield _finding(f"{name} may not be run", f"chmod +x {name}", required=hook.required)
 
 
-def _started(hook: Hook) -> str:
+def _program_of(hook: Hook) -> str:
     """Return the program of a hook as a path of the home, if it is one."""
     first = (hook.run.split() if isinstance(hook.run, str) else hook.run)[0]
     return os.path.normpath(first).replace(os.sep, "/")

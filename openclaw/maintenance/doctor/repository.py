@@ -217,7 +217,7 @@ def _broken_head(home: Home, folder: Path) -> Iterator[Finding]:
         return
     path, why = broken
     advice = "git clone a copy of it, or restore a backup"
-    value = _logged(home, folder, path)
+    value = _text_from_log(home, folder, path)
     found = f"{place_in(home, path)} {why}: git has no last commit"
     if value:
         fix = f"writes what git's log of it says was there ({value[:20].strip()})"
@@ -252,7 +252,7 @@ def _usable(home: Home) -> bool:
     return bool(Git(home.root).says("rev-parse", "--git-dir"))
 
 
-def _logged(home: Home, folder: Path, path: Path) -> str:
+def _text_from_log(home: Home, folder: Path, path: Path) -> str:
     """Return the text that belongs into HEAD or a branch, "" when it is unknown."""
     common = common_of(folder)
     if path.name == "HEAD":

@@ -21,7 +21,7 @@ CODE = Damaged.exit_code
 
 
 def sessions(view: View) -> Iterator[Finding]:
-    """Find sessions and archived parts that do not load; those of a newer version are left alone."""
+    """Find sessions and archived parts that do not load, except those of a newer version."""
     for case in _mending(view.home).cases():
         where = view.home.relative(case.path)
         if case.trouble == "newer":

@@ -85,21 +85,21 @@ class Talks:
     def _read(self, source: Source, item: Item) -> Foreign:
         place = PurePosixPath(item.path)
         found = read_foreign(source.text(item.path), place.stem)
-        given = self._given(source, place.parent.as_posix()).get(found.id)
+        given = self._titles_in(source, place.parent.as_posix()).get(found.id)
         found.session.title = disarmed(given or found.session.title)
         return found
 
-    def _given(self, source: Source, folder: str) -> dict[str, str]:
+    def _titles_in(self, source: Source, folder: str) -> dict[str, str]:
         """Return the names that OpenClaw's sessions.json gives to conversations, by their id."""
         if folder not in self._titles:
             self._titles[folder] = _titles(source, f"{folder}/sessions.json")
         return self._titles[folder]
 
     def _entry(self, entry: Entry) -> Entry:
-        calls = tuple(self._use(use) for use in entry.tool_calls)
+        calls = tuple(self._fence_result(use) for use in entry.tool_calls)
         return replace(entry, content=disarmed(entry.content), tool_calls=calls)
 
-    def _use(self, use: ToolUse) -> ToolUse:
+    def _fence_result(self, use: ToolUse) -> ToolUse:
         """Fence a call's result, as for a tool of ours."""
         by = f"{use.tool}, a tool of {self.label}"
         text = fence(disarmed(use.output), by, os.urandom(4).hex())
@@ -156,7 +156,7 @@ class Foreign:
 
 
 @dataclass(slots=True)
-class _Found:
+class _ParsedFile:
     """The content of a file: a head, messages in OpenAI's or OpenClaw's shape, lines not
     understood.
     """
@@ -172,7 +172,7 @@ def read_foreign(text: str, name: str) -> Foreign:
     Its messages have only texts, tool calls and their results. Raises NotASession when there is no
     message of a user or an assistant in it.
     """
-    found = _found(text)
+    found = _parse_text(text)
     head = found.head
     entries = thread(found.messages)
     if not entries:
@@ -212,15 +212,15 @@ def put(folder: Path, session: Session, keep: Keep = keep_nothing) -> bool:
     return write_if_same(folder / f"{session.id}.json", None, encode(to_json(session)), keep)
 
 
-def _found(text: str) -> _Found:
+def _parse_text(text: str) -> _ParsedFile:
     stripped = text.strip()
     whole = _json(stripped)
     if isinstance(whole, dict) and isinstance(whole.get("messages"), list):
         messages: list[Mapping[str, Any]] = [m for m in whole["messages"] if isinstance(m, dict)]
-        return _Found(whole, messages, len(whole["messages"]) - len(messages))
+        return _ParsedFile(whole, messages, len(whole["messages"]) - len(messages))
     if isinstance(whole, list):
-        return _Found({}, [item for item in whole if isinstance(item, dict)])
-    found = _Found()
+        return _ParsedFile({}, [item for item in whole if isinstance(item, dict)])
+    found = _ParsedFile()
     tree: list[Mapping[str, Any]] = []
     for line in stripped.splitlines():
         item = _json(line) if line.strip() else {}
@@ -394,14 +394,14 @@ def _answer(entries: list[Entry], item: Mapping[str, Any]) -> None:
             if call.output == INTERRUPTED and not call.ok and wanted in (call.id, None, ""):
                 calls = list(entries[at].tool_calls)
                 ok = item.get("isError") is not True
-                calls[number] = replace(call, output=_cut(plain(item.get("content"))), ok=ok)
+                calls[number] = replace(call, output=_truncate(plain(item.get("content"))), ok=ok)
                 entries[at] = replace(entries[at], tool_calls=tuple(calls))
                 return
         if entries[at].role == "user":
             return
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     if len(text) <= LONGEST_RESULT:
         return text or "(nothing)"
     return f"{text[:LONGEST_RESULT]}\n[{len(text) - LONGEST_RESULT:,} more characters not imported]"

@@ -64,11 +64,11 @@ class Memories:
             fresh = new_blocks(text, known)
             count, what = len(fresh), "entry" if item.kind == "memory" else "part"
             if why := self._hindrance(item, fresh, known):
-                return self._apart(source, item, text, why)
+                return self._plan_own_file(source, item, text, why)
         if not count:
             empty = "holds none" if not text.strip() else ""
             return Step(item.kind, item.path, target, "known", empty, item)
-        told = [_counted(count, what), *notes_on(source, item, text)]
+        told = [_count_new(count, what), *notes_on(source, item, text)]
         return Step(item.kind, item.path, target, "append", "; ".join(told), item)
 
     def prose(self, source: Source, item: Item) -> Item | None:
@@ -85,7 +85,7 @@ class Memories:
             return "too long for MEMORY.md: searched when needed"
         return ""
 
-    def _apart(self, source: Source, item: Item, text: str, why: str) -> Step:
+    def _plan_own_file(self, source: Source, item: Item, text: str, why: str) -> Step:
         """Plan a file of its own for a memory that cannot be added to ours."""
         of_day = item.name.removesuffix(".md") if item.kind == "daily" else "memory"
         name = f"memory/notes/imported-{of_day}.md"
@@ -140,7 +140,7 @@ def _target(item: Item) -> str:
     return f"memory/{names.get(item.kind, item.name)}"
 
 
-def _counted(count: int, what: str) -> str:
+def _count_new(count: int, what: str) -> str:
     more = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{count} new {what if count == 1 else more}"
 
@@ -189,7 +189,7 @@ class Files:
     def carry_out(self, source: Source, step: Step) -> Step:
         """Write the file. It stays as it is when somebody has made or changed it meanwhile."""
         item = step.item
-        data = source.held(item.path) if item.kind == "file" else self._masked(source, item)
+        data = source.held(item.path) if item.kind == "file" else self._masked_bytes(source, item)
         before = self.places.held(step.target)
         starters = before is not None and is_starters(item.name, before)
         free = before is None or (item.kind == "identity" and starters)
@@ -198,7 +198,7 @@ class Files:
             return step
         return step.with_result("failed", "the place was taken meanwhile; import again")
 
-    def _masked(self, source: Source, item: Item) -> bytes:
+    def _masked_bytes(self, source: Source, item: Item) -> bytes:
         return encode(self.vault.mask(text_of(source, item)))
 
 

@@ -43,7 +43,7 @@ class Skills:
 
     def plan(self, source: Source, item: Item) -> Iterator[Step]:
         """Plan the import of each skill of a folder."""
-        shipped = _shipped(source, item.path)
+        shipped = _manifest_names(source, item.path)
         for found, error in skill_files(source.root / item.path):
             folder = Path(found).parent
             path = folder.relative_to(source.root).as_posix()
@@ -72,7 +72,7 @@ class Skills:
                 same = not compare(fingerprints(there), prints)
                 told = "" if same else f"there is another skill {name}"
                 return Step("skill", path, place, "known" if same else "leave", told)
-        if closed := _closed(found.parent, sorted(prints)):
+        if closed := _credential_reason(found.parent, sorted(prints)):
             return Step("skill", path, "", "leave", f"{closed}{TAKE_OUT}")
         self._planned[name] = path
         reasons = _reasons(found.parent, sorted(prints))
@@ -101,8 +101,8 @@ def _reasons(folder: Path, names: list[str]) -> list[str]:
     return (told + list(kinds))[:MOST_NAMED]
 
 
-def _closed(folder: Path, names: list[str]) -> str:
-    """Return the plain text in a skill that nobody should copy, "" for none."""
+def _credential_reason(folder: Path, names: list[str]) -> str:
+    """Return why a skill must not be copied: secrets in plain text; "" for none."""
     for name in names:
         if reason := denied_name(name):
             return f"it holds {name} ({reason})"
@@ -117,7 +117,7 @@ def _closed(folder: Path, names: list[str]) -> str:
     return ""
 
 
-def _shipped(source: Source, folder: str) -> frozenset[str]:
+def _manifest_names(source: Source, folder: str) -> frozenset[str]:
     path = f"{folder}/{MANIFEST}"
     if not source.is_file(path):
         return frozenset()

@@ -48,12 +48,12 @@ class Source:
         self.left.setdefault(path, Left(path, reason))
 
     def is_file(self, path: str) -> bool:
-        return _quietly(os.path.isfile, self.root / path)
+        return _test_path(os.path.isfile, self.root / path)
 
     def is_folder(self, path: str) -> bool:
         """Tell whether it is a folder, and no link to one."""
         real = self.root / path
-        return _quietly(os.path.isdir, real) and not _quietly(os.path.islink, real)
+        return _test_path(os.path.isdir, real) and not _test_path(os.path.islink, real)
 
     def names(self, folder: str = "") -> list[str]:
         """Return the names in a folder, sorted; none for a missing one."""
@@ -164,7 +164,7 @@ def decoded(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def _quietly(test: Callable[[Path], bool], path: Path) -> bool:
+def _test_path(test: Callable[[Path], bool], path: Path) -> bool:
     try:
         return test(path)
     except (OSError, ValueError):
@@ -178,14 +178,14 @@ _TABLES = ("sessions", "session_nodes", "conversations")
 def databases(source: Source) -> None:
     """Leave the SQLite files at the top and below agents/, each with the number of conversations
     where a table of the usual name tells it."""
-    for path in _found(source):
+    for path in _find_databases(source):
         count = _count(source.root / path)
         told = f"; about {count} conversations" if count else ""
         source.left.pop(path, None)
         source.leave(path, f"SQLite, which is not read{told}")
 
 
-def _found(source: Source) -> Iterator[str]:
+def _find_databases(source: Source) -> Iterator[str]:
     tops = [name for name in source.names() if name.endswith(SUFFIXES)]
     yield from (name for name in tops if source.is_file(name))
     for folder in ("agents", "state"):

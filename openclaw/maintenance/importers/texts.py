@@ -30,7 +30,7 @@ _LASTING = ("identity", "memory", "daily", "to-dos")
 
 
 def text_of(source: Source, item: Item) -> str:
-    """Return the text that a file becomes, with its secrets. OpenclawError when it cannot be read."""
+    """Return the text that a file becomes, with its secrets. OpenclawError if unreadable."""
     raw = source.text(item.path)
     text = strip(raw) if item.kind in _LASTING else raw
     if item.shape == "log":
@@ -116,10 +116,10 @@ def _safe_name(name: str) -> str:
 
 def _log(text: str) -> str:
     """Return nanobot's history.jsonl as a list, one item for each line with `content`."""
-    return "# History of a nanobot\n\n" + as_list(_logged(text))
+    return "# History of a nanobot\n\n" + as_list(_log_entries(text))
 
 
-def _logged(text: str) -> Iterator[str]:
+def _log_entries(text: str) -> Iterator[str]:
     for line in text.splitlines():
         try:
             entry = json.loads(line)

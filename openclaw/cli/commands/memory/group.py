@@ -231,8 +231,8 @@ def _decide(
 ) -> None:
     from openclaw.errors import UsageError
 
-    yes = dict.fromkeys(note for word in accept for note in _meant(waiting, word))
-    no = dict.fromkeys(note for word in reject for note in _meant(waiting, word))
+    yes = dict.fromkeys(note for word in accept for note in _find_candidates(waiting, word))
+    no = dict.fromkeys(note for word in reject for note in _find_candidates(waiting, word))
     if yes.keys() & no.keys():
         raise UsageError("the same one cannot be accepted and rejected")
     done = []
@@ -240,7 +240,7 @@ def _decide(
         notes.keep = turn.keep
         for note in waiting:
             if note in yes or note in no:
-                done += _done(home, notes, note, note in yes)
+                done += _decide_one(home, notes, note, note in yes)
     if as_json:
         print_json(done)
     else:
@@ -248,8 +248,8 @@ def _decide(
             typer.echo(_line(one))
 
 
-def _meant(waiting: Sequence[Note], word: str) -> Sequence[Note]:
-    """The candidates that a number, a text or "all" means. UsageError for none or several."""
+def _find_candidates(waiting: Sequence[Note], word: str) -> Sequence[Note]:
+    """Return the candidates that a number, a text or "all" means. UsageError unless one or all."""
     from openclaw.errors import UsageError
     from openclaw.memory.notes import find
 
@@ -267,8 +267,8 @@ def _meant(waiting: Sequence[Note], word: str) -> Sequence[Note]:
     return found
 
 
-def _done(home: Home, notes: Notes, note: Note, yes: bool) -> list[dict[str, Any]]:
-    """Accept or reject a candidate where it stands by now, and tell it; nothing when it is gone."""
+def _decide_one(home: Home, notes: Notes, note: Note, yes: bool) -> list[dict[str, Any]]:
+    """Accept or reject a candidate where it stands by now, and say so; ignore one that is gone."""
     for now in notes.candidates():
         if (now.path, now.text) == (note.path, note.text):
             with problems_as_usage():
@@ -307,13 +307,13 @@ def _ask(home: Home, notes: Notes, waiting: Sequence[Note]) -> None:
         if reply in ("y", "n"):
             with as_turn(home, f"memory review: {note.text}") as turn:
                 notes.keep = turn.keep
-                done = _done(home, notes, note, reply == "y")
+                done = _decide_one(home, notes, note, reply == "y")
             for one in done:
                 typer.echo(_line(one))
 
 
 def _reply() -> str:
-    """The first letter of the reply: y, n, s or q; end of input means q."""
+    """Return the first letter of the reply: y, n, s or q; end of input means q."""
     while True:
         try:
             reply = read_reply(QUESTION, sys.stderr).strip().lower()

@@ -1,4 +1,4 @@
-"""`openclaw memory lint`: what is wrong in the memory, and a diff that mends it."""
+"""`openclaw memory lint`: show what is wrong in the memory, and a diff that repairs it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def lint(
     chosen = chosen_paths(home, paths or [])
     report = (_staged(home) if staged else _whole(home)).within(chosen)
     if not fix:
-        _tell(report, as_json=as_json)
+        _print_findings(report, as_json=as_json)
     elif not apply_it:
         _show_fixes(report, as_json=as_json)
     else:
@@ -97,7 +97,7 @@ def _faults(found: Sequence[Finding]) -> int:
 # ---- what is found
 
 
-def _tell(report: Report, *, as_json: bool) -> None:
+def _print_findings(report: Report, *, as_json: bool) -> None:
     if as_json:
         print_json([_shape(finding) for finding in report.findings])
         return
@@ -206,7 +206,7 @@ def _left(report: Report, after: dict[str, str]) -> str:
 
 
 def _apply(ctx: typer.Context, home: Home, report: Report, *, yes: bool, as_json: bool) -> Report:
-    """Ask for each file, write, and look again. The report of what is left."""
+    """Ask for each file, write, and check again. Return the report of what is left."""
     from openclaw.cli.common import open_app
     from openclaw.maintenance.memory_lint import apply, repaired
 

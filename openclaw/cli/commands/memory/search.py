@@ -87,7 +87,7 @@ def index(
             report = completed(found, force=force)
         except KeyboardInterrupt:
             typer.echo("", err=True)
-            warn([f"interrupted; kept: {_kept(found)}; go on with: openclaw memory index"])
+            warn([f"interrupted; kept: {_count_index(found)}; go on with: openclaw memory index"])
             raise typer.Exit(130) from None
         if as_json:
             problems = [{"path": where, "problem": what} for where, what in report.problems]
@@ -127,7 +127,7 @@ def opened(ctx: typer.Context) -> Iterator[Search]:
 
 
 def _not_searched(ctx: typer.Context) -> Iterator[str]:
-    """A line on the notes of the home that no search reads, where there are some."""
+    """Return a line on the notes of the home that no search reads, if there are some."""
     from openclaw.config import load_settings
     from openclaw.home.opening import index_options
     from openclaw.retrieval.scan import notes_elsewhere
@@ -145,8 +145,9 @@ def _ask(found: Search, query: str, k: int, path: str, since: str) -> list[Passa
 
 
 def completed(found: Search, *, force: bool = False) -> Any:
-    """The index brought up to date with all vectors; a progress bar when that takes its time. The
-    seconds of its report are those of both."""
+    """Bring the index up to date with all vectors, with a progress bar when that takes its time.
+    The seconds of the report are those of both.
+    """
     began = time.monotonic()
     report = found.refresh(force=force)
     with _Bar() as bar:
@@ -154,8 +155,8 @@ def completed(found: Search, *, force: bool = False) -> Any:
     return replace(report, seconds=time.monotonic() - began)
 
 
-def _kept(found: Search) -> str:
-    """What the index holds now."""
+def _count_index(found: Search) -> str:
+    """Return what the index holds now."""
     files, passages, vectors = found.held()
     return f"{passages:,} passages of {files:,} files, {vectors:,} of them with vectors"
 

@@ -24,7 +24,7 @@ SHOWN_WORDS = 70
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A case, and what became of it."""
+    """A case and its result."""
 
     case: Case
     outcome: Outcome
@@ -65,7 +65,7 @@ def test(
             typer.echo(f"added {PATH}:{line}")
         return
     cases = _cases(home)
-    tried, notices = _tried(ctx, cases, k)
+    tried, notices = _try_cases(ctx, cases, k)
     missed = [each for each in tried if not 0 < each.outcome.ranks["hybrid"] <= k]
     if as_json:
         print_json(_json(tried, k))
@@ -78,8 +78,10 @@ def test(
 
 
 def add_case(home: Home, question: str, expected: str) -> int:
-    """Append a case to memory/TESTS.md, which is made when there is none; the line that it has.
-    UsageError when the question is there already, or one of both is missing."""
+    """Append a case to memory/TESTS.md, which is made if missing; return its line.
+
+    UsageError when the question is there already, or question or answer is missing.
+    """
     from openclaw.errors import UsageError
     from openclaw.evals.memory_test import cases_of, with_case
     from openclaw.memory.markdown import rewrite, text_of
@@ -99,7 +101,7 @@ def add_case(home: Home, question: str, expected: str) -> int:
 
 
 def _cases(home: Home) -> list[Case]:
-    """The cases that can be tried; rows that are not filled in are told. UsageError for none."""
+    """Return the cases that can be tried; warn of incomplete rows. UsageError for none."""
     from openclaw.errors import UsageError
     from openclaw.evals.memory_test import cases_of, has_table
     from openclaw.memory.markdown import text_of
@@ -120,8 +122,8 @@ def _cases(home: Home) -> list[Case]:
     return whole
 
 
-def _tried(ctx: typer.Context, cases: Sequence[Case], k: int) -> tuple[list[Tried], list[str]]:
-    """Each case with its outcome, and what the user should know of the search."""
+def _try_cases(ctx: typer.Context, cases: Sequence[Case], k: int) -> tuple[list[Tried], list[str]]:
+    """Return each case with its outcome, and what the user should know of the search."""
     from openclaw.cli.commands.memory.search import completed, opened
     from openclaw.evals.memory_test import expectation, outcome
 
@@ -138,7 +140,7 @@ def _tried(ctx: typer.Context, cases: Sequence[Case], k: int) -> tuple[list[Trie
 
 
 def _measures(tried: Sequence[Tried], k: int) -> dict[str, Measure]:
-    """The figures by ranking; that of the vectors only where there are some."""
+    """Return the figures by ranking; that of the vectors only where there are some."""
     from openclaw.evals.memory_test import measure
 
     by_meaning = any(each.outcome.has_meaning for each in tried)
@@ -191,11 +193,11 @@ def _miss_lines(home: Home, tried: Tried, names: Sequence[str]) -> Iterator[str]
     yield one_line(
         f"  first     {_place(winner)}  {_words(winner)}" if winner else "  nothing found"
     )
-    yield from (f"  {line}" for line in _gone(home, case))
+    yield from (f"  {line}" for line in _missing_files(home, case))
 
 
-def _gone(home: Home, case: Case) -> Iterator[str]:
-    """Files that are expected and are not there."""
+def _missing_files(home: Home, case: Case) -> Iterator[str]:
+    """Return the expected files that are missing."""
     from openclaw.evals.memory_test import expectation
 
     for wanted in map(expectation, case.expected):

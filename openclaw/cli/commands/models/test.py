@@ -1,4 +1,4 @@
-"""`openclaw models test`: tests models, and shows what was found side by side."""
+"""`openclaw models test`: test models, and show the results side by side."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_models(names: Sequence[str], settings: Settings, *, quick: bool, as_jso
 
 
 def show_known(names: Sequence[str], *, as_json: bool) -> None:
-    """What earlier tests on this machine found, of all models or those whose names hold a word."""
+    """Show earlier results of this machine, of all models or those whose names hold a word."""
     from openclaw.models.profile import known_profiles
 
     found = known_profiles(profiles_folder())
@@ -107,8 +107,11 @@ def show_known(names: Sequence[str], *, as_json: bool) -> None:
 
 
 def _test_one(name: str, settings: Settings) -> str:
-    """The name under which a model is opened; what `auto` would take for that. ModelMissing when
-    there is none, UsageError for a name that is none."""
+    """Test a model. Return the name under which it is opened: for `auto` the one that it would
+    take.
+
+    ModelMissing when there is none, UsageError for a name that is none.
+    """
     from openclaw.cli.model_names import at_hand, named_model
     from openclaw.models.profile import key_of
     from openclaw.models.registry import split_name
@@ -123,7 +126,7 @@ def _test_one(name: str, settings: Settings) -> str:
 
 
 def _keep(profile: Profile | None, faults: Sequence[str]) -> None:
-    """Save what was found; that it cannot be is no reason not to show it."""
+    """Save the result; it is shown even if it cannot be saved."""
     from openclaw.models.profile import write_profile
 
     warn(faults)
@@ -147,7 +150,7 @@ def _print(fresh: Sequence[Profile], failures: Sequence[dict[str, Any]], *, as_j
 
 
 def _earlier(fresh: Sequence[Profile]) -> list[Profile]:
-    """The newest of those tested before, as many as fill the view."""
+    """Return the newest of those tested before, as many as fill the view."""
     from openclaw.models.profile import known_profiles
 
     shown = {(profile.model, profile.digest) for profile in fresh}
@@ -157,7 +160,7 @@ def _earlier(fresh: Sequence[Profile]) -> list[Profile]:
 
 @contextmanager
 def _progress(front: str) -> Iterator[Any]:
-    """Shows what is being done on one line of stderr, when that is a terminal."""
+    """Show the present task on one line of stderr, when that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -231,7 +234,7 @@ def _names(profiles: Sequence[Profile], each: int) -> list[list[str]]:
 
 
 def _wrapped(text: str, width: int, ends: str) -> list[str]:
-    """The text in lines of that width, broken after one of the characters `ends` if possible."""
+    """Break the text into lines of that width, after one of the characters `ends` if possible."""
     text, lines = one_line(text), []
     while len(text) > width:
         at = max(text.rfind(end, 0, width + (end == " ")) for end in ends) + 1
@@ -310,7 +313,7 @@ def _yes(value: bool | None, yes: str = "yes", no: str = "no") -> str:
     return "" if value is None else yes if value else no
 
 
-def _done(p: Profile) -> str:
+def _task_score(p: Profile) -> str:
     return f"{sum(p.tasks.values())} of {len(p.tasks)}" if p.tasks else ""
 
 
@@ -334,4 +337,4 @@ _ROWS: tuple[Row, ...] = (
     ("thinking", _thinking),
     ("stops by itself", lambda p: _yes(p.stops)),
 )
-_END: tuple[Row, ...] = (("tasks", _done), ("tasks asked by", _protocol))
+_END: tuple[Row, ...] = (("tasks", _task_score), ("tasks asked by", _protocol))

@@ -1,5 +1,4 @@
-"""`openclaw sessions replay` and `sessions test`: whether a recorded conversation comes out the
-same."""
+"""`openclaw sessions replay` and `sessions test`: run a recorded conversation again and compare."""
 
 from __future__ import annotations
 
@@ -69,14 +68,14 @@ def replay(
 
     home = current_home(ctx)
     store = SessionStore(home.sessions, home.private / "locks")
-    session, number = _named(store, ref)
-    turns = _wanted(recorded_turns(store, session), session, number)
+    session, number = _load_reference(store, ref)
+    turns = _select_turns(recorded_turns(store, session), session, number)
     warn(store.problems)
     if not as_json:
         typer.echo(heading(session, turns))
     with _ended(), staged(home, load_settings(home), model or "", live=live) as stage:
         run = Replay(stage, session, live=live, chained=chained).run(turns)
-        done = _shown(run, as_json)
+        done = _print_turns(run, as_json)
     if as_json:
         print_json(replay_json(session, done))
     else:
@@ -85,8 +84,8 @@ def replay(
         raise typer.Exit(1)
 
 
-def _shown(run: Iterable[Replayed], as_json: bool) -> list[Replayed]:
-    """All turns; each is shown as it comes, for a model takes its time."""
+def _print_turns(run: Iterable[Replayed], as_json: bool) -> list[Replayed]:
+    """Return all turns; each is printed as it comes, because a model takes its time."""
 
     done: list[Replayed] = []
     told: set[tuple[str, ...]] = set()
@@ -132,7 +131,7 @@ def test(
     # Not the recorded model: somebody else's file is not to choose where texts of this home go.
     with _ended(), staged(home, settings, model or settings.model, live=live) as stage:
         for case in cases:
-            done.append((case, _judged(stage, case, live, as_json)))
+            done.append((case, _print_judged(stage, case, live, as_json)))
     if as_json:
         print_json(suite_json(done))
     else:
@@ -141,8 +140,8 @@ def test(
         raise typer.Exit(1)
 
 
-def _judged(stage: Stage, case: Case, live: bool, as_json: bool) -> list[Judged]:
-    """All turns of a case; each is shown as it comes, for a model takes its time."""
+def _print_judged(stage: Stage, case: Case, live: bool, as_json: bool) -> list[Judged]:
+    """Return all turns of a case; each is printed as it comes, because a model takes its time."""
     from openclaw.evals.replay_suite import judged
 
     found: list[Judged] = []
@@ -157,7 +156,9 @@ def _judged(stage: Stage, case: Case, live: bool, as_json: bool) -> list[Judged]
 
 @contextmanager
 def _ended() -> Iterator[None]:
-    """Let a signal that would kill the program end it cleanly: the copy of the home goes then."""
+    """Let a signal that would kill the program end it cleanly, so that the copy of the home is
+    deleted.
+    """
 
     def end(number: int, frame: object) -> None:
         signal.signal(number, signal.SIG_IGN)
@@ -176,15 +177,15 @@ def _ended() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _named(store: SessionStore, ref: str) -> tuple[Session, int]:
-    """The session that ID[:TURN] names, and the turn, 0 for all."""
+def _load_reference(store: SessionStore, ref: str) -> tuple[Session, int]:
+    """Return the session that ID[:TURN] names, and the turn, 0 for all."""
     name, colon, number = ref.rpartition(":")
     if colon and name and number.isdecimal():
         return store.load(name), int(number)
     return store.load(ref), 0
 
 
-def _wanted(turns: list[Recorded], session: Session, number: int) -> list[Recorded]:
+def _select_turns(turns: list[Recorded], session: Session, number: int) -> list[Recorded]:
     from openclaw.errors import UsageError
 
     found = [turn for turn in turns if number in (0, turn.number)]
@@ -203,14 +204,14 @@ RED, GREEN, BOLD, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[1m", "\x1b[0m"
 
 
 def heading(session: Session, turns: Sequence[Recorded]) -> str:
-    """The conversation, how many turns of it, and what it was recorded with."""
+    """Describe the conversation: the number of its turns, and what it was recorded with."""
     models = dict.fromkeys(t.model or session.model for t in turns)
     many = f"{len(turns)} turn{'s' if len(turns) != 1 else ''}"
     return one_line(f"{session.id}  {many}, recorded with {', '.join(filter(None, models))}")
 
 
 def turn_lines(turn: Replayed, told: set[tuple[str, ...]]) -> Iterator[str]:
-    """A turn and what of it differs. `told` are the diffs that were shown already; they grow."""
+    """Return a turn and its differences. `told` are the diffs that were shown already; it grows."""
     verdict = turn.verdict
     name = f"turn {turn.recorded.number}"
     shown = _coloured(f"{verdict:<8}", RED if verdict == "differs" else "")
@@ -227,7 +228,7 @@ def turn_lines(turn: Replayed, told: set[tuple[str, ...]]) -> Iterator[str]:
 
 
 def closing(done: Sequence[Replayed]) -> str:
-    """How many turns came out the same."""
+    """Return how many turns came out the same."""
     counts = {name: sum(t.verdict == name for t in done) for name in ("same", "differs", "not run")}
     words = [f"{counts['same']} same", f"{counts['differs']} differ{_s(counts['differs'])}"]
     words += [f"{counts['not run']} not run"] if counts["not run"] else []
@@ -256,7 +257,7 @@ def _difference(each: Difference, *, again: bool) -> Iterator[str]:
 
 
 def marked(pieces: Sequence[Piece]) -> str:
-    """A text with what it was as [-words-] and what it is now as {+words+}, as git marks words."""
+    """Mark the words that changed from [-before-] to {+now+}, as git does."""
     shown = []
     for kind, text in pieces:
         text = harmless(text)
@@ -289,7 +290,7 @@ def _columns() -> int:
 
 
 def _coloured(text: str, code: str) -> str:
-    """The text in a colour where there are any; the words and signs say the same without."""
+    """Return the text in a colour where there are any; words and signs say the same without."""
     if not code or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
     return f"{code}{text}{PLAIN}"
@@ -299,14 +300,14 @@ def _coloured(text: str, code: str) -> str:
 
 
 def case_lines(case: Case) -> Iterator[str]:
-    """A conversation of a suite, and what of it cannot be read."""
+    """Describe a conversation of a suite, and what of it cannot be read."""
     title = "" if case.session.title in ("", case.session.id) else f"  {case.session.title}"
     yield one_line(f"{case.session.id}{title}", _columns())
     yield from (one_line(f"  FAIL  {problem}") for problem in case.problems)
 
 
 def judged_lines(each: Judged) -> Iterator[str]:
-    """A turn of a suite, and what of it was not as expected."""
+    """Describe a turn of a suite, and where it was not as expected."""
     turn = each.replayed.recorded
     verdict = "ok  " if each.passed else _coloured("FAIL", RED)
     words = one_line(turn.user.content, max(_columns() - 20, 20))
@@ -329,7 +330,7 @@ def suite_closing(done: Sequence[tuple[Case, Sequence[Judged]]]) -> str:
 
 
 def replay_json(session: Session, done: Sequence[Replayed]) -> dict[str, Any]:
-    """What a replay found, for programs."""
+    """Return the result of a replay, for programs."""
     return {
         "id": session.id,
         "same": sum(turn.verdict == "same" for turn in done),
@@ -340,7 +341,7 @@ def replay_json(session: Session, done: Sequence[Replayed]) -> dict[str, Any]:
 
 
 def suite_json(done: Sequence[tuple[Case, Sequence[Judged]]]) -> dict[str, Any]:
-    """What a suite found, for programs."""
+    """Return the result of a suite, for programs."""
     sessions = [
         {
             "id": case.session.id,

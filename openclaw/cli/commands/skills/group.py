@@ -40,9 +40,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
 def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List all skills, with the reason and the remedy for those that cannot be used."""
     home = current_home(ctx, reading=True)
-    found = _found(home)
+    found = _list_installed(home)
     if as_json:
-        print_json([_described(entry, home) for entry in found])
+        print_json([_entry_json(entry, home) for entry in found])
     elif found:
         rows = [(entry.name, _state(entry), " ".join(entry.description.split())) for entry in found]
         typer.echo(table(rows, ("NAME", "STATE", "DESCRIPTION")))
@@ -58,12 +58,12 @@ def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     from openclaw.errors import UsageError
 
     home = current_home(ctx, reading=True)
-    entry = _named(_found(home), name)
+    entry = _find_skill(_list_installed(home), name)
     if entry.skill is None:
         reasons = "; ".join(problem.message for problem in entry.problems)
         raise UsageError(f"the skill {name} cannot be read: {reasons}", f"edit {entry.path}")
     if as_json:
-        print_json({**_described(entry, home), **_details(entry.skill)})
+        print_json({**_entry_json(entry, home), **_details(entry.skill)})
         return
     _say_what(entry, entry.skill)
     typer.echo(harmless(entry.skill.body()))
@@ -88,7 +88,7 @@ def validate(
 
     if len(path.parts) == 1 and not os.path.lexists(path):
         with suppress(OpenclawError):  # no home is needed, and what is missing is told by `check`
-            path = _named(_found(current_home(ctx, reading=True)), str(path)).path
+            path = _find_skill(_list_installed(current_home(ctx, reading=True)), str(path)).path
     problems = check(path)
     loads = all(problem.level != "error" for problem in problems)
     valid = loads and not (strict and problems)
@@ -115,15 +115,15 @@ def disable(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     _switch(current_home(ctx), name, on=False, as_json=as_json)
 
 
-def _found(home: Home) -> list[Listed]:
+def _list_installed(home: Home) -> list[Listed]:
     from openclaw.config import load_settings
     from openclaw.skills.skill import installed
 
     return installed(home, load_settings(home))
 
 
-def _named(found: Iterable[Listed], name: str) -> Listed:
-    """The entry of this name, one that can be used before others; UsageError when there is none."""
+def _find_skill(found: Iterable[Listed], name: str) -> Listed:
+    """Return the entry of this name, a usable one first; UsageError when there is none."""
     from difflib import get_close_matches
 
     from openclaw.errors import UsageError
@@ -138,8 +138,8 @@ def _named(found: Iterable[Listed], name: str) -> Listed:
     return by_name[name]
 
 
-def _described(entry: Listed, home: Home) -> dict[str, Any]:
-    """An entry as in the JSON output."""
+def _entry_json(entry: Listed, home: Home) -> dict[str, Any]:
+    """Return an entry as in the JSON output."""
     return {
         "name": entry.name,
         "description": entry.description,
@@ -195,7 +195,7 @@ def _explain(found: Iterable[Listed]) -> None:
 
 
 def _say_what(entry: Listed, skill: Skill) -> None:
-    """On stderr what stands beside the instructions."""
+    """Print on stderr what exists besides the instructions."""
     from openclaw.cli.formatting import warn
 
     lines = [f"{problem.level}: {problem.message} ({problem.code})" for problem in entry.problems]
@@ -209,7 +209,7 @@ def _say_what(entry: Listed, skill: Skill) -> None:
 
 
 def _switch(home: Home, name: str, *, on: bool, as_json: bool) -> None:
-    """Take a skill's name out of skills.off, or put it in. What is so already stays as it is."""
+    """Remove a skill's name from skills.off, or add it. Nothing changes if it is so already."""
     import json
 
     from openclaw.cli.formatting import one_line
@@ -217,7 +217,7 @@ def _switch(home: Home, name: str, *, on: bool, as_json: bool) -> None:
 
     off = load_settings(home).skills.off
     if not (on and name in off):
-        _named(_found(home), name)
+        _find_skill(_list_installed(home), name)
     changed = (name in off) == on
     if changed:
         names = [known for known in off if known != name] if on else [*off, name]
@@ -252,8 +252,8 @@ def review(
     for name, _ in chosen:
         find(home, name)  # before anything is done
     if chosen:
-        done = [_decided(home, name, verdict) for name, verdict in chosen]
-        _tell(done, as_json)
+        done = [_apply_verdict(home, name, verdict) for name, verdict in chosen]
+        _print_results(done, as_json)
         return
     waiting = proposals(home)
     if as_json:
@@ -264,7 +264,9 @@ def review(
         _show(proposal)
         if sys.stdin.isatty() and sys.stdout.isatty():
             verdict = REPLIES.get(_answer())
-            _tell([_decided(home, proposal.name, verdict)] if verdict else [], as_json)
+            _print_results(
+                [_apply_verdict(home, proposal.name, verdict)] if verdict else [], as_json
+            )
 
 
 app.command("review")(review)
@@ -297,7 +299,7 @@ def try_skill(
     if no_model:
         from openclaw.evals.skill_test import guesses
 
-        done = _told(guesses(skills, skill, triggers), as_json)
+        done = _print_trials(guesses(skills, skill, triggers), as_json)
     else:
         done = _with_model(home, settings, model, skill, triggers, as_json)
     if as_json:
@@ -314,7 +316,7 @@ QUESTION = "Use it from now on? [y]es  [n]o, delete it  [S]kip for now "
 REPLIES = {"y": "accept", "yes": "accept", "n": "reject", "no": "reject"}
 
 
-def _decided(home: Home, name: str, verdict: str) -> dict[str, Any]:
+def _apply_verdict(home: Home, name: str, verdict: str) -> dict[str, Any]:
     from openclaw.skills import proposals
 
     with as_turn(home, f"skills review --{verdict} {name}") as turn:
@@ -325,7 +327,7 @@ def _decided(home: Home, name: str, verdict: str) -> dict[str, Any]:
     return {"name": name, "state": "accepted", "path": home.relative(folder)}
 
 
-def _tell(done: Sequence[dict[str, Any]], as_json: bool) -> None:
+def _print_results(done: Sequence[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json(list(done))
     for one in () if as_json else done:
@@ -377,13 +379,13 @@ def _with_model(
 
     app = App.open(home, settings, model=model)
     try:
-        return _told(trials(app, skill, triggers), as_json)
+        return _print_trials(trials(app, skill, triggers), as_json)
     finally:
         app.close()
 
 
 def _usable(home: Home, settings: Settings, name: str) -> list[Skill]:
-    """The skills that may be used now, this one among them. UsageError when it is not."""
+    """Return the skills that may be used now, with this one. UsageError when it may not."""
     from openclaw.errors import UsageError
     from openclaw.skills.skill import installed
 
@@ -400,8 +402,8 @@ def _usable(home: Home, settings: Settings, name: str) -> list[Skill]:
     raise UsageError(state, "see them all: openclaw skills list")
 
 
-def _told(trials: Iterable[Trial], as_json: bool) -> list[Trial]:
-    """All trials; each is shown as it comes, for a model takes its time."""
+def _print_trials(trials: Iterable[Trial], as_json: bool) -> list[Trial]:
+    """Return all trials; each is printed as it comes, because a model takes its time."""
     from openclaw.cli.formatting import one_line
 
     done = []

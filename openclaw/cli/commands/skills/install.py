@@ -62,7 +62,7 @@ def install(
         check_free(home, staged.name, force=force)
         _show(staged, as_json)
         _say(_needs(home, staged), as_json)
-        if not _agreed(staged, "Install it?", yes=yes):
+        if not _ask_to_install(staged, "Install it?", yes=yes):
             typer.echo("nothing was installed", err=True)
             raise typer.Exit(1)
         with as_turn(home, f"skills install {staged.name}") as turn:
@@ -91,14 +91,14 @@ def update(
     entries = tracked(home, name)
     for one, fields in entries.items():
         try:
-            result = _updated(home, one, fields, yes=yes, force=force, as_json=as_json)
+            result = _update_one(home, one, fields, yes=yes, force=force, as_json=as_json)
         except OpenclawError as error:
             if name:
                 raise
             result = {"name": one, "state": "failed", "message": str(error)}
         done.append(result)
         if not as_json:
-            typer.echo(one_line(": ".join(filter(None, _told(result)))))
+            typer.echo(one_line(": ".join(filter(None, _result_row(result)))))
     if as_json:
         print_json(done)
     elif not entries:
@@ -157,10 +157,10 @@ def new(
         typer.echo(f"{home.relative(path)} is written; fill it in, it counts at once")
 
 
-def _updated(
+def _update_one(
     home: Home, name: str, fields: Mapping[str, str], *, yes: bool, force: bool, as_json: bool
 ) -> dict[str, Any]:
-    """One installed skill brought up to date: what happened to it."""
+    """Update one installed skill; return what happened to it."""
     from openclaw.skills.install import accept, is_here, is_pinned, news, origin_of, stage
 
     if is_pinned(fields):
@@ -180,15 +180,15 @@ def _updated(
             return {**result, "state": "edited", "message": text}
         if not (yes or can_ask()):
             return {**result, "state": "waiting", "message": "this asks first; add --yes"}
-        if not _agreed(staged, one_line(f"Replace skills/{name}?"), yes=yes):
+        if not _ask_to_install(staged, one_line(f"Replace skills/{name}?"), yes=yes):
             return {**result, "state": "declined"}
         with as_turn(home, f"skills update {name}") as turn:
             accept(home, staged, turn, force=True)
         return result
 
 
-def _agreed(staged: Staged, question: str, *, yes: bool) -> bool:
-    """`--yes`, or what the user answers, who may read the SKILL.md first."""
+def _ask_to_install(staged: Staged, question: str, *, yes: bool) -> bool:
+    """Return True with `--yes`; else ask the user, who may read the SKILL.md first."""
     if yes or not can_ask():
         return confirmed(question, yes=yes)
     asked, word = f"{question} [y]es  [v]iew its SKILL.md  [N]o ", "v"
@@ -199,7 +199,7 @@ def _agreed(staged: Staged, question: str, *, yes: bool) -> bool:
 
 
 def _needs(home: Home, staged: Staged) -> list[str]:
-    """What it needs of this machine that is not there."""
+    """Return the requirements of the skill that this machine lacks."""
     from openclaw.config import load_settings
     from openclaw.skills.skill import gatekeeper
 
@@ -221,12 +221,12 @@ def _change_lines(changes: Changes) -> list[str]:
     return [f"  {kind}: {name}" for kind, names in kinds.items() for name in names]
 
 
-def _told(result: Mapping[str, Any]) -> list[str]:
+def _result_row(result: Mapping[str, Any]) -> list[str]:
     return [result["name"], result["state"], result.get("message", "")]
 
 
 def _show(staged: Staged, as_json: bool) -> None:
-    """What came, for the one who is to decide; on stderr when stdout is for a program."""
+    """Show what was fetched, for the user's decision; on stderr when stdout is for a program."""
     about = staged.provenance
     mark = about.get("commit") or about.get("sha256") or ""
     files = f"{len(staged.files)} file{'s' if len(staged.files) != 1 else ''}"
