@@ -77,7 +77,7 @@ class Sums:
         return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
 
 
-def summed(name: str, turns: Sequence[TurnUsage]) -> Sums:
+def sum_turns(name: str, turns: Sequence[TurnUsage]) -> Sums:
     """Sum up turns under a name."""
     first = [turn.first_token_seconds for turn in turns if turn.first_token_seconds > 0]
     return Sums(
@@ -94,12 +94,12 @@ def summed(name: str, turns: Sequence[TurnUsage]) -> Sums:
     )
 
 
-def grouped(turns: Iterable[TurnUsage], key: Callable[[TurnUsage], str]) -> list[Sums]:
+def group_turns(turns: Iterable[TurnUsage], key: Callable[[TurnUsage], str]) -> list[Sums]:
     """Sum up the turns by day, model ..., in the order of these names."""
     groups: dict[str, list[TurnUsage]] = {}
     for turn in turns:
         groups.setdefault(key(turn), []).append(turn)
-    return [summed(name, groups[name]) for name in sorted(groups)]
+    return [sum_turns(name, groups[name]) for name in sorted(groups)]
 
 
 def all_turns(store: SessionStore, since: str = "") -> list[TurnUsage]:

@@ -42,7 +42,7 @@ SKIPPED = ("memory/TESTS.md",)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class LintReport:
     """What was found in which files, and how many entries they have."""
 
     documents: Sequence[Document]
@@ -53,7 +53,7 @@ class Report:
     def entries(self) -> int:
         return sum(len(document.entries) for document in self.documents)
 
-    def within(self, paths: Collection[str]) -> Report:
+    def within(self, paths: Collection[str]) -> LintReport:
         """Return the report with the findings of these files and folders only; all if none is
         named.
         """
@@ -63,14 +63,14 @@ class Report:
         return replace(self, findings=chosen)
 
 
-def look_over(home: Home, today: date, documents: Sequence[Document] | None = None) -> Report:
+def look_over(home: Home, today: date, documents: Sequence[Document] | None = None) -> LintReport:
     """Lint a home's memory, or the given texts in place of those in the files."""
     known = read(home) if documents is None else documents
     around = _around(home, today)
     found = [*lint(known, around), *_not_found(known)]
     if documents is None:
         found += never_offered(home, known, today)
-    return Report(known, sorted_findings(found), around)
+    return LintReport(known, sorted_findings(found), around)
 
 
 def read(home: Home) -> list[Document]:
@@ -165,7 +165,7 @@ def _not_found(documents: Sequence[Document]) -> Iterator[Finding]:
 
 
 def repaired(
-    report: Report, accepted: Collection[str] | None = None, vault: Vault | None = None
+    report: LintReport, accepted: Collection[str] | None = None, vault: Vault | None = None
 ) -> dict[str, str]:
     """Return the new texts, by path, of the files that fixes of the report's findings change.
 
@@ -210,7 +210,9 @@ def _with_secret_names(finding: Finding, document: Document, vault: Vault) -> Fi
     return replace(finding, edits=(replace(edit, text=masked),))
 
 
-def apply(rooms: Rooms, report: Report, accepted: Collection[str]) -> tuple[list[str], list[str]]:
+def apply(
+    rooms: Rooms, report: LintReport, accepted: Collection[str]
+) -> tuple[list[str], list[str]]:
     """Write the fixes of these files as one turn. Return the changed files and notes for the user.
 
     What others have written meanwhile is merged. A file that cannot be merged, or that is gone,

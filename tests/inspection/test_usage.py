@@ -11,7 +11,7 @@ import pytest
 from openclaw.cli.commands.usage import session_lines, usage_lines
 from openclaw.cli.formatting import ASCII, BLOCKS, Canvas
 from openclaw.cli.main import run
-from openclaw.inspection.usage import all_turns, grouped, summed, turns_of
+from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
@@ -56,7 +56,7 @@ def test_the_calls_of_a_turn_are_taken_together(store: SessionStore) -> None:
 def test_speeds_come_from_what_was_read_anew_and_from_the_time_after_the_first_token(
     store: SessionStore,
 ) -> None:
-    sums = summed("", turns_of(store, saved(store, "trip", [COLD], [WARM])))
+    sums = sum_turns("", turns_of(store, saved(store, "trip", [COLD], [WARM])))
     assert sums.reading_rate == pytest.approx(1100 / 11.0)
     assert sums.writing_rate == pytest.approx(60 / 4.0)
     assert sums.share == pytest.approx(1000 / 2100)
@@ -65,7 +65,7 @@ def test_speeds_come_from_what_was_read_anew_and_from_the_time_after_the_first_t
 
 def test_where_no_server_tells_times_there_are_no_speeds(store: SessionStore) -> None:
     silent = Usage(900, 0, 5, 0.0, 0.0, 1)
-    sums = summed("", turns_of(store, saved(store, "trip", [silent])))
+    sums = sum_turns("", turns_of(store, saved(store, "trip", [silent])))
     assert (sums.reading_rate, sums.writing_rate, sums.first_token_seconds) == (0.0, 0.0, 0.0)
 
 
@@ -86,7 +86,7 @@ def test_archived_turns_count_under_their_numbers(store: SessionStore) -> None:
     session = saved(store, "trip", [COLD], [WARM], [later(WARM, 1)])
     store.compact(session, 2, "The port is 8080.")
     assert [turn.number for turn in turns_of(store, session)] == [1, 2, 3]
-    assert summed("", all_turns(store)).prompt_tokens == 3200
+    assert sum_turns("", all_turns(store)).prompt_tokens == 3200
 
 
 def test_what_a_fork_has_from_its_source_counts_once(store: SessionStore) -> None:
@@ -109,8 +109,8 @@ def test_days_and_models_have_sums_of_their_own(store: SessionStore) -> None:
     other.messages[0] = replace(other.messages[0], record={"model": "fake/two"})
     store.save(other)
     turns = all_turns(store)
-    days = [(row.name, row.turns) for row in grouped(turns, lambda turn: turn.day)]
-    models = [(row.name, row.turns) for row in grouped(turns, lambda turn: turn.model)]
+    days = [(row.name, row.turns) for row in group_turns(turns, lambda turn: turn.day)]
+    models = [(row.name, row.turns) for row in group_turns(turns, lambda turn: turn.model)]
     assert days == [("2026-10-02", 1), ("2026-11-21", 2)]
     assert models == [("fake/one", 2), ("fake/two", 1)]
     assert len(all_turns(store, "2026-11-01")) == 2

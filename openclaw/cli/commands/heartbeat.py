@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class HeartbeatResult:
     """The result of a heartbeat: `answer` is for the user, "" for nothing to say; `why` then says
     why not.
     """
@@ -67,21 +67,23 @@ def heartbeat(
     raise typer.Exit(beat.code)
 
 
-def _beat(home: Home, quiet_hours: str, model: str | None) -> Beat:
+def _beat(home: Home, quiet_hours: str, model: str | None) -> HeartbeatResult:
     from datetime import datetime
 
     from openclaw.agent.heartbeat import alone, hours_of, tasks_of, within
 
     if quiet_hours and within(datetime.now().time(), hours_of(quiet_hours)):
-        return Beat(why="it is a quiet hour")
+        return HeartbeatResult(why="it is a quiet hour")
     tasks = tasks_of(home)
     if not tasks:
-        return Beat(why="nothing to do: workspace/HEARTBEAT.md is not there or names no task")
+        return HeartbeatResult(
+            why="nothing to do: workspace/HEARTBEAT.md is not there or names no task"
+        )
     with alone(home) as mine:
-        return _run(home, tasks, model) if mine else Beat(why="another heartbeat runs")
+        return _run(home, tasks, model) if mine else HeartbeatResult(why="another heartbeat runs")
 
 
-def _run(home: Home, tasks: str, model: str | None) -> Beat:
+def _run(home: Home, tasks: str, model: str | None) -> HeartbeatResult:
     from openclaw.agent.agent import App
     from openclaw.agent.heartbeat import mode_of, quietly
     from openclaw.config import load_settings
@@ -94,7 +96,7 @@ def _run(home: Home, tasks: str, model: str | None) -> Beat:
         app.close()
 
 
-def _ask(app: App, tasks: str) -> Beat:
+def _ask(app: App, tasks: str) -> HeartbeatResult:
     """Run one turn, ended when it takes too long (OpenclawError). Untrusted files are reported on
     stderr, with the answer or without.
     """
@@ -105,14 +107,14 @@ def _ask(app: App, tasks: str) -> Beat:
 
     end = _run_turn(app, prompt_of(tasks), session_of(app))
     if not isinstance(end, Done):
-        return Beat(why="the turn did not end", code=code_of(end))
+        return HeartbeatResult(why="the turn did not end", code=code_of(end))
     answer = told(end.answer)
     nothing = end.stop_reason in ("answer", "empty") and not answer
     if not (nothing and end.stop_reason == "empty"):
         warn(verdict_lines(end))
     code = 0 if nothing and not (end.refused or end.unbacked) else code_of(end)
     why = "there is nothing to tell" if nothing else ""
-    return Beat(answer, why, end.session_id, end.model, end.refused, end.unbacked, code)
+    return HeartbeatResult(answer, why, end.session_id, end.model, end.refused, end.unbacked, code)
 
 
 def _run_turn(app: App, prompt: str, session: Session) -> Done | Error | None:

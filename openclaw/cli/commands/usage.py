@@ -69,11 +69,11 @@ def usage_json(turns: Sequence[TurnUsage], session: str = "") -> dict[str, Any]:
     """Return, for programs, sums in all, by model and by day, and the turns of a single
     conversation.
     """
-    from openclaw.inspection.usage import grouped, summed
+    from openclaw.inspection.usage import group_turns, sum_turns
 
-    shape: dict[str, Any] = {"together": _sums_json(summed("together", turns))}
-    shape["models"] = [_sums_json(row) for row in grouped(turns, lambda turn: turn.model)]
-    shape["days"] = [_sums_json(row) for row in grouped(turns, lambda turn: turn.day)]
+    shape: dict[str, Any] = {"together": _sums_json(sum_turns("together", turns))}
+    shape["models"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.model)]
+    shape["days"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.day)]
     if session:
         shape["session"] = session
         shape["turns"] = [_turn_json(turn) for turn in turns]
@@ -85,9 +85,9 @@ def _sums_json(row: Sums) -> dict[str, Any]:
 
 
 def _turn_json(turn: TurnUsage) -> dict[str, Any]:
-    from openclaw.inspection.usage import summed
+    from openclaw.inspection.usage import sum_turns
 
-    row = _sums_json(summed("", [turn]))
+    row = _sums_json(sum_turns("", [turn]))
     told = ("number", "at", "model")
     return {name: getattr(turn, name) for name in told} | {
         name: value for name, value in row.items() if name not in ("name", "turns")
@@ -100,16 +100,16 @@ def _rounded(fields: dict[str, Any]) -> dict[str, Any]:
 
 def usage_lines(turns: Sequence[TurnUsage], on: Canvas, *, whole: bool = False) -> list[str]:
     """Return sums in all, by model and by day: the newest days only, unless `whole`."""
-    from openclaw.inspection.usage import grouped, summed
+    from openclaw.inspection.usage import group_turns, sum_turns
 
     if not turns:
         return ["no questions asked yet"]
-    models = grouped(turns, lambda turn: turn.model)
-    days = grouped(turns, lambda turn: turn.day)
+    models = group_turns(turns, lambda turn: turn.model)
+    days = group_turns(turns, lambda turn: turn.day)
     talks = len({turn.session for turn in turns})
     told = f"{_count(len(turns), 'turn')} in {_count(talks, 'conversation')}, {_span(days)}"
     lines = [*_add_legend(told, on), ""]
-    together = summed("in all", turns)
+    together = sum_turns("in all", turns)
     width = _name_width([row.name for row in (together, *models, *days)], on)
     lines += [_heads("", width), *_row(together, width, on), ""]
     models.sort(key=lambda row: -row.prompt_tokens)
@@ -126,13 +126,13 @@ def usage_lines(turns: Sequence[TurnUsage], on: Canvas, *, whole: bool = False) 
 def session_lines(name: str, turns: Sequence[TurnUsage], on: Canvas) -> list[str]:
     """Return a line for each turn of a conversation, only the newest of many, and the sum."""
     from openclaw.cli.formatting import one_line
-    from openclaw.inspection.usage import summed
+    from openclaw.inspection.usage import sum_turns
 
     if not turns:
         return [f"{name}: no questions asked yet"]
     shown = turns[-SHOWN_TURNS:]
-    rows = [summed(_turn_label(turn, on), [turn]) for turn in shown]
-    together = summed("in all", turns)
+    rows = [sum_turns(_turn_label(turn, on), [turn]) for turn in shown]
+    together = sum_turns("in all", turns)
     width = _name_width([row.name for row in rows], on)
     most = max(row.prompt_tokens for row in rows)
     models = ", ".join(dict.fromkeys(turn.model for turn in turns))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from openclaw.errors import OpenclawError
 from openclaw.maintenance.doctor import home_files, private_files, repository, saved_sessions
-from openclaw.maintenance.doctor.finding import Finding, Kept, State, View
+from openclaw.maintenance.doctor.finding import Finding, RepairCopies, State, View
 from openclaw.storage.home import Home
 
 Check = Callable[[View], Iterable[Finding]]
@@ -62,7 +62,7 @@ def checkup(
     With `fix` each finding that can be repaired is repaired, and the copies are named at the end.
     Nothing is raised: a check that fails is a fault of its own.
     """
-    view, kept = View(home, deep), Kept(home)
+    view, kept = View(home, deep), RepairCopies(home)
     for name, check in checks.items():
         results = list(_run(name, check, view, kept if fix else None))
         yield from results or [Result(name, "ok")]
@@ -70,7 +70,7 @@ def checkup(
         yield Result("kept", "ok", f"copies of what was repaired: {kept.where}")
 
 
-def _run(name: str, check: Check, view: View, kept: Kept | None) -> Iterator[Result]:
+def _run(name: str, check: Check, view: View, kept: RepairCopies | None) -> Iterator[Result]:
     repaired = False
     try:
         for finding in list(check(view)):
@@ -92,7 +92,7 @@ def _result(name: str, finding: Finding) -> Result:
     return Result(name, finding.state, finding.found, advice, finding.exit_code)
 
 
-def _repaired(result: Result, finding: Finding, kept: Kept) -> Result:
+def _repaired(result: Result, finding: Finding, kept: RepairCopies) -> Result:
     try:
         done = finding.repair(kept) if finding.repair else ""
     except (OpenclawError, OSError) as error:

@@ -25,7 +25,7 @@ PLACE = "kept"
 
 
 @dataclass(slots=True)
-class Kept:
+class RepairCopies:
     """Copies of files that are about to be repaired: .openclaw/kept/<time>/<path>.
 
     The folder is made with the first copy. The copies may be deleted at any time.
@@ -91,7 +91,7 @@ def place_in(home: Home, path: Path) -> str:
         return "/".join(("elsewhere", *path.parts[-3:]))
 
 
-Repair = Callable[[Kept], str]
+Repair = Callable[[RepairCopies], str]
 """Repairs one finding after it kept a copy; returns what it did. OpenclawError when it cannot."""
 
 
@@ -121,7 +121,7 @@ PLACES = (*MARKS, ".agents", ".gitignore", ".gitattributes")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class HomeFile:
     """A file or folder of the home: its path relative to it, with slashes, and its status."""
 
     path: str
@@ -147,15 +147,15 @@ class View:
     deep: bool = False
     now: float = field(default_factory=time.time)
     is_whole: bool = True
-    _seen: list[Seen] | None = None
-    _texts: list[tuple[Seen, bytes]] | None = None
+    _seen: list[HomeFile] | None = None
+    _texts: list[tuple[HomeFile, bytes]] | None = None
 
     def forget(self) -> None:
         """Read the files anew after a repair."""
         self._seen = self._texts = None
 
     @property
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[HomeFile]:
         if self._seen is None:
             self._seen = []
             for seen in self._walk():
@@ -165,7 +165,7 @@ class View:
                     break
         return self._seen
 
-    def texts(self) -> list[tuple[Seen, bytes]]:
+    def texts(self) -> list[tuple[HomeFile, bytes]]:
         """Return the Markdown, JSON and YAML files that can be read, with their bytes."""
         if self._texts is None:
             self._texts = []
@@ -176,20 +176,20 @@ class View:
                         self._texts.append((seen, data))
         return self._texts
 
-    def path(self, seen: Seen) -> Path:
+    def path(self, seen: HomeFile) -> Path:
         return self.home.root / seen.path
 
-    def _walk(self) -> Iterator[Seen]:
+    def _walk(self) -> Iterator[HomeFile]:
         for name in PLACES:
             path = self.home.root / name
             if is_folder(path):
                 yield from self._folder(str(path), name)
             elif is_ordinary(path):
                 with suppress(OSError):
-                    yield Seen(name, path.stat())
+                    yield HomeFile(name, path.stat())
         yield from self._loose()
 
-    def _loose(self) -> Iterator[Seen]:
+    def _loose(self) -> Iterator[HomeFile]:
         """Yield leftovers of a killed process beside the settings and in the private folder."""
         for folder in (self.home.root, self.home.private):
             for entry in _entries(str(folder)):
@@ -197,16 +197,16 @@ class View:
                     continue
                 with suppress(OSError):
                     if entry.is_file(follow_symlinks=False):
-                        yield Seen(self.home.relative(Path(entry.path)), entry.stat())
+                        yield HomeFile(self.home.relative(Path(entry.path)), entry.stat())
         for name in ("history", "index", "cache", "logs"):
             if is_folder(self.home.private / name):
                 for seen in self._folder(str(self.home.private / name), f".openclaw/{name}"):
                     if seen.path.endswith(".tmp"):
                         yield seen
 
-    def _folder(self, folder: str, prefix: str) -> Iterator[Seen]:
+    def _folder(self, folder: str, prefix: str) -> Iterator[HomeFile]:
         try:
-            yield Seen(prefix, Path(folder).stat(), is_folder=True)
+            yield HomeFile(prefix, Path(folder).stat(), is_folder=True)
         except OSError:
             return
         for entry in _entries(folder):
@@ -216,7 +216,7 @@ class View:
                     if entry.name not in PASSED_OVER and not _is_repository(entry.path):
                         yield from self._folder(entry.path, path)
                 elif entry.is_file(follow_symlinks=False):
-                    yield Seen(path, entry.stat(follow_symlinks=False))
+                    yield HomeFile(path, entry.stat(follow_symlinks=False))
             except OSError:
                 continue
 

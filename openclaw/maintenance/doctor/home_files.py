@@ -17,7 +17,14 @@ from pathlib import Path
 from openclaw.agent.prompt import SOURCES
 from openclaw.errors import OpenclawError
 from openclaw.history import journal, record
-from openclaw.maintenance.doctor.finding import PLACE, Finding, Kept, NotRepaired, Seen, View
+from openclaw.maintenance.doctor.finding import (
+    PLACE,
+    Finding,
+    HomeFile,
+    NotRepaired,
+    RepairCopies,
+    View,
+)
 from openclaw.sessions.session import from_json
 from openclaw.sessions.session_search import last_updated
 from openclaw.storage.git import Git, GitError, is_own
@@ -53,7 +60,7 @@ def rights(view: View) -> Iterator[Finding]:
             )
 
 
-def _missing(view: View, seen: Seen) -> str:
+def _missing(view: View, seen: HomeFile) -> str:
     """Return what this user may not do with a path: "read", "written" or ""."""
     mode, path = seen.status.st_mode, view.path(seen)
     listable = not seen.is_folder or mode & stat.S_IXUSR or os.name == "nt"
@@ -68,11 +75,11 @@ def _missing(view: View, seen: Seen) -> str:
     return "written" if is_own and not writable else ""
 
 
-def _is_ours(seen: Seen) -> bool:
+def _is_ours(seen: HomeFile) -> bool:
     return os.name == "nt" or seen.status.st_uid == os.geteuid()
 
 
-def _give_access(path: Path, is_folder: bool, kept: Kept) -> str:
+def _give_access(path: Path, is_folder: bool, kept: RepairCopies) -> str:
     """Change the mode only, so no copy is needed."""
     try:
         mode = stat.S_IMODE(checked(path).stat().st_mode)
@@ -168,7 +175,7 @@ def _committed(home: Home, name: str) -> list[tuple[str, int, str]]:
     return [(path, FILES[words[0]], words[2]) for path, words in listed if words[0] in FILES]
 
 
-def _bring_back(home: Home, name: str, kept: Kept) -> str:
+def _bring_back(home: Home, name: str, kept: RepairCopies) -> str:
     committed = _committed(home, name)
     blobs = Git(home.root).blobs([blob for _, _, blob in committed])
     try:
@@ -180,7 +187,7 @@ def _bring_back(home: Home, name: str, kept: Kept) -> str:
     return f"{name}/ is back with {len(committed)} files"
 
 
-def _make(home: Home, name: str, kept: Kept) -> str:
+def _make(home: Home, name: str, kept: RepairCopies) -> str:
     try:
         make_folder(home.root / name)
     except OSError as error:
@@ -250,7 +257,7 @@ def files(view: View) -> Iterator[Finding]:
         yield Finding(found, fix="removes them", repair=partial(_take_away, old))
 
 
-def _take_away(paths: list[Path], kept: Kept) -> str:
+def _take_away(paths: list[Path], kept: RepairCopies) -> str:
     for path in paths:
         if path.exists():
             kept.move(path)
@@ -288,7 +295,7 @@ def _is_held(lock: Path) -> bool:
     return False
 
 
-def _drop(notes: list[Path], kept: Kept) -> str:
+def _drop(notes: list[Path], kept: RepairCopies) -> str:
     for note in notes:
         if _is_free(note):
             remove(note)
@@ -334,7 +341,7 @@ def _age(folder: Path, now: float) -> float:
         return 0
 
 
-def _take_out(folder: Path, kept: Kept) -> str:
+def _take_out(folder: Path, kept: RepairCopies) -> str:
     try:
         record.read(folder)
     except (OSError, ValueError, LookupError, TypeError):
@@ -353,7 +360,7 @@ def _is_dead(home: Home, found: record.Record) -> bool:
     return not _is_held(home.private / "locks" / f"{found.turn.lock}.lock")
 
 
-def _recover(kept: Kept) -> str:
+def _recover(kept: RepairCopies) -> str:
     from openclaw.agent.agent import App
     from openclaw.config import load_settings
 
@@ -396,7 +403,7 @@ def _is_anothers(path: str, found: str, data: bytes) -> bool:
     return ".damaged-" in path
 
 
-def _convert(path: Path, data: bytes, kept: Kept) -> str:
+def _convert(path: Path, data: bytes, kept: RepairCopies) -> str:
     kept.copy(path)
     if not write_if_same(path, data, as_utf8(data) or data):
         raise NotRepaired("another program is changing it")
@@ -439,7 +446,7 @@ def _repeated_ids(text: str) -> list[int]:
     return [i.at + 1 for i in page.items if not i.given and _GIVEN.search(page.lines[i.at])]
 
 
-def _new_ids(home: Home, kept: Kept) -> str:
+def _new_ids(home: Home, kept: RepairCopies) -> str:
     from openclaw.memory.markdown import rewrite, scan, stamped
 
     changed: list[int] = []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw.config import load_settings
 from openclaw.errors import Damaged, OpenclawError, Refused
-from openclaw.maintenance.doctor.finding import Finding, Kept, NotRepaired, View, bytes_of
+from openclaw.maintenance.doctor.finding import Finding, NotRepaired, RepairCopies, View, bytes_of
 from openclaw.retrieval.index_store import HINDRANCES
 from openclaw.retrieval.records import VERSION
 from openclaw.security import untrusted, vault
@@ -89,7 +89,7 @@ def _secrets_trouble(read: Any) -> str:
     return ""
 
 
-def _mend_secrets(path: Path, kept: Kept) -> str:
+def _mend_secrets(path: Path, kept: RepairCopies) -> str:
     with locked(path.parent / "locks" / "secrets.lock", LOCK_SECONDS, "the secrets file"):
         data = bytes_of(path)
         text = (data or b"").decode("utf-8", "replace")
@@ -120,7 +120,7 @@ def _entries(text: str) -> Iterator[tuple[str, Any]]:
             yield found[1], entry
 
 
-def _close(path: Path, kept: Kept) -> str:
+def _close(path: Path, kept: RepairCopies) -> str:
     checked(path).chmod(0o600)
     return f"only this user may read {kept.home.relative(path)} now"
 
@@ -141,7 +141,7 @@ def _learned(view: View) -> Iterator[Finding]:
         yield Finding(f"{where} does not load: {trouble}", "warning", "", fix, repair)
 
 
-def _mend_learned(path: Path, data: bytes, kept: Kept) -> str:
+def _mend_learned(path: Path, data: bytes, kept: RepairCopies) -> str:
     with locked(path.parent / "locks" / "learned.lock", LOCK_SECONDS):
         kept.copy(path)
         found = untrusted.saved_from(data)
@@ -215,7 +215,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{rest}", uri=True, timeout=1.0)
 
 
-def _drop(path: Path, kept: Kept) -> str:
+def _drop(path: Path, kept: RepairCopies) -> str:
     """Delete the log before the file: an empty file beside an old log drops the log. Derived files
     are not copied first.
     """

@@ -11,7 +11,14 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from openclaw.maintenance.doctor.finding import Finding, Kept, NotRepaired, View, place_in, written
+from openclaw.maintenance.doctor.finding import (
+    Finding,
+    NotRepaired,
+    RepairCopies,
+    View,
+    place_in,
+    written,
+)
 from openclaw.storage.git import BUSY, Git, GitError, folder_of, is_source
 from openclaw.storage.git_settings import common_of, trouble
 from openclaw.storage.home import IGNORE, Home
@@ -92,7 +99,7 @@ def _locks(view: View, folder: Path) -> Iterator[Finding]:
         yield Finding(f"locks of a git that is gone: {names}", fix=fix, repair=repair)
 
 
-def _unlock(paths: list[Path], kept: Kept) -> str:
+def _unlock(paths: list[Path], kept: RepairCopies) -> str:
     if _git_runs(kept.home.root):
         raise NotRepaired("git is running")
     for path in paths:
@@ -175,7 +182,7 @@ def _is_ignored(program: Git, path: str) -> bool:
     return done.returncode != 1
 
 
-def _untrack(home: Home, kept: Kept) -> str:
+def _untrack(home: Home, kept: RepairCopies) -> str:
     folder = folder_of(home.root)
     if folder is not None and (folder / "index").is_file():
         kept.copy(folder / "index")
@@ -185,7 +192,7 @@ def _untrack(home: Home, kept: Kept) -> str:
     return "taken out of the next commit"
 
 
-def _ignore(kept: Kept) -> str:
+def _ignore(kept: RepairCopies) -> str:
     path = kept.home.root / ".gitignore"
     before = read_bytes(path) if path.is_file() else None
     if before is not None:
@@ -291,7 +298,7 @@ def _is_there(home: Home, common: Path, name: str) -> bool:
     return Git(home.root).says("cat-file", "-t", name) == "commit"
 
 
-def _mend_ref(path: Path, value: str, kept: Kept) -> str:
+def _mend_ref(path: Path, value: str, kept: RepairCopies) -> str:
     before = read_bytes(path) if path.exists() else None
     if before is not None:
         kept.copy(path)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from openclaw.errors import Damaged
-from openclaw.maintenance.doctor.finding import Finding, Kept, NotRepaired, View
+from openclaw.maintenance.doctor.finding import Finding, NotRepaired, RepairCopies, View
 from openclaw.sessions.repair import ASIDE, Case, Mending
 from openclaw.sessions.session import Session
 from openclaw.storage.git import Git, GitError, is_own
@@ -58,7 +58,7 @@ def _both_sides(home: Home, where: str, case: Case) -> Finding:
     return Finding(found, "fault", advice, fix, partial(_join, home, case), CODE)
 
 
-def _join(home: Home, case: Case, kept: Kept) -> str:
+def _join(home: Home, case: Case, kept: RepairCopies) -> str:
     mending = _mending(home)
     with _writing(home, case.id):
         kept.copy(case.path)
@@ -75,7 +75,7 @@ def _damaged(home: Home, where: str, case: Case) -> Finding:
     return Finding(found, "fault", "", fix, repair, CODE)
 
 
-def _mend(home: Home, case: Case, kept: Kept) -> str:
+def _mend(home: Home, case: Case, kept: RepairCopies) -> str:
     mending = _mending(home)
     with _writing(home, case.id):
         session = mending.better(case.path, case.id, _committed(home, case.path))
@@ -88,7 +88,7 @@ def _mend(home: Home, case: Case, kept: Kept) -> str:
     return _saved(session)
 
 
-def _mend_part(home: Home, case: Case, kept: Kept) -> str:
+def _mend_part(home: Home, case: Case, kept: RepairCopies) -> str:
     """Repair an archived part. It is only of use as a whole: its messages are counted."""
     mending = _mending(home)
     with _writing(home, case.id):
@@ -108,7 +108,7 @@ def _mend_part(home: Home, case: Case, kept: Kept) -> str:
     return f"none of its {listed} messages could be read; the conversation no longer lists them"
 
 
-def _put_back(home: Home, stem: str, kept: Kept) -> str:
+def _put_back(home: Home, stem: str, kept: RepairCopies) -> str:
     mending = _mending(home)
     parts = ASIDE.fullmatch(stem)
     session_id = parts["id"] if parts else stem

@@ -27,7 +27,7 @@ from openclaw.types import Entry, Keep, ToolUse, keep_nothing
 
 
 @dataclass(slots=True)
-class Talks:
+class ConversationImporter:
     """Plans and writes conversations. One that is here already is never written again."""
 
     home: Home

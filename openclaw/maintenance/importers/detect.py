@@ -44,7 +44,7 @@ class Layout:
     workspace: str | None = None
 
 
-def recognised(source: Source, wanted: str = "") -> Layout:
+def detect_layout(source: Source, wanted: str = "") -> Layout:
     """Return the layout of a folder; `wanted` is a format that the user names.
 
     UsageError for a folder of none of them, and for a home of this program.

@@ -14,7 +14,7 @@ from openclaw.maintenance.importers.steps import Deed, Step
 from openclaw.maintenance.importers.texts import (
     Block,
     Places,
-    appended,
+    append_blocks,
     has_more,
     new_blocks,
     new_todos,
@@ -117,7 +117,7 @@ class Memories:
                 replace(one, heading=self.vault.mask(one.heading), text=self.vault.mask(one.text))
                 for one in fresh
             ]
-            return appended(known or f"# {title}\n", masked, self.heading) if masked else known
+            return append_blocks(known or f"# {title}\n", masked, self.heading) if masked else known
 
         return change
 

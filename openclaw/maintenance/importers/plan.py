@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.maintenance.importers.conversations import Talks
-from openclaw.maintenance.importers.detect import LABELS, Item, Layout, recognised, sort
+from openclaw.maintenance.importers.conversations import ConversationImporter
+from openclaw.maintenance.importers.detect import LABELS, Item, Layout, detect_layout, sort
 from openclaw.maintenance.importers.memories import Files, Memories
 from openclaw.maintenance.importers.skills import Skills
 from openclaw.maintenance.importers.source import Source
@@ -35,7 +35,7 @@ class _Rooms:
 
     files: Files
     memories: Memories
-    talks: Talks
+    talks: ConversationImporter
     skills: Skills
 
     @classmethod
@@ -51,7 +51,7 @@ class _Rooms:
         return cls(
             Files(home, vault, places, label, recorder.keep),
             Memories(home, vault, places, label, now().date(), recorder.keep),
-            Talks(home, vault, layout.format, label, now, recorder.keep),
+            ConversationImporter(home, vault, layout.format, label, now, recorder.keep),
             Skills(home, label, recorder),
         )
 
@@ -93,7 +93,7 @@ def plan_import(
         raise UsageError(f"there is no folder {folder}", "give the folder to import from")
     _check_apart(root, Path(os.path.realpath(home.root)), folder)
     source = Source(root)
-    layout = recognised(source, wanted)
+    layout = detect_layout(source, wanted)
     rooms = _Rooms.of(home, layout, now)
     steps = [step for item in sort(source, layout) for step in rooms.plan(source, item)]
     left = [Step("", left.path, "", "leave", left.reason) for left in source.left.values()]

@@ -28,7 +28,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class SkippedPath:
     """A path of the source that is not imported, and the reason."""
 
     path: str
@@ -42,10 +42,10 @@ class Source:
     """
 
     root: Path
-    left: dict[str, Left] = field(default_factory=dict)
+    left: dict[str, SkippedPath] = field(default_factory=dict)
 
     def leave(self, path: str, reason: str) -> None:
-        self.left.setdefault(path, Left(path, reason))
+        self.left.setdefault(path, SkippedPath(path, reason))
 
     def is_file(self, path: str) -> bool:
         return _test_path(os.path.isfile, self.root / path)

@@ -208,7 +208,7 @@ def new_blocks(text: str, known: str) -> list[Block]:
     return fresh
 
 
-def appended(known: str, fresh: Sequence[Block], heading: str) -> str:
+def append_blocks(known: str, fresh: Sequence[Block], heading: str) -> str:
     """Return a file's text with blocks at its end, below `## heading`; their own headings one
     lower.
 

@@ -14,7 +14,7 @@ from openclaw.agent.provenance import KEY
 from openclaw.errors import Damaged
 from openclaw.history import journal, record
 from openclaw.history.turns import Turn
-from openclaw.maintenance.doctor.finding import Kept, NotRepaired, View
+from openclaw.maintenance.doctor.finding import NotRepaired, RepairCopies, View
 from openclaw.maintenance.doctor.home_files import turns
 from openclaw.sessions.repair import joined, rescued
 from openclaw.sessions.session import Session, from_json, to_json
@@ -378,7 +378,7 @@ def test_a_record_whose_first_line_is_on_its_way_is_left(home: Home) -> None:
     begun = record.Record(path.parent, Turn("1234abcd"), mac=path.parent.name)
     begun.add(version=record.VERSION, id="1234abcd")
     with pytest.raises(NotRepaired, match="can be read by now"):
-        assert finding.repair and finding.repair(Kept(home))
+        assert finding.repair and finding.repair(RepairCopies(home))
     assert path.exists()
 
 

@@ -17,7 +17,7 @@ from openclaw.maintenance.importers.conversations import (
     read_foreign,
     thread,
 )
-from openclaw.maintenance.importers.texts import appended, as_list, blocks, entries, new_blocks
+from openclaw.maintenance.importers.texts import append_blocks, as_list, blocks, entries, new_blocks
 from openclaw.memory.entries import entries_of
 from openclaw.sessions.session import INTERRUPTED, NotASession, from_json, to_json
 
@@ -37,14 +37,14 @@ def test_blocks_know_headings_lists_code_and_leave_out_matter() -> None:
 
 
 def test_the_next_import_of_a_day_goes_on_below_the_same_heading() -> None:
-    first = appended("# M\n", new_blocks("- a b c\n", "# M\n"), "Imported")
-    both = appended(first, new_blocks("- a b c\n- d e f\n", first), "Imported")
+    first = append_blocks("# M\n", new_blocks("- a b c\n", "# M\n"), "Imported")
+    both = append_blocks(first, new_blocks("- a b c\n- d e f\n", first), "Imported")
     assert both == "# M\n\n## Imported\n\n- a b c\n\n- d e f\n"
 
 
 def test_newlines_of_the_file_are_kept() -> None:
     known = "# M\r\n\r\n- mine\r\n"
-    text = appended(known, new_blocks("- theirs\n\nwords\n", known), "Imported")
+    text = append_blocks(known, new_blocks("- theirs\n\nwords\n", known), "Imported")
     assert text == f"{known}\r\n## Imported\r\n\r\n- theirs\r\n\r\nwords\r\n"
 
 
@@ -57,7 +57,7 @@ def test_newlines_of_the_file_are_kept() -> None:
 def test_nothing_comes_twice_and_nothing_goes(theirs: list[str], mine: list[str]) -> None:
     known = "".join(f"{line}\n" for line in mine)
     text = "".join(f"{line}\n" for line in theirs)
-    once = appended(known, new_blocks(text, known), "Imported")
+    once = append_blocks(known, new_blocks(text, known), "Imported")
     assert once.startswith(known)
     facts = {entry.text for entry in entries_of(once)}
     assert {entry.text for entry in entries_of(known)} <= facts

@@ -17,7 +17,7 @@ from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import one_line, warn
 
 if TYPE_CHECKING:
-    from openclaw.maintenance.memory_lint import Report
+    from openclaw.maintenance.memory_lint import LintReport
     from openclaw.memory.findings import Finding
     from openclaw.storage.home import Home
 
@@ -72,13 +72,13 @@ def _check(*, fix: bool, apply_it: bool, staged: bool) -> None:
         raise UsageError("--staged only looks", "leave --fix out, or --staged")
 
 
-def _whole(home: Home) -> Report:
+def _whole(home: Home) -> LintReport:
     from openclaw.maintenance.memory_lint import look_over
 
     return look_over(home, date.today())
 
 
-def _staged(home: Home) -> Report:
+def _staged(home: Home) -> LintReport:
     from dataclasses import replace
 
     from openclaw.maintenance.memory_lint import look_over, of_commit, staged
@@ -97,7 +97,7 @@ def _faults(found: Sequence[Finding]) -> int:
 # ---- what is found
 
 
-def _print_findings(report: Report, *, as_json: bool) -> None:
+def _print_findings(report: LintReport, *, as_json: bool) -> None:
     if as_json:
         print_json([_shape(finding) for finding in report.findings])
         return
@@ -148,12 +148,12 @@ def _wrapped(text: str, width: int, indent: str) -> list[str]:
     )  # fmt: skip
 
 
-def _tell_sum(report: Report) -> None:
+def _tell_sum(report: LintReport) -> None:
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
     typer.echo("\n".join(_wrapped(_sum(report), width, "")), err=True)
 
 
-def _sum(report: Report) -> str:
+def _sum(report: LintReport) -> str:
     counts = dict.fromkeys(COLOURS, 0)
     for finding in report.findings:
         counts[finding.level] += 1
@@ -172,7 +172,7 @@ def _sum(report: Report) -> str:
 # ---- fixes
 
 
-def _diff(report: Report, after: dict[str, str]) -> list[str]:
+def _diff(report: LintReport, after: dict[str, str]) -> list[str]:
     from openclaw.memory.lint import diff
     from openclaw.security.untrusted import visible
 
@@ -180,7 +180,7 @@ def _diff(report: Report, after: dict[str, str]) -> list[str]:
     return [visible(line) for line in lines] if sys.stdout.isatty() else [*lines]
 
 
-def _show_fixes(report: Report, *, as_json: bool) -> None:
+def _show_fixes(report: LintReport, *, as_json: bool) -> None:
     from openclaw.cli.formatting import put, readable
     from openclaw.maintenance.memory_lint import repaired
 
@@ -197,7 +197,7 @@ def _show_fixes(report: Report, *, as_json: bool) -> None:
     typer.echo(_left(report, after), err=True)
 
 
-def _left(report: Report, after: dict[str, str]) -> str:
+def _left(report: LintReport, after: dict[str, str]) -> str:
     left = _faults([finding for finding in report.findings if not finding.edits])
     more = f"; {left} fault{'s' * (left != 1)} only you can fix" if left else ""
     if not after:
@@ -205,7 +205,9 @@ def _left(report: Report, after: dict[str, str]) -> str:
     return f"nothing was written{more}; to do it: openclaw memory lint --fix --apply"
 
 
-def _apply(ctx: typer.Context, home: Home, report: Report, *, yes: bool, as_json: bool) -> Report:
+def _apply(
+    ctx: typer.Context, home: Home, report: LintReport, *, yes: bool, as_json: bool
+) -> LintReport:
     """Ask for each file, write, and check again. Return the report of what is left."""
     from openclaw.cli.common import open_app
     from openclaw.maintenance.memory_lint import apply, repaired
@@ -226,7 +228,7 @@ def _apply(ctx: typer.Context, home: Home, report: Report, *, yes: bool, as_json
     return left
 
 
-def _accepted(report: Report, after: dict[str, str], *, yes: bool, as_json: bool) -> list[str]:
+def _accepted(report: LintReport, after: dict[str, str], *, yes: bool, as_json: bool) -> list[str]:
     from openclaw.cli.formatting import put
     from openclaw.cli.questions import confirmed
 

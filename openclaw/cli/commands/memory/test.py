@@ -23,7 +23,7 @@ SHOWN_WORDS = 70
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedCase:
     """A case and its result."""
 
     case: Case
@@ -122,7 +122,9 @@ def _cases(home: Home) -> list[Case]:
     return whole
 
 
-def _try_cases(ctx: typer.Context, cases: Sequence[Case], k: int) -> tuple[list[Tried], list[str]]:
+def _try_cases(
+    ctx: typer.Context, cases: Sequence[Case], k: int
+) -> tuple[list[TriedCase], list[str]]:
     """Return each case with its outcome, and what the user should know of the search."""
     from openclaw.cli.commands.memory.search import completed, opened
     from openclaw.evals.memory_test import expectation, outcome
@@ -132,14 +134,14 @@ def _try_cases(ctx: typer.Context, cases: Sequence[Case], k: int) -> tuple[list[
         report = completed(search)  # all vectors: the figures are to be the same next time
         for case in cases:
             wanted = [expectation(text) for text in case.expected]
-            tried.append(Tried(case, outcome(search.ranked(case.question, k), wanted)))
+            tried.append(TriedCase(case, outcome(search.ranked(case.question, k), wanted)))
         notices = list(search.notices)
     if not report.chunks:
         notices.append("nothing is indexed: memory and workspace hold no text")
     return tried, notices
 
 
-def _measures(tried: Sequence[Tried], k: int) -> dict[str, Measure]:
+def _measures(tried: Sequence[TriedCase], k: int) -> dict[str, Measure]:
     """Return the figures by ranking; that of the vectors only where there are some."""
     from openclaw.evals.memory_test import measure
 
@@ -154,7 +156,9 @@ def _measures(tried: Sequence[Tried], k: int) -> dict[str, Measure]:
 # -------- on a terminal
 
 
-def _report(home: Home, tried: Sequence[Tried], missed: Sequence[Tried], k: int) -> Iterator[str]:
+def _report(
+    home: Home, tried: Sequence[TriedCase], missed: Sequence[TriedCase], k: int
+) -> Iterator[str]:
     count = len(tried)
     yield f"{count} case{'' if count == 1 else 's'} of {PATH}"
     yield ""
@@ -182,7 +186,7 @@ def _hits(figures: Measure, k: int) -> dict[int, int]:
     return {1: figures.first, 3: figures.three, k: figures.within}
 
 
-def _miss_lines(home: Home, tried: Tried, names: Sequence[str]) -> Iterator[str]:
+def _miss_lines(home: Home, tried: TriedCase, names: Sequence[str]) -> Iterator[str]:
     case, outcome = tried.case, tried.outcome
     yield one_line(f"missed: {case.question}  ({PATH}:{case.line})")
     yield one_line(f"  expected  {'; '.join(case.expected)}")
@@ -219,7 +223,7 @@ def _words(passage: Passage) -> str:
 # -------- for programs
 
 
-def _json(tried: Sequence[Tried], k: int) -> dict[str, Any]:
+def _json(tried: Sequence[TriedCase], k: int) -> dict[str, Any]:
     measures = {name: _figures(each, k) for name, each in _measures(tried, k).items()}
     results = [_result(each, k) for each in tried]
     failed = sum(not each["found"] for each in results)
@@ -235,7 +239,7 @@ def _figures(figures: Measure, k: int) -> Mapping[str, float]:
     return {**hits, "mrr": round(figures.mrr, 4)}
 
 
-def _result(tried: Tried, k: int) -> dict[str, Any]:
+def _result(tried: TriedCase, k: int) -> dict[str, Any]:
     case, outcome = tried.case, tried.outcome
     return {
         **asdict(case),
