@@ -27,7 +27,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP))  # for `python benchmarks/capture.py`
 
-from openclaw.nlp.facts import candidates  # noqa: E402
+from openclaw.nlp.fact_candidates import candidates  # noqa: E402
 
 DATA = Path(__file__).resolve().parent / "capture_data"
 SETS = ("tuned", "held", "fresh", "last")

@@ -57,9 +57,6 @@ class Openclaw:
     """Our own index."""
 
     def __init__(self, folder: Path) -> None:
-        from openclaw.retrieval import (
-            vector_upkeep,  # noqa: F401 - not timed
-        )
 
         self._home = folder / "home"
 

@@ -6,20 +6,19 @@ import io
 import os
 import sys
 
+from openclaw import __version__
+from openclaw.cli.main import run
+
 
 def main() -> None:
     """Run openclaw with the words of the command line and leave with its exit code."""
     leave_out_current_folder()
     guard_streams()
     if sys.argv[1:] == ["--version"]:
-        from openclaw import __version__
-
         sys.stdout.write(f"openclaw {__version__}\n")
         leave(0)
     # Importing makes no garbage, and looking for it every 700 objects is a fifth of a start.
     gc.set_threshold(50_000, 20, 20)
-    from openclaw.cli.main import run
-
     leave(run())
 
 

@@ -106,7 +106,7 @@ def own_world(
     (place / "user").mkdir(parents=True)
     models = place / "models"
     if request.node.get_closest_marker("model"):
-        from openclaw.models.catalog import models_folder
+        from openclaw.storage.program import models_folder
 
         models = models_folder()
     for name, folder in FOLDERS.items():

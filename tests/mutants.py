@@ -65,19 +65,24 @@ if test and "OPENCLAW_LINES" in os.environ:
 """
 TIMES = "OPENCLAW_TEST_TIMES"
 GUARDS = (
-    *("agent/capture", "agent/meant", "app/promises", "app/provenance", "app/sealed"),
-    *("app/server_start", "app/trust", "app/trusted", "cli/permission", "cli/reply"),
-    *("config/trust", "files/beneath", "files/git_settings", "files/home", "files/trust"),
-    *("history/record", "history/signing", "safety/address", "safety/denied", "safety/fence"),
-    *("safety/fingerprints", "safety/learned", "safety/vault", "tools/change_set"),
-    *("tools/committed", "tools/credentials", "tools/gitfolder", "tools/policy", "tools/reach"),
-    "tools/sandbox",
+    *("agent/promised_todos", "agent/provenance", "cli/approval", "cli/reply"),
+    *("config/untrusted_settings", "history/record", "nlp/fact_candidates", "nlp/quoted"),
+    *("security/credentials", "security/foreign_files", "security/network", "security/policy"),
+    *("security/program_files", "security/program_trust", "security/trust"),
+    *("security/untrusted", "security/vault", "storage/git_settings", "storage/home"),
+    *("storage/safe_open", "tools/mcp/start", "tools/shell/change_set"),
+    *("tools/shell/program_rules", "tools/shell/read_only", "tools/shell/sandbox"),
 )
 ATTACKS = (
-    *("address", "attacked_homes", "attacks", "beneath", "capture", "change_set", "credentials"),
-    *("denied", "fence", "fingerprints", "foreign_records", "git_runs_nothing", "gitfolder"),
-    *("hooks_trust", "hostile_files", "meanwhile", "own_writes", "permission", "policy"),
-    *("promises", "reply", "sandbox", "sealed", "server_start", "taint", "trust", "vault"),
+    *("agent/test_provenance", "cli/test_approval", "cli/test_questions"),
+    *("end_to_end/test_attacked_homes", "end_to_end/test_attacks", "end_to_end/test_hostile_files"),
+    *("history/test_record_foreign", "nlp/test_claims_promises", "nlp/test_facts"),
+    *("security/test_credentials", "security/test_credentials_hidden", "security/test_network"),
+    *("security/test_policy", "security/test_program_files", "security/test_trust"),
+    *("security/test_trust_hooks", "security/test_untrusted", "security/test_vault"),
+    *("security/test_untrusted_fingerprints", "storage/test_git", "storage/test_own_writes"),
+    *("storage/test_safe_open", "tools/mcp/test_start", "tools/shell/test_change_set"),
+    *("tools/shell/test_meanwhile", "tools/shell/test_program_rules", "tools/shell/test_sandbox"),
 )
 NO_VERDICT = (3, 5)
 """Exit codes of pytest: an error of its own, no test collected."""
@@ -400,7 +405,7 @@ def main() -> int:
         results: Path = (given.results or Path(temporary, "results")).resolve()
         folder = results.with_name(f"{results.name}.lines")
         if not (folder / "lines").exists():
-            attacks = [f"tests/test_{name}.py" for name in ATTACKS]
+            attacks = [f"tests/{name}.py" for name in ATTACKS]
             watch_all(folder, given.workers, attacks if given.guards else ())
         lines = Lines(folder)
         if lines.failed:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw import events
 from openclaw.agent import prompt
-from openclaw.agent.citations import with_citations, with_sources
+from openclaw.agent.cited_answer import with_citations, with_sources
 from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
+from openclaw.agent.note_taking import keep_up
 from openclaw.agent.prompt import (
     REQUIRED,
     SOURCES,
@@ -294,7 +295,6 @@ def update_working_notes(rooms: Rooms, session: Session, ledger: Ledger | None =
     """Add new messages to the working notes; return notices for the user."""
     if not rooms.saving or session.extra.get(NOTED) == session.archived + len(session.messages):
         return []
-    from openclaw.agent.note_taking import keep_up
 
     changed = changes(rooms, ledger) if ledger else ()
     return keep_up(rooms.sessions.folder, session, changed, rooms.vault.mask)
@@ -525,7 +525,7 @@ def remember_after_turn(rooms: Rooms, watch: Provenance, answer: str) -> Iterato
 
 
 def _after_turn_steps() -> tuple[AfterTurnStep, ...]:
-    from openclaw.agent.note_taking import capture
-    from openclaw.agent.todo_offers import note_promises
+    from openclaw.agent.fact_capture import capture
+    from openclaw.agent.promised_todos import note_promises
 
     return capture, note_promises

@@ -11,6 +11,8 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from openclaw.agent.todo_offers import LONGEST_PROMPT, Offer, offer_at_start
+from openclaw.memory.entries import entries_of
+from openclaw.nlp.promises import plain_text
 from openclaw.storage.home import PROPOSED
 from openclaw.storage.text import read_text
 
@@ -69,8 +71,6 @@ def _due_line(todos: Sequence[Todo], today: date) -> str:
 
 
 def _format_todo(todo: Todo, today: date) -> str:
-    from openclaw.agent.todo_offers import plain_text
-
     text = plain_text(todo.text) or todo.text
     short = text if len(text) <= LONGEST_TODO else f"{text[: LONGEST_TODO - 3].rstrip()}..."
     days = (today - date.fromisoformat(str(todo.due))).days
@@ -93,7 +93,6 @@ def _count_candidates(home: Home) -> int:
     folder = home.memory / "inbox"
     if not folder.is_dir():
         return 0
-    from openclaw.memory.entries import entries_of
 
     count = 0
     for path in folder.glob("*.md"):

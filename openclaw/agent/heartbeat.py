@@ -18,6 +18,7 @@ from datetime import time
 from typing import TYPE_CHECKING
 
 from openclaw.errors import UsageError
+from openclaw.sessions.store import UNATTENDED
 from openclaw.storage.safe_open import checked, make_folder
 from openclaw.storage.text import read_text, unwritable
 
@@ -93,8 +94,6 @@ def quietly(settings: Settings) -> Settings:
 
 def session_of(app: App) -> Session:
     """Return the conversation of today's heartbeats; a new one when there is none."""
-    from openclaw.sessions.store import UNATTENDED
-
     name = f"{UNATTENDED}{app.now().date().isoformat()}"
     with suppress(UsageError):
         if app.sessions.find(name) == name:

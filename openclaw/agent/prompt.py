@@ -25,6 +25,7 @@ from openclaw.sessions.session import Session
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import read_bytes, reading
 from openclaw.storage.text import md5, read_text, write_text
+from openclaw.tools.paths import visible_files
 from openclaw.tools.skill_tools import Shelf
 from openclaw.tools.toolbox import Toolbox
 
@@ -336,7 +337,6 @@ def cues_of(rooms: Rooms, text: str, shelf: Shelf) -> Cues:
     with suppress(OSError):
         lists = rooms.todos.lists()
         open_todos = [todo.text for todo in rooms.todos.items() if not todo.done]
-    from openclaw.tools.paths import visible_files
 
     files = [rooms.home.relative(path) for path in visible_files(rooms.home, rooms.home.root)]
     return cues(text, files, shelf.blurbs, lists, open_todos)

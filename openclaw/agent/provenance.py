@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError
+from openclaw.memory.markdown import scan
+from openclaw.memory.todos import list_names
 from openclaw.nlp.intent import DONE_WORDS, LIST_WORDS
 from openclaw.nlp.words import missing_words, telling_words
 from openclaw.security.audit import Audit
+from openclaw.security.foreign_files import Learned
 from openclaw.security.policy import is_identity
-from openclaw.security.untrusted import Learned, fence
+from openclaw.security.untrusted import fence
 from openclaw.sessions.session import FOREIGN, Session
-from openclaw.skills.sources import sources
+from openclaw.skills.source_records import sources
 from openclaw.storage.home import PROPOSED, Home, starter_files
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5, read_text
@@ -211,9 +214,6 @@ class Provenance:
     def _new_list(self, arguments: Mapping[str, Any]) -> str:
         """Return the name of a list that a call of `todo` removes, or creates with a name that says
         more than a name does; "" for any other."""
-        from openclaw.memory.markdown import scan
-        from openclaw.memory.todos import list_names
-
         name = str(arguments.get("list") or "")
         if arguments.get("action") == "remove_list":
             return name or str(arguments.get("item") or "")

@@ -31,6 +31,7 @@ from openclaw.home.opening import bounds
 from openclaw.memory.notes import Notes
 from openclaw.models import token_count
 from openclaw.models.base import ModelCard, Request
+from openclaw.models.ollama_server import listed, may_chat
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import denied
 from openclaw.sessions.session import SHORTENED, Session
@@ -311,7 +312,6 @@ def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple
 
 def _vision_hint(host: str) -> str:
     # The HTTP client takes 11 ms to import; other prompts should not wait for it.
-    from openclaw.models.ollama_server import listed, may_chat
 
     there = []
     with suppress(ServerAway):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -17,19 +16,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openclaw import events
-from openclaw.errors import OpenclawError
+from openclaw.agent.fact_capture import why_not_writable
+from openclaw.agent.promised_todos import LIST
+from openclaw.agent.recording import record_turn
+from openclaw.errors import UsageError
+from openclaw.nlp.claims import day_named
+from openclaw.nlp.dates import day_of
+from openclaw.nlp.promises import plain_text
+from openclaw.nlp.sentences import sentences
 from openclaw.storage.safe_open import appending, make_folder, read_bytes
 from openclaw.storage.text import decode, read_text
-from openclaw.types import Action, ToolProblem
+from openclaw.types import Ledger, ToolProblem
 
 if TYPE_CHECKING:
-    from openclaw.agent.provenance import Provenance
     from openclaw.events import Receipt
     from openclaw.home.open_home import Rooms
     from openclaw.memory.todos import Todo
-    from openclaw.nlp.claims import Promise
     from openclaw.sessions.session import Session
-    from openclaw.types import Ledger
 
 
 FILE = "offered.txt"
@@ -120,12 +123,6 @@ def offer_after_change(rooms: Rooms, session: Session, receipt: Receipt) -> Offe
 def accept_date(rooms: Rooms, session: Session, offer: Offer) -> Iterator[events.Event]:
     """Give the to-do of an offer its date, as a turn of its own that can be undone. Raises
     OpenclawError when the file cannot be written or the to-do is gone."""
-    from openclaw import events
-    from openclaw.agent.note_taking import why_not_writable
-    from openclaw.agent.recording import record_turn
-    from openclaw.errors import UsageError
-    from openclaw.types import Ledger, ToolProblem
-
     if reason := why_not_writable(rooms.home, rooms.todos.path):
         raise UsageError(f"the to-do was not dated: {reason}")
     ledger = Ledger()
@@ -160,8 +157,6 @@ def _is_for_later(todo: Todo, today: date) -> bool:
 
 
 def _prompt(rooms: Rooms, todo: Todo) -> str:
-    from openclaw.nlp.sentences import sentences
-
     if not plain_text(todo.text).isprintable() or "@" in todo.text:  # which would attach a file
         return ""
     if _LINK.search(todo.text) or len([*sentences(plain_text(todo.text))]) > 1:
@@ -195,16 +190,12 @@ def _offer_to_do(rooms: Rooms, todo: Todo) -> Offer | None:
 
 def _offer_date(rooms: Rooms, todo: Todo) -> Offer | None:
     """Return the offer of a date for a to-do that has none but names a day to come."""
-    from openclaw.nlp.dates import day_named
-
     named = day_named(todo.text)
     if todo.due or "due:" in todo.text or named is None:
         return None
     today = rooms.now().date()
     day: date | None = today
     if named.day != "today":
-        from openclaw.nlp.dates import day_of
-
         day = day_of(named.day, today)
     if day is None or day < today:
         return None
@@ -256,14 +247,6 @@ _LAST = frozenset(
     "suchen finden herausfinden vergleichen recherchieren nachschlagen googeln kaufen bestellen "
     "buchen mieten reservieren".split()
 )
-_BESIDE = re.compile(
-    r"\s*(?<![\w:-])due:\S+|\s*\((?:promised|turn) [^()]*\)|\s*(?<!\S)#[\w/-]+|\s*\^[\w-]+$"
-)
-
-
-def plain_text(text: str) -> str:
-    """Return a to-do's text without its date, tags and the note of its origin."""
-    return " ".join(_BESIDE.sub("", text).split()).rstrip(" .")
 
 
 def suggest_prompt(text: str) -> str:
@@ -302,160 +285,3 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _lower(words: str) -> str:
     return words[:1].lower() + words[1:]
-
-
-LIST = "Promised"
-LONGEST_WHAT = 200
-LONGEST_REQUEST = 60
-FEW_WORDS = 2
-_ADD = Action("todo", "write")
-_POINTING = re.compile(r"\b(?:it|that|this|them|es|das|nach(?:sehen|schauen)|le|la|lo)\b", re.I)
-_SIGNS = (
-    *("i won't", "i won\u2019t", "we won't", "we won\u2019t"),
-    *("i will", "i'll", "i\u2019ll", "i shall", "we will", "we'll", "we\u2019ll", "we shall"),
-    *("going to", "ich ", "je ", "j'", "r\u00e9"),
-)
-"""Every promise has one of them, in any case."""
-ALIKE = 0.5
-"""Two texts are about the same when they share this part of the shorter one's words."""
-
-
-def note_promises(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
-    """Note new promises of an answer as to-dos; each gives one Notice. After a foreign text was
-    read, and where the tool `todo` would need a yes for the same words, they wait in the inbox: the
-    promise may be foreign. Nothing is noted in mode read-only, without memory, with the setting
-    `proactive: off`, or when the user did not type the prompt."""
-    if rooms.settings.proactive == "off" or rooms.mode == "read-only" or not rooms.use_memory:
-        return
-    session, ledger = watch.session, watch.ledger
-    if not ledger.typed:
-        return
-    said = answer.casefold()
-    if not any(sign in said for sign in _SIGNS):
-        return
-    # Imported late, as most answers have no promise: the patterns take 30 ms to load.
-    from openclaw.nlp.claims import promises
-
-    today = rooms.now().date()
-    for promise in promises(answer, ledger.request):
-        day = _promised_day(promise, today)
-        if promise.day and day is None:
-            continue
-        what = _promised_text(promise, ledger.request)
-        _check_writable(rooms, rooms.todos.path)
-        if _is_noted(rooms, ledger, what, day):
-            continue
-        theirs = ledger.tainted or watch.tainted(_ADD, {"items": [what]})
-        what = rooms.vault.mask(what)
-        with suppress(ToolProblem):  # nothing is left of it, or it is known
-            if theirs:
-                yield from _add_to_inbox(rooms, watch, what, day)
-            else:
-                yield from _add_todo(rooms, session, ledger, what, day)
-
-
-def _promised_day(promise: Promise, today: date) -> date | None:
-    if promise.day in ("", "today"):
-        return today if promise.day else None
-    from openclaw.nlp.dates import day_of
-
-    day = day_of(promise.day, today)
-    return day if day and day >= today else None
-
-
-def _promised_text(promise: Promise, request: str) -> str:
-    """Return the promised action, with the request's words when it says little ("Follow up")."""
-    from openclaw.nlp.words import content_words
-    from openclaw.security.untrusted import strip
-
-    what = strip(promise.what or promise.sentence)[:LONGEST_WHAT].strip()
-    undated = what.replace(promise.day, "") if promise.day else what
-    telling = len(set(content_words(undated))) >= FEW_WORDS and not _POINTING.search(what)
-    if telling or not request.strip():
-        return what
-    asked = " ".join(strip(request).split())
-    if asked.casefold() in what.casefold() or what.casefold() in asked.casefold():
-        return what
-    cut = asked if len(asked) <= LONGEST_REQUEST else asked[: LONGEST_REQUEST - 3] + "..."
-    return f'{what}, for "{cut}"'
-
-
-def _is_noted(rooms: Rooms, ledger: Ledger, what: str, day: date | None) -> bool:
-    """Return True when the turn's own calls noted a promise, or an open to-do of that day does."""
-    items = [todo for todo in rooms.todos.items() if not todo.done]
-    mine = _added_now(rooms, ledger, items)
-    iso = day.isoformat() if day else None
-    if any(todo.due == iso or _is_same_todo(todo.text, what) for todo in mine):
-        return True
-    return any(todo.due == iso and _is_same_todo(todo.text, what) for todo in items)
-
-
-def _added_now(rooms: Rooms, ledger: Ledger, items: Sequence[Todo]) -> Sequence[Todo]:
-    from openclaw.memory.todos import parse
-
-    name = rooms.home.relative(rooms.todos.path)
-    if name not in ledger.before:
-        return ()
-    before = {todo.text for todo in parse(ledger.before[name] or "")}
-    return [todo for todo in items if todo.text not in before and todo.list != LIST]
-
-
-def _is_same_todo(left: str, right: str) -> bool:
-    from openclaw.nlp.words import content_words
-
-    first, second = set(content_words(plain_text(left))), set(content_words(plain_text(right)))
-    rarer = min(len(first), len(second))
-    return bool(rarer) and len(first & second) >= ALIKE * rarer
-
-
-def _add_todo(
-    rooms: Rooms, session: Session, ledger: Ledger, what: str, day: date | None
-) -> Iterator[events.Event]:
-    todos = rooms.todos
-    todos.keep = ledger.keep
-    due = f" due:{day.isoformat()}" if day else ""
-    _note_before(rooms, ledger, todos.path)
-    [todo] = todos.add(LIST, [f"{what}{due} (promised in {session.id}:{session.turns})"])
-    when = f" for {day.isoformat()}" if day else ""
-    yield events.Notice(
-        f'a promise, noted{when}: "{what}" in {rooms.home.relative(todos.path)}'
-        f" (to take it back: openclaw todo rm {todo.id})"
-    )
-
-
-def _add_to_inbox(
-    rooms: Rooms, watch: Provenance, what: str, day: date | None
-) -> Iterator[events.Event]:
-    from openclaw.memory.notes import Notes
-    from openclaw.security.untrusted import defused, plain_source
-
-    ledger = watch.ledger
-    notes = Notes(rooms.home.memory, today=lambda: rooms.now().date(), keep=ledger.keep)
-    sources = (*ledger.foreign, *ledger.inherited) or (watch.origin(what),)
-    source = ", ".join(dict.fromkeys(sources))
-    when = f" for {day.isoformat()}" if day else ""
-    path = notes.inbox()
-    _check_writable(rooms, path)
-    _note_before(rooms, ledger, path)
-    notes.propose(defused(f"Promised{when}: {what}"), plain_source(source))
-    yield events.Notice(
-        f"a promise is in the inbox for review, as it may be in the words of others: {what}{when}"
-        " (openclaw memory review)"
-    )
-
-
-def _check_writable(rooms: Rooms, path: Path) -> None:
-    """Raise OpenclawError when the file may not be written."""
-    from openclaw.agent.note_taking import why_not_writable
-
-    if reason := why_not_writable(rooms.home, path):
-        raise OpenclawError(f"a promise was not noted: {reason}")
-
-
-def _note_before(rooms: Rooms, ledger: Ledger, path: Path) -> None:
-    """Note the content of a file before the turn, for the receipt."""
-    try:
-        text = read_text(path)
-    except FileNotFoundError:
-        text = None
-    ledger.before.setdefault(rooms.home.relative(path), text)

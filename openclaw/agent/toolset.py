@@ -8,33 +8,31 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from openclaw.agent.builtin_tools import build_tools
 from openclaw.agent.provenance import Provenance, brought_along
 from openclaw.agent.window import INPUT_SHARE
+from openclaw.config.mcp_settings import read_servers
 from openclaw.errors import OpenclawError
 from openclaw.events import Progress
 from openclaw.home.open_home import Rooms
 from openclaw.memory.notes import Notes
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import denied, denied_name
+from openclaw.security.foreign_files import Learned
 from openclaw.security.policy import Policy
-from openclaw.security.untrusted import Learned, strip
-from openclaw.security.vault import Vault
+from openclaw.security.untrusted import strip
 from openclaw.sessions.session import Session
 from openclaw.sessions.session_search import SessionHit, Talk, search, terms
 from openclaw.storage.home import Home
-from openclaw.tools.calculate import calculate
-from openclaw.tools.file_tools import FileTools
-from openclaw.tools.memory_tools import KnowledgeTools, NoteStore, RecallTools, Searcher, TodoStore
 from openclaw.tools.paths import SPILL
-from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, USUAL, Room, spill
-from openclaw.tools.session_tools import Said, SessionTools, Talks
+from openclaw.tools.results import MAX_CHARS, PAGE_CHARS, Room, spill
+from openclaw.tools.session_tools import Said
 from openclaw.tools.shell.process import Show
-from openclaw.tools.shell.shell import Runner, ShellTools
-from openclaw.tools.skill_tools import ProposeTools, Shelf, SkillShelf, SkillTools
-from openclaw.tools.tool import Tool, tool
+from openclaw.tools.shell.sandbox import available
+from openclaw.tools.shell.shell import Runner
+from openclaw.tools.skill_tools import Shelf
+from openclaw.tools.tool import Tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.tools.web.fetch import WebPages
-from openclaw.tools.web.web_search import Search, Seen, WebTools, ddgs_search
 from openclaw.types import Ledger
 
 USUAL_HEAD = 1_000
@@ -56,8 +54,6 @@ def toolbox(
 ) -> Toolbox:
     """Return the tools under the policy. `source` is noted with each memory, `watch` records the
     calls, `meter` decides which results fit the window."""
-    from openclaw.tools.shell.sandbox import available
-
     policy = Policy(
         rooms.mode, rooms.ask_user, rooms.grants, available, _denied, *_home_programs(rooms)
     )
@@ -86,9 +82,8 @@ def _home_programs(rooms: Rooms) -> tuple[bool, Sequence[str]]:
     if not settings.hooks and not settings.mcp:
         return False, ()
     from openclaw.config.hook_settings import read_hooks
-    from openclaw.config.mcp_settings import read_servers
     from openclaw.security.program_files import places
-    from openclaw.security.trust import code_words, in_home
+    from openclaw.security.program_trust import code_words, in_home
 
     root = Path(os.path.realpath(rooms.home.root))
     servers = [code_words(root, server) for server in read_servers(settings.mcp or {})[0]]
@@ -105,8 +100,6 @@ def _home_tools(
     watch: Provenance | None,
     room: Room,
 ) -> list[Tool]:
-    from openclaw.tools.shell.shell import Runner
-
     shell = rooms.settings.shell
     todos = rooms.todos
     todos.keep = ledger.keep
@@ -201,44 +194,6 @@ def material_limits(rooms: Rooms, meter: Meter, parts: int) -> Room:
 def _denied(path: str) -> str:
     """Return why a file is closed, "" if it is not; the folders above the home do not count."""
     return denied(Path(path)) if Path(path).is_absolute() else denied_name(path)
-
-
-def build_tools(
-    home: Home,
-    ledger: Ledger,
-    *,
-    todos: TodoStore,
-    notes: NoteStore,
-    skills: SkillShelf,
-    searcher: Searcher | None = None,
-    talks: Talks | None = None,
-    search: Search = ddgs_search,
-    region: str = "wt-wt",
-    results: int = 3,
-    seen: Seen | None = None,
-    allow_hosts: Sequence[str] = (),
-    origin: Callable[[str], str] = lambda text: "",
-    vault: Vault | None = None,
-    runner: Runner | None = None,
-    room: Room = USUAL,
-) -> list[Tool]:
-    """Return the tools for one home; they record their changes in `ledger`. Without a searcher no
-    tool searches memory, without `talks` none searches conversations, without a runner none runs
-    commands. `seen` is what the conversation has seen of the web."""
-    seen = seen or Seen()
-    files = FileTools(home, ledger, vault, room)
-    return [
-        *files.tools(),
-        *(RecallTools(searcher).tools() if searcher else ()),
-        *(SessionTools(talks, ledger, room).tools() if talks else ()),
-        *KnowledgeTools(home, ledger, todos, notes, origin).tools(),
-        *SkillTools(skills, ledger).tools(),
-        tool(calculate),
-        *WebTools(ledger, region, results, search, seen).tools(),
-        *WebPages(ledger, seen, allow_hosts, page_chars=room.page * 4 // 3).tools(),
-        *(ShellTools(runner, vault).tools() if runner else ()),
-        *ProposeTools(files).tools(),
-    ]
 
 
 OTHER_CONVERSATIONS = "earlier conversations"

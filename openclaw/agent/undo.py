@@ -22,6 +22,7 @@ from openclaw.sessions.repair import merge_sessions, messages_in
 from openclaw.sessions.session import INTERRUPTED
 from openclaw.storage.lock import locked
 from openclaw.storage.text import decode
+from openclaw.tools.shell.sandbox import tidy_up
 from openclaw.types import Change, Entry, ToolUse
 
 ATTEMPTS = 5
@@ -235,8 +236,6 @@ def recover(rooms: Rooms) -> list[str]:
     aside = rooms.history.set_foreign_aside()
     found = rooms.history.unfinished()
     if found:
-        from openclaw.tools.shell.sandbox import tidy_up
-
         tidy_up(rooms.home)
     news = [aside] if aside else []
     news += [line for record in found if (line := _recover_record(rooms, record))]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.attachments import material_of
-from openclaw.cli.common import (
+from openclaw.cli.options import (
     Continue,
     ModelName,
     ModeName,
@@ -90,8 +90,8 @@ def ask(
     openclaw --session trip --model ollama/qwen3:4b "which trains are there?"
     """
     from openclaw.cli.attachments import piped_in
-    from openclaw.cli.common import by_name
     from openclaw.cli.dispatch import IMPLICIT, check_prompt
+    from openclaw.cli.play import by_name
 
     words = words or []
     if ctx.meta.get(IMPLICIT):
@@ -107,7 +107,8 @@ def ask(
     prompt = typed or piped.strip() or (by_name(skill) if skill else "")
     if not prompt:
         raise UsageError("no prompt given", 'openclaw "your question"')
-    from openclaw.cli.common import choose_listener, current_home
+    from openclaw.cli.common import current_home
+    from openclaw.cli.play import choose_listener
 
     material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
@@ -140,8 +141,8 @@ def chat(
     from openclaw.cli.approval import Permission, beforehand
     from openclaw.cli.chat import Chat
     from openclaw.cli.chat_commands import Answering
-    from openclaw.cli.common import choose_listener, open_session
     from openclaw.cli.formatting import colours
+    from openclaw.cli.play import choose_listener, open_session
     from openclaw.cli.prompt_line import choose_lines
 
     app = _open(ctx, model, mode, no_memory, max_steps, no_save)
@@ -216,7 +217,7 @@ def _answer(
     typed: bool,
 ) -> int:
     """Ask the prompt, with its material and skill, and show the turn; returns the exit code."""
-    from openclaw.cli.common import code_of, open_session, play
+    from openclaw.cli.play import code_of, open_session, play
     from openclaw.events import Notice
 
     try:
@@ -264,7 +265,7 @@ def _make_keep(app: App, say: Callable[[str], None]) -> Keep:
 
 
 def _reply(question: str) -> str:
-    from openclaw.cli.questions import read_reply
+    from openclaw.cli.reply import read_reply
 
     return read_reply(question, sys.stderr)
 

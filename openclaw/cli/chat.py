@@ -15,10 +15,11 @@ from openclaw.cli import chat_commands, chat_history, prompt_line, questions
 from openclaw.cli.attachments import attach, missing_files
 from openclaw.cli.chat_commands import Answering, keep_model, replace_shell_commands
 from openclaw.cli.chat_history import LastPrompt
-from openclaw.cli.common import as_turn, by_name, code_of, play
+from openclaw.cli.common import as_turn
 from openclaw.cli.completion import COMMANDS, MODES
 from openclaw.cli.formatting import harmless, one_line
 from openclaw.cli.model_names import HINT_WIDTH, checked_model, known_models
+from openclaw.cli.play import by_name, code_of, play
 from openclaw.cli.questions import pick
 from openclaw.cli.render import Listener
 from openclaw.errors import OpenclawError, UsageError

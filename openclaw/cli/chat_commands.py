@@ -22,13 +22,24 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 import typer
 
 from openclaw.cli import dispatch
+from openclaw.cli.attachments import attach
+from openclaw.cli.commands import usage as usage_command
+from openclaw.cli.commands.context import cache_lines, calls_of, change_lines, report_lines
+from openclaw.cli.commands.memory.test import add_case
+from openclaw.cli.commands.why import in_talk
 from openclaw.cli.common import Options
-from openclaw.cli.formatting import harmless, main_argument, one_line, strip_fences
+from openclaw.cli.formatting import canvas, for_stdout, harmless, main_argument, one_line
 from openclaw.cli.history_lines import minute
 from openclaw.cli.main import explain
+from openclaw.cli.model_names import at_hand
 from openclaw.cli.prompt_line import SHELL_MARK, session_name
+from openclaw.cli.render import strip_fences
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.inspection.context import context_report, head_changes
+from openclaw.inspection.usage import all_turns, turns_of
+from openclaw.nlp.notable import is_complaint
 from openclaw.security.untrusted import strip
+from openclaw.sessions.export import export_markdown
 from openclaw.sessions.store import UNATTENDED
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
@@ -133,34 +144,24 @@ def context(app: InsideApp, session: Session, rest: str, say: Say) -> None:
         return
     if rest.startswith("-"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/context [PROMPT], or --cache or --diff")
-    from openclaw.cli.attachments import attach
-    from openclaw.cli.commands.context import report_lines
-    from openclaw.cli.formatting import canvas
-    from openclaw.inspection.context import context_report
-
     material = attach(rest, "", Path.cwd(), app.home.root)
     say_all(report_lines(context_report(cast("App", app), session, rest, material), canvas()), say)
 
 
 def usage(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     """Show what the turns of this conversation have cost; with --all those of every one."""
-    from openclaw.cli.commands.usage import session_lines, usage_lines
-    from openclaw.cli.formatting import canvas
-    from openclaw.inspection.usage import all_turns, turns_of
 
     if rest not in ("", "--all"):
         raise UsageError(f"what is '{one_line(rest)}'?", "/usage [--all]")
     if rest:
-        say_all(usage_lines(all_turns(app.sessions), canvas()), say)
+        say_all(usage_command.usage_lines(all_turns(app.sessions), canvas()), say)
     else:
         turns = turns_of(app.sessions, session)
-        say_all(session_lines(session.id, turns, canvas()), say)
+        say_all(usage_command.session_lines(session.id, turns, canvas()), say)
 
 
 def why(app: Asked, session: Session, rest: str, say: Say) -> None:
     """Show what the last answer, or the named turn, is made of; --full shortens nothing."""
-    from openclaw.cli.commands.why import in_talk
-
     in_talk(app, session, rest, say)
 
 
@@ -188,8 +189,6 @@ def output(app: InsideApp, session: Session, rest: str, say: Say) -> None:
 def forgotten(session: Session, prompt: str) -> list[str]:
     """When the user complains that something was forgotten: the offer to test that memory answers
     the question before. Nothing is written."""
-    from openclaw.nlp.notable import is_complaint
-
     question = question_of(session) if is_complaint(prompt) else ""
     shown = one_line(question, 60)
     what = f'to test from now on that memory answers "{shown}":'
@@ -198,8 +197,6 @@ def forgotten(session: Session, prompt: str) -> list[str]:
 
 def expect(app: InsideApp, session: Session, rest: str, say: Say) -> None:
     """Make a memory test of the last question; `rest` tells where its answer stands."""
-    from openclaw.cli.commands.memory.test import add_case
-
     question = question_of(session)
     if not question:
         raise UsageError("nothing was asked yet", "ask first, then /expect FILE:LINE or WORDS")
@@ -214,24 +211,15 @@ def expect(app: InsideApp, session: Session, rest: str, say: Say) -> None:
 
 def question_of(session: Session) -> str:
     """The user's last question, complaints about an answer left out; "" when there is none."""
-    from openclaw.nlp.notable import is_complaint
-
     asked = (entry.content for entry in reversed(session.messages) if entry.role == "user")
     return next((" ".join(text.split()) for text in asked if not is_complaint(text)), "")
 
 
 def _cache(app: InsideApp, session: Session) -> Iterable[str]:
-    from openclaw.cli.commands.context import cache_lines, calls_of
-    from openclaw.cli.formatting import canvas
-
     return cache_lines(session.id, calls_of(app.sessions.messages(session)), canvas())
 
 
 def _diff(app: InsideApp, session: Session) -> Iterable[str]:
-    from openclaw.cli.commands.context import change_lines
-    from openclaw.cli.formatting import for_stdout
-    from openclaw.inspection.context import head_changes
-
     return for_stdout(change_lines(head_changes(cast("App", app), session)))
 
 
@@ -256,8 +244,6 @@ class Answering:
         return self.name
 
     def _look_up(self, host: str) -> None:
-        from openclaw.cli.model_names import at_hand
-
         found = ""
         with suppress(OpenclawError, OSError, ValueError):  # the first turn will show the error
             found = at_hand(host)
@@ -356,8 +342,6 @@ def fork(store: SessionStore, session: Session, name: str) -> Session:
 
 def export(store: SessionStore, session: Session, name: str) -> str:
     """Write this conversation as Markdown to a new file; returns the line to print."""
-    from openclaw.sessions.export import export_markdown
-
     if not session.messages:
         raise UsageError("there is nothing to export yet", "ask something first")
     path = Path(name or f"{session.id}.md").expanduser()

@@ -8,9 +8,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from openclaw.cli.chat_commands import Say, say_all
-from openclaw.cli.common import by_name
-from openclaw.cli.formatting import one_line
-from openclaw.cli.history_lines import HomeWithHistory
+from openclaw.cli.commands.log import log_lines
+from openclaw.cli.commands.undo import conflict_lines, refused, scope_of, taken_lines
+from openclaw.cli.formatting import for_stdout, one_line
+from openclaw.cli.history_lines import (
+    HomeWithHistory,
+    blame_lines,
+    blamed,
+    diff_lines,
+    of_turn,
+    show_lines,
+)
+from openclaw.cli.play import by_name
 from openclaw.errors import OpenclawError, UsageError
 
 if TYPE_CHECKING:
@@ -94,8 +103,6 @@ def _drop_last_turn(session: Session) -> None:
 
 def undo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
     """Take back turns of this conversation; returns the session to continue."""
-    from openclaw.cli.commands.undo import scope_of
-
     count, options = _parse_words("undo", rest, UNDO_OPTIONS)
     scope = scope_of(files="--files" in options, talk="--talk" in options)
     taken = app.undo(count, scope, session.id, "--keep" in options)
@@ -111,17 +118,12 @@ def redo(app: PastApp, session: Session, rest: str, say: Say) -> Session:
 
 def log(app: PastApp, rest: str, say: Say) -> None:
     """List the newest turns of the home, of all conversations."""
-    from openclaw.cli.commands.log import log_lines
-
     count, _ = _parse_words("log", rest, (), default=SHOWN_TURNS)
     say_all(log_lines(app.history, islice(app.history.turns(), count)) or ["no turns yet"], say)
 
 
 def diff(app: PastApp, rest: str, say: Say) -> None:
     """Show what a turn changed; without words the newest one that was not taken back."""
-    from openclaw.cli.formatting import for_stdout
-    from openclaw.cli.history_lines import diff_lines, of_turn
-
     turn = _find_turn(app, rest)
     found = of_turn(app.history, turn)
     say_all(for_stdout(diff_lines(found)) if found else [f"{turn.id} changed no files"], say)
@@ -129,17 +131,11 @@ def diff(app: PastApp, rest: str, say: Say) -> None:
 
 def show(app: PastApp, rest: str, say: Say) -> None:
     """Show all of a turn; without words the newest one that was not taken back."""
-    from openclaw.cli.formatting import for_stdout
-    from openclaw.cli.history_lines import show_lines
-
     say_all(for_stdout(show_lines(app, _find_turn(app, rest))), say)
 
 
 def blame(app: PastApp, rest: str, say: Say) -> None:
     """Show who wrote the lines of a file."""
-    from openclaw.cli.formatting import for_stdout
-    from openclaw.cli.history_lines import blame_lines, blamed
-
     if not rest:
         raise UsageError("which file?", "/blame FILE:LINE")
     say_all(for_stdout(blame_lines(app, *blamed(app, rest), show="/show")), say)
@@ -183,8 +179,6 @@ def _finish(app: PastApp, session: Session, taken: TakenBack, verb: str, say: Sa
 
 def _say_result(taken: TakenBack, session: Session, verb: str, say: Say) -> bool:
     """Print what was taken back or put back, or why nothing was. Return True when it was done."""
-    from openclaw.cli.commands.undo import conflict_lines, refused, taken_lines
-
     own = f"sessions/{session.id}.json"  # nobody but a /model of this conversation changed it
     taken = replace(taken, merged=tuple(path for path in taken.merged if path != own))
     if not refused(taken):

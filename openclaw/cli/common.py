@@ -2,61 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from openclaw.cli.formatting import warn
-from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
-from openclaw.errors import OpenclawError, UsageError
-from openclaw.events import Done, Error, Event
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import App
     from openclaw.config import Settings
     from openclaw.history.history import Command
-    from openclaw.memory.notes import Note, Notes
-    from openclaw.sessions.session import Session
-    from openclaw.sessions.store import SessionStore
     from openclaw.storage.home import Home
-
-
-class Modes(StrEnum):
-    read_only = "read-only"
-    ask = "ask"
-    edit = "edit"
-    full = "full"
-
-
-_GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
-Continue = Annotated[
-    bool, typer.Option("-c", "--continue", help="Continue the latest conversation.")
-]
-SessionName = Annotated[
-    str | None,
-    typer.Option(
-        "--session", "-s", metavar="NAME", help="Continue a named one, made when missing."
-    ),
-]
-ModelName = Annotated[
-    str | None,
-    typer.Option("--model", "-m", metavar="NAME", help="The model, e.g. ollama/qwen3:4b."),
-]
-ModeName = Annotated[Modes | None, typer.Option("--mode", help="What tools may do.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Answer every question of a tool with yes.")]
-NoMemory = Annotated[bool, typer.Option("--no-memory", help="Without memory and to-dos.")]
-SkillName = Annotated[
-    str, typer.Option("--skill", metavar="NAME", help="Follow this skill.", show_default=False)
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +45,7 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
 
     home = found_home(ctx, notes=notes)
     if not is_trusted(home):
-        from openclaw.cli.approval import settle
+        from openclaw.cli.home_trust import settle
 
         home = settle(home, reading=reading)
     follow(home.root, lambda: _allowed_links(home))
@@ -152,133 +114,6 @@ def _pad(text: str, width: int) -> str:
     return text + " " * (width - columns(text))
 
 
-def is_made_id(session_id: str) -> bool:
-    """Return True when a session's id was made from the time, so is no name the user gave."""
-    return bool(_GENERATED_ID.match(session_id))
-
-
-def open_session(store: SessionStore, latest: bool, name: str | None, model: str) -> Session:
-    """The latest session, the one with this name or title (made when missing), or a new one. A name
-    that looks like a generated id must exist."""
-    if latest and name:
-        raise UsageError("--continue and --session exclude each other")
-    if latest or (name and is_made_id(name)):
-        return store.load("latest" if latest else str(name))
-    if name is None:
-        return store.new(None, model)
-    with contextlib.suppress(UsageError):
-        if store.find(name) == name:
-            return store.load(name)
-    titled = [s.id for s in store.list() if s.title.casefold() == name.strip().casefold()]
-    return store.load(titled[0]) if titled else store.new(name, model)
-
-
-def play(
-    events: Iterator[Event],
-    listener: Listener,
-    seen: Callable[[Event], Event] = lambda event: event,
-) -> Done | Error | None:
-    """Let the listener hear a whole turn, each event as changed by `seen`; returns the event that
-    ended the turn.
-
-    A Ctrl-C while the listener works goes to the turn, which ends as interrupted. When the turn
-    raises an OpenclawError, the listener is closed and the error goes on to the caller.
-    """
-    end: Done | Error | None = None
-    try:
-        listener.begin("getting ready")
-        for event in _interruptible(events, lambda event: listener(seen(event))):
-            if isinstance(event, Done | Error):
-                end = event
-    finally:
-        listener.close()
-        if close := getattr(events, "close", None):
-            close()
-    return end
-
-
-def code_of(end: Done | Error | None) -> int:
-    """The exit code for the event that ended a turn."""
-    if isinstance(end, Done):
-        return exit_code(end)
-    return end.exit_code if end else OpenclawError.exit_code
-
-
-def _interruptible(events: Iterator[Event], hear: Callable[[Event], None]) -> Iterator[Event]:
-    try:
-        for event in events:
-            hear(event)
-            yield event
-    except KeyboardInterrupt as interrupt:
-        throw = getattr(events, "throw", None)
-        if not throw:
-            raise
-        with contextlib.suppress(StopIteration):
-            event = throw(interrupt)
-            hear(event)
-            yield event
-        for event in events:
-            hear(event)
-            yield event
-
-
-def by_name(skill: str) -> str:
-    """The prompt when the user names a skill and nothing else."""
-    return f"Do what the skill {skill} says."
-
-
-def notes_of(home: Home) -> Notes:
-    """The notes of a home; those that a command adds have the source "typed"."""
-    from openclaw.memory.notes import Notes
-
-    return Notes(home.memory, source=lambda: "typed")
-
-
-@contextmanager
-def problems_as_usage() -> Iterator[None]:
-    """Turn what a store refuses into a UsageError."""
-    from openclaw.errors import UsageError
-    from openclaw.types import ToolProblem
-
-    try:
-        yield
-    except ToolProblem as problem:
-        raise UsageError(str(problem)) from None
-
-
-def where(home: Home, note: Note) -> str:
-    """PATH:LINE of a note."""
-    return f"{home.relative(note.path)}:{note.line}"
-
-
-def shape(home: Home, note: Note) -> dict[str, Any]:
-    """A note as JSON."""
-    return {
-        "path": home.relative(note.path),
-        "line": note.line,
-        "text": note.text,
-        "category": note.category,
-        "date": note.date or None,
-        "source": note.source or None,
-        "importance": note.importance,
-        "superseded": note.superseded,
-        "until": note.until or None,
-    }
-
-
-def past_day(text: str) -> str:
-    """The ISO day that a phrase such as "last week" means; "" for none."""
-    from datetime import date
-
-    from openclaw.errors import UsageError
-    from openclaw.nlp.dates import day_of
-
-    day = day_of(text, date.today(), "past") if text else None
-    if text and day is None:
-        raise UsageError(f"{text} is not a date", "write it as 2026-11-01, yesterday or last week")
-    return day.isoformat() if day else ""
-
-
 def settings_of(ctx: typer.Context) -> Settings:
     """The settings of the home; the defaults without one, as a model can be fetched before."""
     from openclaw.config import Settings, load_settings
@@ -288,33 +123,6 @@ def settings_of(ctx: typer.Context) -> Settings:
         return load_settings(current_home(ctx, reading=True))
     except Damaged:
         return Settings()
-
-
-def choose_listener(
-    output: str,
-    out: TextIO,
-    err: TextIO,
-    environ: Mapping[str, str],
-    *,
-    quiet: bool = False,
-    bell: float = 0.0,
-    typed: Callable[[], str] | None = None,
-) -> Listener:
-    """The listener for an output format ("text", "json", "stream-json") and these streams. For
-    `bell` and `typed` see `Screen`."""
-    if output == "json":
-        return DoneJson(out)
-    if output == "stream-json":
-        return JsonLines(out)
-    capable = environ.get("TERM") != "dumb"
-    if out.isatty() and capable:
-        from openclaw.cli.terminal import Screen
-
-        animated = not environ.get("NO_COLOR")
-        return Screen(out, err, notes=not quiet, typed=typed, animated=animated, bell=bell)
-    person = err.isatty()
-    dim = person and capable and not environ.get("NO_COLOR")
-    return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)
 
 
 def open_app(ctx: typer.Context, *, reading: bool = False) -> App:

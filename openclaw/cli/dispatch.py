@@ -86,8 +86,30 @@ ALONE = {
     **dict.fromkeys(("models", "sessions", "todo", "memory", "mcp", "hooks", "skills"), "list"),
     **dict.fromkeys(("config", "policy"), "show"),
 }
+_COMMANDS = "openclaw.cli.commands."
+# Commands of groups in modules of their own, which are imported when they are typed, or listed.
+LATE_COMMANDS: dict[str, dict[str, str]] = {
+    "memory": {
+        "search": f"{_COMMANDS}memory.search",
+        "review": f"{_COMMANDS}memory.review",
+        "index": f"{_COMMANDS}memory.search",
+        "reindex": f"{_COMMANDS}memory.search",
+        "test": f"{_COMMANDS}memory.test",
+        "lint": f"{_COMMANDS}memory.lint",
+    },
+    "models": {"test": f"{_COMMANDS}models.test"},
+    "sessions": {"replay": f"{_COMMANDS}sessions.replay", "test": f"{_COMMANDS}sessions.replay"},
+    "skills": {
+        **dict.fromkeys(("install", "update", "remove", "new"), f"{_COMMANDS}skills.install"),
+        "review": f"{_COMMANDS}skills.review",
+        "test": f"{_COMMANDS}skills.test",
+    },
+}
+# The order of a group's commands in its help, where late ones do not stand at its end.
+ORDER = {"memory": ("search", "review", "index", "reindex", "test", "lint"), "models": ("test",)}
 HELP = ["-h", "--help"]
 IMPLICIT = "openclaw.implicit"
+INNER = "openclaw.inner"
 LEAST_SIMILARITY = 0.75
 """A word at least this similar to a name may mean it; `tood` and `todo` are just so similar."""
 _HOME_OPTION = "--home"
@@ -103,6 +125,7 @@ class CommandGroup(TyperGroup):
         if not completing:
             rest, implicit = route(rest, piped=not (sys.stdin and sys.stdin.isatty()))
             ctx.meta[IMPLICIT] = implicit
+            ctx.meta[INNER] = rest[1] if len(rest) > 1 and not ctx.resilient_parsing else ""
             if implicit and not ctx.resilient_parsing:
                 check_prompt(rest[1:])
         return super().parse_args(ctx, [*front, *rest])
@@ -111,7 +134,7 @@ class CommandGroup(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        return load(cmd_name) if cmd_name in COMMANDS else None
+        return load(cmd_name, ctx.meta.get(INNER, "")) if cmd_name in COMMANDS else None
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         records = (param.get_help_record(ctx) for param in self.get_params(ctx))
@@ -136,8 +159,12 @@ class CommandGroup(TyperGroup):
         return [CompletionItem(name, help=COMMANDS[name][2]) for name in names]
 
 
-def load(name: str) -> Command:
-    """The command of this name, its module imported. KeyError for an unknown name."""
+def load(name: str, inner: str = "") -> Command:
+    """Import the module of a command and return the command. KeyError for an unknown name.
+
+    A group's commands that are in LATE_COMMANDS are imported too, but not when `inner` is the name
+    of another one of the group: only that is wanted then.
+    """
     module, attribute, _ = COMMANDS[name]
     found: Any = getattr(import_module(module), attribute)
     if not isinstance(found, typer.Typer):
@@ -145,7 +172,15 @@ def load(name: str) -> Command:
         single.command(name, context_settings={"help_option_names": HELP})(found)
         return skip_coercion(typer.main.get_command(single))
     found.rich_markup_mode = None
+    there = {command.name for command in found.registered_commands}
+    late = LATE_COMMANDS.get(name, {})
+    for each in () if inner in there else late:
+        if each not in there and inner in ("", each, *({inner} - late.keys())):
+            place = import_module(late[each])
+            found.command(each)(getattr(place, each))
     group = typer.main.get_group(found)
+    order = [*ORDER.get(name, ()), *group.commands]
+    group.commands = {each: group.commands[each] for each in order if each in group.commands}
     group.name = name
     group.subcommand_metavar = "[COMMAND] [ARGS]..."
     group.epilog = f"Without a command: openclaw {name} {ALONE[name]}."

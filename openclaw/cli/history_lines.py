@@ -8,14 +8,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from openclaw.cli.formatting import first_line, harmless, one_line, readable
+from openclaw.cli.formatting import first_line, harmless, main_argument, one_line, readable
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.history.differences import blame, differences
+from openclaw.sessions.session import from_json
 from openclaw.storage.safe_open import read_bytes
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
+    from openclaw.history.differences import Difference, Line
     from openclaw.history.history import History
-    from openclaw.history.turns import Difference, Line, Turn
+    from openclaw.history.turns import Turn
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
     from openclaw.storage.home import Home
@@ -129,8 +132,6 @@ def show_lines(app: AppWithHistory, turn: Turn) -> Iterator[str]:
 
 def of_turn(history: History, turn: Turn) -> list[Difference]:
     """The files that an entry changed, those of conversations last."""
-    from openclaw.history.turns import differences
-
     found = differences(turn.steps, history.read)
     return sorted(found, key=lambda each: each.path.startswith(TALK))
 
@@ -159,8 +160,6 @@ class HomeWithHistory(AppWithHistory, Protocol):
 def blamed(app: HomeWithHistory, where: str) -> tuple[str, list[Line]]:
     """The file that `where` names, relative to the home, and its lines with their writers. Raises
     UsageError when the file or the lines do not exist."""
-    from openclaw.history.turns import blame
-
     file, first, last = _parse_place(app.home, where)
     path = app.home.relative(file)
     data = _read_text_bytes(file, path)
@@ -337,8 +336,6 @@ def talk_of(turn: Turn, contents: Contents) -> Session | None:
 
 def parse_session(data: bytes | None, session_id: str) -> Session | None:
     """The session in the bytes of its file; None when they hold none."""
-    from openclaw.sessions.session import from_json
-
     try:
         return from_json(data.decode("utf-8-sig"), session_id) if data is not None else None
     except ValueError:
@@ -386,8 +383,6 @@ def _exchange_at(messages: Sequence[Entry], number: int) -> Exchange:
 
 
 def _calls(exchange: Iterable[Entry]) -> Iterable[str]:
-    from openclaw.cli.formatting import main_argument
-
     for entry in exchange:
         for call in entry.tool_calls:
             failed = "" if call.ok else " (failed)"

@@ -21,6 +21,7 @@ from openclaw.cli.dispatch import (
     ask_instead_hint,
     skip_coercion,
 )
+from openclaw.cli.formatting import harmless, one_line
 from openclaw.errors import OpenclawError
 
 app = typer.Typer(
@@ -115,8 +116,6 @@ def _report(error: Exception, words: Sequence[str]) -> int:
 
 def explain(error: Exception) -> tuple[str, str | None, int]:
     """Message, hint and exit code of an error; the hint is None for an unexpected one."""
-    from openclaw.cli.formatting import harmless, one_line
-
     if isinstance(error, OpenclawError):
         return one_line(str(error)), harmless(error.hint), error.exit_code
     typers: Any = error

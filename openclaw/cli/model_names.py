@@ -1,4 +1,4 @@
-"""Model names: from the user's word to the setting `model`, and the list of models."""
+"""Which models are here, and which of them a name means."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from textwrap import fill
 from typing import Any
 
 from openclaw.errors import ModelMissing, ServerAway
+from openclaw.models import catalog
+from openclaw.models.ollama_server import chat_models, find_chat_model, listed, may_chat
+from openclaw.models.registry import split_name
+from openclaw.retrieval.embedding_models import embeds
 
 HINT_WIDTH = 76
 
@@ -17,9 +21,6 @@ HINT_WIDTH = 76
 def known_models(host: str) -> list[str]:
     """The installed chat models as /model takes them: those of Ollama, newest first, then the
     embedded ones."""
-    from openclaw.models import catalog
-    from openclaw.models.ollama_server import chat_models
-
     try:
         names = [f"ollama/{name}" for name in chat_models(host)]
     except ServerAway:
@@ -34,9 +35,6 @@ def known_models(host: str) -> list[str]:
 def checked_model(name: str, host: str) -> str:
     """The setting `model` for a name that the user gave. Raises ModelMissing when the model is
     surely not installed. An Ollama that does not answer, and OpenAI servers, count as having it."""
-    from openclaw.models.ollama_server import chat_models
-    from openclaw.models.registry import split_name
-
     try:
         setting = named_model(name)
         provider, rest = split_name(setting)
@@ -64,9 +62,6 @@ def _hint(name: str, remedy: str, known: list[str]) -> str:
 
 def at_hand(host: str) -> str:
     """The model that `auto` takes; "" when there is none."""
-    from openclaw.models import catalog
-    from openclaw.models.ollama_server import find_chat_model
-
     with suppress(ServerAway):
         if name := find_chat_model(host):
             return f"ollama/{name}"
@@ -77,9 +72,6 @@ def at_hand(host: str) -> str:
 def named_model(name: str) -> str:
     """The setting `model` for a name that the user gave. Raises ModelMissing for an unknown name;
     Ollama and OpenAI servers are not asked."""
-    from openclaw.errors import ModelMissing
-    from openclaw.models import catalog
-
     if name == "auto" or name.startswith(("openai/", "ollama/")):
         return name
     if (path := Path(name).expanduser()).is_file():
@@ -109,8 +101,6 @@ def all_models(host: str) -> tuple[list[dict[str, Any]], str]:
 
 
 def _catalogue_rows() -> list[dict[str, Any]]:
-    from openclaw.models import catalog
-
     rows = []
     for entry in catalog.entries():
         path = catalog.installed_file(entry)
@@ -128,8 +118,6 @@ def _catalogue_rows() -> list[dict[str, Any]]:
 
 
 def _other_rows() -> list[dict[str, Any]]:
-    from openclaw.models import catalog
-
     known = {file.name for entry in catalog.entries() for file in entry.files}
     return [
         {
@@ -147,9 +135,6 @@ def _other_rows() -> list[dict[str, Any]]:
 
 def _ollama_rows(host: str) -> list[dict[str, Any]]:
     """The models that Ollama has. Raises ServerAway when it does not answer."""
-    from openclaw.models.ollama_server import listed, may_chat
-    from openclaw.retrieval.embedding_models import embeds
-
     return [
         {
             "name": f"ollama/{model.get('name')}",

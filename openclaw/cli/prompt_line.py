@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from openclaw import __version__
 from openclaw.cli.attachments import read_stdin
-from openclaw.cli.common import is_made_id
 from openclaw.cli.completion import CompletionSources, completions, sources_of
 from openclaw.cli.formatting import columns, harmless, one_line
+from openclaw.cli.play import is_made_id
 from openclaw.cli.questions import is_yes
+from openclaw.cli.reply import TOO_SOON_SECONDS, read_reply
+from openclaw.cli.typeahead import TypedAhead
 from openclaw.errors import UsageError
+from openclaw.security.audit import without_secrets
 from openclaw.sessions.session import title_of
 from openclaw.storage.safe_open import appending, make_folder
 from openclaw.types import Material
@@ -92,8 +95,6 @@ class PipedLines:
 
     def reply(self, question: str) -> str:
         if self._stream.isatty():  # where only the output goes into a pipe
-            from openclaw.cli.questions import read_reply
-
             return read_reply(question, sys.stderr)
         return self._line()
 
@@ -124,8 +125,6 @@ class TypedLines:
     ) -> None:
         from prompt_toolkit import PromptSession
 
-        from openclaw.cli.typeahead import TypedAhead
-
         self._pastes = Pastes()
         self._typed = TypedAhead(self._pastes.fold)
         self._session: PromptSession[str] = PromptSession(
@@ -143,8 +142,6 @@ class TypedLines:
 
     def read(self, toolbar: Callable[[], str], default: str = "") -> str:
         from prompt_toolkit.utils import is_dumb_terminal
-
-        from openclaw.cli.questions import TOO_SOON_SECONDS
 
         with self._typed.until_now():
             if default:
@@ -184,8 +181,6 @@ class TypedLines:
         return text
 
     def reply(self, question: str) -> str:
-        from openclaw.cli.questions import read_reply
-
         with self._typed.paused():
             return read_reply(question, sys.stdout, self._typed.keep)
 
@@ -221,8 +216,6 @@ def _history(path: Path | None) -> History:
     """The history of inputs, in a file that only this user can read, without secrets; in memory
     when `path` is None or the file cannot be made."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
-
-    from openclaw.security.audit import without_secrets
 
     class CleanHistory(FileHistory):
         def store_string(self, string: str) -> None:

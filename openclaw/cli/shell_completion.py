@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from typer._click.shell_completion import CompletionItem
 
+from openclaw.agent.agent import App
 from openclaw.cli.formatting import one_line
+from openclaw.cli.model_names import all_models
+from openclaw.config import load_settings
+from openclaw.config.hook_settings import EVENTS
+from openclaw.config.settings import keys
+from openclaw.memory.todos import TodoFile
+from openclaw.models import catalog
+from openclaw.sessions.store import SessionStore
+from openclaw.skills.skill import installed
 from openclaw.storage.home import Home, find_home, is_trusted
 
 if TYPE_CHECKING:
@@ -47,17 +56,12 @@ def complete(ctx: Context, param: Any, incomplete: str) -> list[CompletionItem]:
 
 
 def _sessions(home: Home) -> Pairs:
-    from openclaw.sessions.store import SessionStore
-
     return [
         (each.id, each.title) for each in SessionStore(home.sessions, home.private / "locks").list()
     ]
 
 
 def _turns(home: Home) -> Pairs:
-    from openclaw.agent.agent import App
-    from openclaw.config import load_settings
-
     with closing(App.open(home, load_settings(home))) as app:
         return [(turn.id, turn.subject) for turn in islice(app.history.turns(), MOST_VALUES)]
 
@@ -66,8 +70,6 @@ def _todos(done: bool | None) -> Callable[[Home], Pairs]:
     """A function that lists done to-dos, open ones, or both (None)."""
 
     def found(home: Home) -> Pairs:
-        from openclaw.memory.todos import TodoFile
-
         todos = TodoFile(home.memory / "TODO.md").items()
         return [(todo.id, todo.text) for todo in todos if done in (None, todo.done)]
 
@@ -75,8 +77,6 @@ def _todos(done: bool | None) -> Callable[[Home], Pairs]:
 
 
 def _lists(home: Home) -> Pairs:
-    from openclaw.memory.todos import TodoFile
-
     return [
         (name, "")
         for name in dict.fromkeys(t.list for t in TodoFile(home.memory / "TODO.md").items())
@@ -84,42 +84,28 @@ def _lists(home: Home) -> Pairs:
 
 
 def _skills(home: Home) -> Pairs:
-    from openclaw.config import load_settings
-    from openclaw.skills.skill import installed
-
     return [(each.name, each.description) for each in installed(home, load_settings(home))]
 
 
 def _models(home: Home) -> Pairs:
-    from openclaw.cli.model_names import all_models
-    from openclaw.config import load_settings
-
     rows, _ = all_models(load_settings(home).ollama.host)
     here = (row for row in rows if row["installed"] and row["kind"] != "embedding")
     return [(row["name"], row["about"]) for row in here]
 
 
 def _catalogue(home: Home) -> Pairs:
-    from openclaw.models import catalog
-
     return [(entry.name, entry.about) for entry in catalog.entries()]
 
 
 def _keys(home: Home) -> Pairs:
-    from openclaw.config.settings import keys
-
     return [(key.name, key.about) for key in keys().values()]
 
 
 def _servers(home: Home) -> Pairs:
-    from openclaw.config import load_settings
-
     return [(name, "") for name in load_settings(home).mcp or {}]
 
 
 def _events(home: Home) -> Pairs:
-    from openclaw.config.hook_settings import EVENTS
-
     return [(event, "") for event in EVENTS]
 
 

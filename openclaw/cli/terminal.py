@@ -16,19 +16,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from openclaw.cli.approval import screen_size
-from openclaw.cli.formatting import (
-    columns,
+from openclaw.cli.formatting import columns, harmless, main_argument, one_line
+from openclaw.cli.render import (
+    Listener,
     compaction_line,
-    harmless,
-    main_argument,
     missing_part,
-    one_line,
     receipt_line,
     source_line,
     tool_line,
     verdict_lines,
 )
-from openclaw.cli.render import Listener
 from openclaw.cli.typeahead import SignalGuard
 from openclaw.events import (
     Compaction,

@@ -18,8 +18,10 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from openclaw.errors import ModelFailed
 from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Score, Text, fits_text
-from openclaw.models.http_client import Call, Feed
+from openclaw.models.http_client import Call, Feed, is_loopback
 from openclaw.models.machine import Need, free_memory, need_of
+from openclaw.models.ollama import client
+from openclaw.models.ollama_server import base_url
 from openclaw.models.profile import key_of
 from openclaw.types import Message, ToolCall, Waiting
 
@@ -462,10 +464,6 @@ def find_running_model(name: str, host: str) -> Held | None:
     reply is unreadable. That is no error."""
     import httpx
     import ollama
-
-    from openclaw.models.http_client import is_loopback
-    from openclaw.models.ollama import client
-    from openclaw.models.ollama_server import base_url
 
     url = base_url(host)
     asked = client(url, timeout=PATIENCE_SECONDS)

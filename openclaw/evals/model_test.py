@@ -18,13 +18,21 @@ from openclaw.agent.protocols.choice import choose_protocol
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed
 from openclaw.evals import model_probes
-from openclaw.evals.model_probes import JSON_QUESTIONS, TOOL_QUESTIONS, Bounded, TooLate, card_of
+from openclaw.evals.model_probes import (
+    JSON_QUESTIONS,
+    TOOL_QUESTIONS,
+    Bounded,
+    TooLate,
+    card_of,
+    find_running_model,
+    window_of,
+)
 from openclaw.events import Done, ToolEnd
 from openclaw.home.opening import bounds, open_model
 from openclaw.models.base import Model, Profile, Score
-from openclaw.models.machine import Need, file_need, free_memory, lacks_memory, place_of
-from openclaw.models.profile import LEAST_WINDOW, key_of, write_profile
-from openclaw.models.registry import split_name
+from openclaw.models.machine import Need, file_need, free_memory, lacks_memory
+from openclaw.models.profile import LEAST_WINDOW, key_of, place_of, write_profile
+from openclaw.models.registry import gguf_path, split_name
 from openclaw.storage.home import Home, create_home
 from openclaw.types import Material, ToolCall
 
@@ -116,7 +124,6 @@ class Fit:
         provider, rest = split_name(self.name)
         if provider != "embedded":
             return None
-        from openclaw.models.registry import gguf_path
 
         return file_need(gguf_path(rest))
 
@@ -179,8 +186,6 @@ class Fit:
             self._learn(window_fits=window, window_by="measured")
 
     def _ask_ollama(self, window: int) -> None:
-        from openclaw.evals.model_probes import find_running_model, window_of
-
         if known := find_running_model(split_name(self.name)[1], self.settings.ollama.host):
             fits, by = window_of(known, window)
             told = known.need

@@ -16,7 +16,9 @@ from pathlib import Path
 
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, UsageError
+from openclaw.history import git_log
 from openclaw.history import record as kept
+from openclaw.history.git_commits import Commits
 from openclaw.history.journal import Journal, new_id, now, place_of, subject_of
 from openclaw.history.record import READY, RUNNING, Record, foreign, has_marked, marked, records
 from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn, taken_back
@@ -89,10 +91,8 @@ class History:
 
     def _in_git(self, left: dict[str, Record]) -> Iterator[Turn]:
         """The turns that git has, each with its files that git does not hold."""
-        from openclaw.history import git_commits
-
         seen: set[tuple[str, str]] = set()
-        for turn in git_commits.turns(self.root) if git.is_own(self.root) else ():
+        for turn in git_log.turns(self.root) if git.is_own(self.root) else ():
             if (turn.id, turn.kind) in seen:  # picked onto this branch from another
                 continue
             seen.add((turn.id, turn.kind))
@@ -133,9 +133,7 @@ class History:
         if name is None or name == UNKNOWN:
             return None
         if name.startswith(GIT):
-            from openclaw.history import git_commits
-
-            return git_commits.blob_content(self.root, name)
+            return git_log.blob_content(self.root, name)
         return kept.content(self.place, name)
 
     def reader(self, turns: Iterable[Turn]) -> Callable[[str | None], bytes | None]:
@@ -146,9 +144,8 @@ class History:
         held = [name for name in names if name and name.startswith(GIT)]
         if len(held) < MANY:
             return self.read
-        from openclaw.history import git_commits
 
-        known = dict(git_commits.contents(self.root, held))
+        known = dict(git_log.contents(self.root, held))
         return lambda name: known[name] if name in known else self.read(name)
 
     def versions(self, path: str) -> Iterator[tuple[Turn | None, bytes | None]]:
@@ -167,9 +164,7 @@ class History:
         fresh = [record for record in found if not record.commit or path in record.left]
         yield from (record.turn for record in reversed(fresh))
         if git.is_own(self.root):
-            from openclaw.history import git_commits
-
-            yield from git_commits.turns(self.root, path=path, ours=False)
+            yield from git_log.turns(self.root, path=path, ours=False)
 
     # -------- committing
 
@@ -219,8 +214,6 @@ class History:
         return ""
 
     def _commit(self, record: Record, others: frozenset[str]) -> None:
-        from openclaw.history.git_commits import Commits
-
         commits = Commits(self.root, self.place, others)
         with noted(self.root, self.place.parent / COMMITTING):
             try:

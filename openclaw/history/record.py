@@ -29,6 +29,7 @@ from openclaw.errors import Damaged, OpenclawError
 from openclaw.history.turns import EXECUTABLE, UNKNOWN, State, Step, Turn
 from openclaw.storage.home import is_inside
 from openclaw.storage.lock import locked
+from openclaw.storage.program import data_folder
 from openclaw.storage.readers import LARGEST_KEPT, parse_foreign_json
 from openclaw.storage.safe_open import (
     appending,
@@ -40,7 +41,6 @@ from openclaw.storage.safe_open import (
     writing,
 )
 from openclaw.storage.text import unwritable, write_if_same, write_private
-from openclaw.storage.user_folders import data_folder
 
 VERSION = 2
 LINES = "turn.jsonl"

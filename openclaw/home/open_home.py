@@ -24,7 +24,7 @@ from openclaw.security.vault import Vault
 from openclaw.sessions.store import SessionStore, UnsavedSessions
 from openclaw.skills.skill import SOURCES, Skill, installed
 from openclaw.storage.home import Home
-from openclaw.tools.mcp.tools import Served
+from openclaw.tools.mcp.servers import Served
 from openclaw.tools.skill_tools import Shelf
 from openclaw.tools.web.web_search import Search, Seen, ddgs_search
 from openclaw.types import Mode

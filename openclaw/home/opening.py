@@ -23,8 +23,8 @@ def open_model(
 ) -> Model:
     """The model of that name, or of "auto". `as_tested` adds the results of its test to its card.
     Without `saving` it stores no state of a conversation. Raises as `registry.choose` does."""
-    from openclaw.models.catalog import profiles_folder
     from openclaw.models.registry import choose
+    from openclaw.storage.program import profiles_folder
 
     return choose(
         name,

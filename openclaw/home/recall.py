@@ -16,8 +16,8 @@ from typing import IO, Any, Protocol
 from openclaw.config import Settings
 from openclaw.home.opening import index_options
 from openclaw.nlp.intent import Cues
-from openclaw.storage.child import python_command
 from openclaw.storage.home import Home
+from openclaw.storage.program import python_command
 from openclaw.types import ToolProblem
 
 TOOL_SECONDS = 60.0

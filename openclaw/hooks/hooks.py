@@ -18,7 +18,7 @@ from openclaw.config.hook_settings import REFUSING, Event, Fault, Hook, fault_li
 from openclaw.errors import Refused
 from openclaw.events import Done
 from openclaw.hooks.runner import WITHIN, Reply, line, run_hook
-from openclaw.security.trust import Asked, asked, why_not
+from openclaw.security.program_trust import Asked, asked, why_not
 from openclaw.security.untrusted import fence
 from openclaw.storage.home import Home, State, Trust, trust_file
 from openclaw.tools.results import Room, as_data, cut

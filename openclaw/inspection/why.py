@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from openclaw.agent.citations import rests_on
-from openclaw.agent.shown_lines import beside, passages_of
+from openclaw.agent.citations import beside, passages_of, rests_on
 from openclaw.errors import UsageError
 from openclaw.types import Entry, ToolUse
 

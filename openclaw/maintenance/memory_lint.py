@@ -32,7 +32,8 @@ from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import Home
 from openclaw.storage.lock import locked
 from openclaw.storage.safe_open import checked, is_folder, is_ordinary, read_bytes
-from openclaw.storage.text import BOM, Changed, decode, save_over
+from openclaw.storage.saving import Changed, save_over
+from openclaw.storage.text import BOM, decode
 from openclaw.types import Keep
 
 ROUNDS = 4

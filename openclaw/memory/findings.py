@@ -1,4 +1,4 @@
-"""."""
+"""What a check of the memory finds, with the line where it stands and the edit that mends it."""
 
 from __future__ import annotations
 

@@ -21,6 +21,8 @@ from openclaw.memory.findings import (
     quoted,
     without_secrets,
 )
+from openclaw.memory.lint_checks import Links, duplicates
+from openclaw.memory.lint_contradictions import contradictions, relative_dates
 from openclaw.memory.markdown import read_page
 from openclaw.memory.notes import MAX_CHARS
 from openclaw.security import secrets, untrusted
@@ -30,9 +32,6 @@ from openclaw.security.vault import MASK, mask_of, masked_names
 def lint(documents: Iterable[Document], around: Surroundings) -> list[Finding]:
     """What is found in the texts of a memory, by file and line. They are compared with each other,
     so give all that there are."""
-    from openclaw.memory.lint_checks import Links, duplicates
-    from openclaw.memory.lint_contradictions import contradictions, relative_dates
-
     known = [document for document in documents if document.name != "TESTS.md"]
     links = Links(known, around)
     found: list[Finding] = []

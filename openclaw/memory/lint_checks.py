@@ -16,10 +16,9 @@ from itertools import combinations
 from typing import Literal
 from urllib.parse import unquote
 
-from openclaw.memory.corrections import same
 from openclaw.memory.entries import Entry, Meta, split_tail, written
 from openclaw.memory.findings import LEVELS, Document, Edit, Finding, Places, Surroundings, quoted
-from openclaw.memory.markdown import read_page
+from openclaw.memory.markdown import read_page, same
 from openclaw.memory.notes import DAILY
 from openclaw.nlp.lexicon import correction_words as w
 

@@ -9,7 +9,6 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from openclaw.memory.corrections import same
 from openclaw.memory.entries import (
     Entry,
     Meta,
@@ -23,7 +22,8 @@ from openclaw.memory.entries import (
     without,
     written,
 )
-from openclaw.memory.markdown import rewrite, text_of
+from openclaw.memory.markdown import rewrite, same, text_of
+from openclaw.nlp.category import guess_category
 from openclaw.storage.lock import locked
 from openclaw.storage.safe_open import is_ordinary
 from openclaw.storage.text import remove_file
@@ -180,8 +180,6 @@ class Notes:
     # ----
 
     def _filled(self, fact: str, meta: Meta) -> Meta:
-        from openclaw.nlp.facts import guess_category
-
         return Meta(
             meta.category or guess_category(fact),
             meta.date or self._today().isoformat(),
@@ -337,8 +335,6 @@ def pairs_in(path: Path) -> list[tuple[Entry, Note]]:
 
 def pairs_of(text: str, path: Path) -> list[tuple[Entry, Note]]:
     """The entries of a text that stands in the file `path`, each with the note that it is."""
-    from openclaw.nlp.facts import guess_category
-
     daily = DAILY.fullmatch(path.name)
     pairs = []
     for entry in entries_of(text):

@@ -13,7 +13,6 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
-from openclaw.memory.corrections import same
 from openclaw.memory.markdown import (
     DEFAULT_LIST,
     Section,
@@ -23,6 +22,7 @@ from openclaw.memory.markdown import (
     ending,
     new_id,
     rewrite,
+    same,
     scan,
     shown,
     stamped,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, AnyStr, Literal, Protocol
 
 from openclaw.types import Message, ToolCall, Usage, Waiting
+
+if TYPE_CHECKING:
+    import httpx
+
 
 StopReason = Literal["stop", "length", "tool_calls"]
 
@@ -265,3 +270,82 @@ class Profile:
 
     def to_json(self) -> dict[str, Any]:
         return {"version": VERSION, **asdict(self)}
+
+
+MOST_BYTES = 64_000_000
+"""Of one reply, unless the request sets a lower limit."""
+MOST_LINE = 16_000_000
+MOST_ERROR = 64_000
+BYTES_A_TOKEN = 2_000
+"""A token is sent in some hundred bytes of JSON."""
+LIMIT = "openclaw.most_bytes"
+
+_ESCAPE = (
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+_ESCAPES = re.compile(_ESCAPE, re.DOTALL)
+_BYTE_ESCAPES = re.compile(_ESCAPE.encode(), re.DOTALL)
+
+
+def mend_json(text: AnyStr) -> AnyStr:
+    """JSON with lone surrogates, which no file can hold, replaced by U+FFFD; of equal length."""
+    if isinstance(text, bytes):
+        if b"\\u" not in text:
+            return text
+        return _BYTE_ESCAPES.sub(lambda m: b"\\ufffd" if m[1] else m[0], text)
+    if "\\u" not in text:
+        return text
+    return _ESCAPES.sub(lambda m: "\\ufffd" if m[1] else m[0], text)
+
+
+def bytes_for(tokens: int) -> int:
+    """The most bytes that a reply of so many tokens may have."""
+    return min(MOST_BYTES, 2_000_000 + BYTES_A_TOKEN * tokens)
+
+
+def ask_uncompressed(request: httpx.Request) -> None:
+    """Ask for an uncompressed reply: a compressed one may expand a thousand times."""
+    request.headers["Accept-Encoding"] = "identity"
+
+
+def limit_size(response: httpx.Response) -> None:
+    """Make a reply fail when it gets too long, or is compressed nevertheless."""
+    import httpx
+
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise httpx.DecodingError("it packs its reply, which was not asked for")
+    most = response.request.extensions.get(LIMIT, MOST_BYTES)
+
+    class Bounded(httpx.SyncByteStream):
+        def __init__(self, stream: httpx.SyncByteStream) -> None:
+            self._stream = stream
+
+        def __iter__(self) -> Iterator[bytes]:
+            return _lines(self._stream, most)
+
+        def close(self) -> None:
+            self._stream.close()
+
+    response.stream = Bounded(response.stream)  # type: ignore[arg-type]
+
+
+def _lines(stream: httpx.SyncByteStream, most: int) -> Iterator[bytes]:
+    """Whole lines, mended."""
+    import httpx
+
+    held: list[bytes] = []
+    total = size = 0
+    for chunk in stream:
+        total, size = total + len(chunk), size + len(chunk)
+        if total > most:
+            raise httpx.ReadError(f"it sent more than {most:,} bytes")
+        if size > MOST_LINE:
+            raise httpx.ReadError(f"it sent a line of more than {MOST_LINE:,} bytes")
+        lines, end, rest = chunk.rpartition(b"\n")
+        held.append(lines + end)
+        if end:
+            yield mend_json(b"".join(held))
+            held, size = [], len(rest)
+        held.append(rest)
+    yield mend_json(b"".join(held))

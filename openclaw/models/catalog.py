@@ -10,7 +10,6 @@ import errno
 import hashlib
 import http.client
 import json
-import os
 import shutil
 import subprocess
 import tempfile
@@ -25,9 +24,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from openclaw.errors import ModelFailed, OpenclawError, UsageError
-from openclaw.storage.child import python_command
+from openclaw.models.gguf import read_header
 from openclaw.storage.lock import locked
-from openclaw.storage.user_folders import data_folder
+from openclaw.storage.program import models_folder, python_command
 
 Kind = Literal["chat", "test", "embedding"]
 
@@ -148,7 +147,6 @@ def verify(path: Path) -> str:
         for file in entry.files:
             if path.name == Path(file.name).name:
                 return "" if has_digest(path, file) else f"{path.name} is damaged"
-    from openclaw.models.gguf import read_header
 
     try:
         read_header(path)
@@ -417,15 +415,3 @@ def _write_error(target: Path, error: OSError) -> OpenclawError:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else 0
-
-
-def models_folder() -> Path:
-    """OPENCLAW_MODELS, else a folder in this user's data folder. It may not exist yet."""
-    if named := os.environ.get("OPENCLAW_MODELS"):
-        return Path(named).expanduser()
-    return data_folder() / "models"
-
-
-def profiles_folder() -> Path:
-    """The folder of profiles (`openclaw.models.profile`). It may not exist yet."""
-    return models_folder() / "profiles"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.models.http_client import Call, Feed, Stopped
-from openclaw.storage.child import python_command
+from openclaw.storage.program import python_command
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection

@@ -11,7 +11,6 @@ import ctypes
 import math
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,9 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from openclaw.models.http_client import is_loopback
+from openclaw.models.gguf import read_values
 
 NUMBER_BYTES = 2
 ENGINE_BYTES = 300_000_000
@@ -80,8 +78,6 @@ def need_of(values: Mapping[str, Any], model: int) -> Need | None:
 def file_need(path: Path) -> Need | None:
     """The memory that a GGUF file needs, in one part or several; None when its header lacks a
     value. Raises as `gguf.read_values` does."""
-    from openclaw.models.gguf import read_values
-
     return need_of(read_values(path), sum(part.stat().st_size for part in _parts(path)))
 
 
@@ -175,25 +171,3 @@ def _free_on_macos() -> int | None:
         return None
     told = subprocess.run([command], capture_output=True, text=True, check=True, timeout=5)
     return parse_vm_stat(told.stdout)
-
-
-def place_of(server: str) -> str:
-    """The place of a model at the address `server` ("" for an embedded one): the server's host and
-    port; for this machine its name and memory, and the server's port."""
-    parts = urlsplit(server)
-    if server and not is_loopback(server):
-        return parts.netloc.rpartition("@")[2].lower()
-    port = f", port {parts.port or (443 if parts.scheme == 'https' else 80)}" if server else ""
-    return f"{_this_machine()}{port}"
-
-
-def is_elsewhere(place: str) -> bool:
-    """Return True when a place is another machine, and not a named server."""
-    return ", " in place and not place.startswith(_this_machine())
-
-
-def _this_machine() -> str:
-    """The name and memory of this machine. `platform.node` would start programs on Windows (Python
-    3.12)."""
-    name = os.uname().nodename if sys.platform != "win32" else socket.gethostname()
-    return f"{name}, {(total_memory() or 0) / 1e9:.0f} GB"

@@ -24,8 +24,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.models import http_client
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking, fits_text
-from openclaw.models.http_client import LIMIT, Sockets, bytes_for
+from openclaw.models.base import (
+    LIMIT,
+    Chunk,
+    ModelCard,
+    Reply,
+    Request,
+    Text,
+    Thinking,
+    bytes_for,
+    fits_text,
+)
+from openclaw.models.http_client import Sockets
 from openclaw.models.ollama_server import base_url, read_card
 from openclaw.models.profile import key_of, with_profile
 from openclaw.types import Message, ToolCall, Usage, Waiting

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway, UsageError
 from openclaw.models import http_client
-from openclaw.models.base import ModelCard
-from openclaw.models.http_client import MOST_LINE
+from openclaw.models.base import MOST_LINE, ModelCard
 
 if TYPE_CHECKING:
     import ollama

@@ -17,8 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.models import http_client
-from openclaw.models.base import Chunk, ModelCard, Reply, Request, StopReason, Text, Thinking
-from openclaw.models.http_client import LIMIT, MOST_ERROR, Sockets, bytes_for, mend_json
+from openclaw.models.base import (
+    LIMIT,
+    MOST_ERROR,
+    Chunk,
+    ModelCard,
+    Reply,
+    Request,
+    StopReason,
+    Text,
+    Thinking,
+    bytes_for,
+    mend_json,
+)
+from openclaw.models.http_client import Sockets
 from openclaw.models.profile import with_profile
 from openclaw.types import Image, Message, ToolCall, Usage, Waiting
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from openclaw.errors import OpenclawError
 from openclaw.models.base import Model, Request
+from openclaw.models.http_client import without_retries
 
 Ready = tuple[Model, Request]
 
@@ -60,8 +61,6 @@ class _PreloadThread(threading.Thread):
         self._stopped.set()
 
     def run(self) -> None:
-        from openclaw.models.http_client import without_retries
-
         try:
             with without_retries():
                 self._read()

@@ -9,17 +9,25 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import socket
+import sys
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from openclaw.models.base import VERSION, Profile, Score
+from openclaw.models.http_client import is_loopback
+from openclaw.models.machine import total_memory
+from openclaw.storage.atomic import replace as put
 from openclaw.storage.readers import parse_foreign_json
 
 if TYPE_CHECKING:
     from openclaw.models.base import ModelCard
+
 
 MOST_BYTES = 100_000
 MOST_NUMBER = 10**15
@@ -44,8 +52,6 @@ def known_profiles(folder: Path) -> list[Profile]:
 def write_profile(folder: Path, profile: Profile) -> Path:
     """Save a profile in place of an earlier one of the same model. After an incomplete test, values
     that were not measured keep their old value if it holds at the new place. Raises OSError."""
-    from openclaw.storage.atomic import replace as put
-
     known = read_profile(folder, profile.model, profile.digest)
     if known and not profile.complete:
         profile = _merge(known.at_place(profile.place), profile)
@@ -132,7 +138,6 @@ def with_profile(card: ModelCard, folder: Path | None) -> ModelCard:
     lowered to the largest that stays in memory, or to `LEAST_WINDOW`."""
     if folder is None or not _is_file(file_of(folder, card.name, card.digest)):
         return card
-    from openclaw.models.machine import place_of
 
     profile = read_profile(folder, card.name, card.digest)
     if profile is None:
@@ -158,3 +163,25 @@ def window_notice(card: ModelCard) -> str:
         f"the window is {card.window:,} tokens instead of {card.wished:,}: more would not stay in "
         f"memory (openclaw models test {card.name} tries it again)"
     )
+
+
+def place_of(server: str) -> str:
+    """The place of a model at the address `server` ("" for an embedded one): the server's host and
+    port; for this machine its name and memory, and the server's port."""
+    parts = urlsplit(server)
+    if server and not is_loopback(server):
+        return parts.netloc.rpartition("@")[2].lower()
+    port = f", port {parts.port or (443 if parts.scheme == 'https' else 80)}" if server else ""
+    return f"{_this_machine()}{port}"
+
+
+def is_elsewhere(place: str) -> bool:
+    """Return True when a place is another machine, and not a named server."""
+    return ", " in place and not place.startswith(_this_machine())
+
+
+def _this_machine() -> str:
+    """The name and memory of this machine. `platform.node` would start programs on Windows (Python
+    3.12)."""
+    name = os.uname().nodename if sys.platform != "win32" else socket.gethostname()
+    return f"{name}, {(total_memory() or 0) / 1e9:.0f} GB"

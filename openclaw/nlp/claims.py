@@ -9,11 +9,9 @@ check needs to be sure, not complete.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from openclaw.nlp.dates import Named, day_named
 from openclaw.nlp.intent import BEGS, MARK, only_asks
-from openclaw.nlp.sentences import hushed, own_words, sentences
 from openclaw.nlp.words import content_words
 
 PAST = (
@@ -122,7 +120,6 @@ def _promises(answer: str, request: str) -> tuple[str, ...]:
     if not told:
         return ()
     # Here, as few answers get so far: the patterns take 6 ms to load.
-    from openclaw.nlp.dates import day_named
 
     wanted, found = set(content_words(request)), []
     for sentence, will in told:
@@ -161,320 +158,87 @@ def releasable(text: str, shown: int = 0) -> int:
     return done + opening.start() if opening else len(text)
 
 
-MOST = 3
-LONGEST = 240
-
-_EDGE = " ,.;:!-\u2013\u2014"
+_WEEKDAYS = (
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+    r"|lunes|martes|mi\u00e9rcoles|jueves|viernes|s\u00e1bado|domingo"
+)
+_MONTHS = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|januar|februar|m\u00e4rz|mai|juni|juli|oktober"
+    r"|dezember"
+    r"|janvier|f\u00e9vrier|mars|avril|juin|juillet|ao\u00fbt|septembre|octobre|novembre"
+    r"|d\u00e9cembre"
+    r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
+)
+_NUMBER = (
+    r"(?:\d{1,3}|an?|one|two|three|four|five|six|ten|eine[mrn]?|zwei|drei|vier|f\u00fcnf|sechs|zehn"
+)
+_NUMBER += r"|une?|deux|trois|quatre|un|una|dos|tres)"
+_UNIT_WORDS = (
+    r"(?:days?|weeks?|months?|tag(?:en?)?|wochen?|monat(?:en?)?|jours?|semaines?|mois|d\u00edas?"
+    r"|semanas?|mes(?:es)?)"
+)
+_PARTS = (
+    r"(?: (?:morning|afternoon|evening|night|vormittag|nachmittag|abend|mittag|fr\u00fch|matin|soir"
+    r"))?"
+)
+_DAY = re.compile(
+    rf"(?<![\w-])(?P<lead>(?:(?:on|at|by|until|before|for|this|am|bis|bis zum|zum|f\u00fcr|le|el"
+    rf"|pour|para)"
+    rf" )*)(?P<day>"
+    rf"\d{{4}}-\d\d-\d\d"
+    rf"|(?:the )?day after tomorrow|\u00fcbermorgen|apr\u00e8s-demain|pasado ma\u00f1ana"
+    rf"|tomorrow|morgen(?! (?:gut|sch\u00f6n))|demain|(?<!de la )(?<!la )ma\u00f1ana"
+    rf"|(?:(?:next|coming|this|n\u00e4chste[nrs]?|kommende[nrs]?|diese[nrs]?|pr\u00f3ximo) )?"
+    rf"(?:{_WEEKDAYS})(?:(?! prochaine)(?: prochain)?)"
+    rf"|(?:next|coming|n\u00e4chste[nrs]?|kommende[nrs]?) (?:week|month|year|woche|monat|jahr)"
+    rf"|la semaine prochaine|le mois prochain|la pr\u00f3xima semana|el pr\u00f3ximo mes"
+    rf"|(?:the |this |next )?weekend|wochenende"
+    rf"|(?:the )?end of (?:the |this |next )?(?:week|month|year)|ende der woche|monatsende"
+    rf"|in {_NUMBER} {_UNIT_WORDS}|dans {_NUMBER} {_UNIT_WORDS}|en {_NUMBER} {_UNIT_WORDS}"
+    rf"|(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTHS}(?: \d{{4}})?"
+    rf"|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
+    rf"|\d{{1,2}}\. ?(?:{_MONTHS}|\d{{1,2}}\.)(?: ?\d{{4}})?"
+    rf"|(?:the )\d{{1,2}}(?:st|nd|rd|th)"
+    rf")(?P<part>{_PARTS}(?: (?:at|um) \d{{1,2}}(?:[:.]\d\d)?(?: ?[ap]\.?m\.?| uhr)?)?)"
+    rf"(?![\w-]|['\u2019]s|['\u2019]s\b)",
+    re.IGNORECASE,
+)
+_OF_A_THING = re.compile(
+    r"\b(?:for|from|of|since|dated?|f\u00fcr|vom|von|seit|pour|du|de|para)(?: the)? $",
+    re.IGNORECASE,
+)
+_TODAY = re.compile(
+    r"(?<![\w-])(?:(?:later )?today|tonight|this (?:afternoon|evening)|heute(?: abend| nachmittag)?"
+    r"|ce soir|esta (?:tarde|noche)|in (?:an|one|two|\d{1,2}) (?:hours?|minutes?)"
+    r"|in (?:einer|\d{1,2}) (?:Stunden?|Minuten?)|at \d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.?m\b\.?"
+    r"|o'clock)"
+    r"|at \d{1,2}:\d\d|um \d{1,2}(?:[:.]\d\d)? Uhr)(?![\w-])",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
-    """`sentence` as it stands in the answer, `what` is promised in a few words, `day` the words for
-    when ("" for a reminder without one, "today" for a time of this day)."""
+class Named:
+    """A day that is named: its words, and where they begin and end, with what leads to them and the
+    time of the day. `day` is "today" for a time of this one; `bare` says that no word leads to it,
+    `own` that it is when something is done, and no part of a thing ("the plan for Friday")."""
 
-    sentence: str
-    what: str
     day: str
+    start: int
+    end: int
+    bare: bool = False
+    own: bool = True
 
 
-def promises(answer: str, request: str = "") -> tuple[Promise, ...]:
-    """What an answer to this request promises to do or to remind of later."""
-    if not MAY_PROMISE.search(answer) or LETTER.search(answer):
-        return ()
-    if DRAFTS.search(request) and not REMIND_ME.search(request):
-        return ()
-    lines = _told(answer)
-    if sum(_begins_with_a_day(line) for line in lines) > 1:  # a plan, day by day, for the user
-        return ()
-    found = (_promise(sentence, request) for sentence in lines)
-    return tuple(dict.fromkeys(each for each in found if each))[:MOST]
-
-
-def _told(answer: str) -> list[str]:
-    """The sentences that the answer says itself: not quoted, and nothing directly below a line
-    that introduces it, and no items below that: they may be of a file that it shows."""
-    kept: list[str] = []
-    listed = close = False
-    for line in own_words(answer).split("\n"):
-        if not line.strip():
-            close = False
-            continue
-        item = bool(re.match(r"\s*(?:[-*+\u2022]|\d+[.)])\s", line))
-        if listed and (item or close):
-            continue
-        close = True
-        listed = line.rstrip().endswith(":")
-        kept += [each for each in sentences(line) if len(each) <= LONGEST]
-    return kept
-
-
-def _promise(sentence: str, request: str) -> Promise | None:
-    plain = sentence.replace("**", "")
-    said = hushed(plain)  # of the same length
-    lead = LEAD.match(said)
-    own = said[lead.end() :] if lead else said
-    denied = DENIES.search(NO_FORGETTING.sub("", own))
-    if said.rstrip(" \"'*)").endswith("?") or DEPENDS.search(own) or denied:
-        return None
-    begin, found = _beginning(said, len(said) - len(own))
-    if not found:
-        return None
-    day, in_front = _day_of(said, begin)
-    if found["remind"] is not None:
-        what = _reminder(plain[found.end() :], request)
-        return Promise(sentence, _telling(what, plain, own), day.day if day else "")
-    if day is None or day.day == "today" or not (in_front or _is_when(said, found, day)):
-        return None
-    return Promise(sentence, _telling(_deed(plain, begin, day, found), plain, own), day.day)
-
-
-def _begins_with_a_day(sentence: str) -> bool:
-    """Whether it is of the kind "On Monday I will ...", which makes a plan where two are so."""
-    day = day_named(sentence[:LONGEST])
-    before = sentence[: day.start].strip(" *").casefold() if day else "-"
-    behind = sentence[day.end :].lstrip(" ,:*") if day else ""
-    return before in ("", "on", "and on", "then on", "am", "und am", "le", "el") and bool(
-        MAY_PROMISE.match(behind)
-    )
-
-
-def _telling(what: str, sentence: str, own: str) -> str:
-    """What is promised, or the whole sentence but for its "Sure, " where the few words say too
-    little; `own` is as long as what is left of it then."""
-    return _capital(sentence[len(sentence) - len(own) :]) if POOR.match(what) else what
-
-
-def _beginning(said: str, start: int) -> tuple[int, re.Match[str] | None]:
-    """Where the promise begins: at `start`, behind a day ("On Friday I will ...") or behind a
-    clause of its own ("I noted it and I will ...")."""
-    day = day_named(said[start:])
-    after_day = start + day.end if day and day.start == 0 else start
-    after_day += len(said[after_day:]) - len(said[after_day:].lstrip(" ,"))
-    for at in dict.fromkeys((start, after_day)):
-        for form in (ENGLISH, GERMAN, GERMAN_TURNED, ROMANCE):
-            if found := form.match(said, at):
-                return at, found
-    joined = JOINED.search(said, start)
-    if joined and OWN_CLAUSE.match(said, start):
-        at = joined.end()
-        at += len(word[0]) if (word := re.match(r"(?:and |but |so )", said[at:])) else 0
-        for form in (ENGLISH, GERMAN, ROMANCE):
-            if found := form.match(said, at):
-                return at, found
-    return 0, None
-
-
-def _day_of(said: str, begin: int) -> tuple[Named | None, bool]:
-    """The day of the promise that begins there, and whether it stands in front of it."""
-    if day := day_named(said[begin:]):
-        return replace(day, start=day.start + begin, end=day.end + begin), False
-    day = day_named(said[:begin])
-    return day, bool(day and not said[day.end : begin].strip(" ,"))
-
-
-def _is_when(said: str, found: re.Match[str], day: Named) -> bool:
-    """Whether the day is that on which it is done, and not the day of a thing that is looked at:
-    "I'll search for flights on Friday" may be done at once."""
-    between = said[found.end("deed") : day.start]
-    if not day.own or OF_A_DAY.search(between):
-        return False
-    at_once = _is_english(found) and found["now"] is not None
-    return not at_once or (day.bare and not between.rstrip().endswith(","))
-
-
-def _reminder(rest: str, request: str) -> str:
-    """Of what the user is reminded: told by the answer, else by the request, else the request."""
-    told = OBJECT.match(_without_day(rest))
-    if told and told["what"].strip(_EDGE).lower() not in EMPTY:
-        return _capital(re.sub(r" erinnern\W*$", "", told["what"]))
-    asked = ASKED.search(request)
-    what = (asked["what"] or asked["de"]) if asked else request
-    return _capital(_without_day(" ".join(what.split())[:120]))
-
-
-def _deed(text: str, begin: int, day: Named, found: re.Match[str]) -> str:
-    """What is to be done, without the day and without "I will"."""
-    start = found.start("deed") if _is_english(found) else begin
-    cut = text[start : day.start] + text[day.end :] if day.start >= start else text[start:]
-    return _capital(cut)
-
-
-def _is_english(found: re.Match[str]) -> bool:
-    """Whether what is promised stands behind "I will", and not around it."""
-    return found.re is ENGLISH
-
-
-def _without_day(text: str) -> str:
-    day = day_named(text)
-    return text[: day.start] + text[day.end :] if day else text
-
-
-def _capital(text: str) -> str:
-    line = " ".join(text.split()).strip(_EDGE)
-    line = re.sub(r"\s+([,.;:!?])", r"\1", line)
-    return line[:1].upper() + line[1:]
-
-
-MAY_PROMISE = re.compile(
-    r"\b(?:I|we)(?: will| won['\u2019]t|['\u2019]ll| shall| am going to|['\u2019]m going to)\b"
-    r"|\bich (?:werde|erinnere|melde|schaue|pr\u00fcfe|sehe|frage|schicke|\u00fcberpr\u00fcfe"
-    r"|k\u00fcmmere)\b"
-    r"|\b(?:werde|erinnere|melde|schaue|pr\u00fcfe) ich\b"
-    r"|\bje (?:te |vous |le |la |les |l['\u2019])?\w+r?ai\b|\bte recordar\u00e9\b|\blo (?:mirar"
-    r"|revisar|comprobar)\u00e9\b",
-    re.IGNORECASE,
-)
-_I_WILL = r"(?:I|we)(?: will|['\u2019]ll| shall| am going to|['\u2019]m going to)"
-_NEVER = r"(?:I|we)(?: won['\u2019]t| will not)"
-NO_FORGETTING = re.compile(rf"\b{_NEVER} let you forget\b", re.IGNORECASE)
-"""Promises, though it has a "not"."""
-_SOON = (
-    r"(?:(?: also| then| certainly| definitely| gladly| happily| be sure to| make sure to| try to"
-    r"| come back and| go ahead and| keep (?:that|this|it) in mind and)*)"
-)
-_LATER = (
-    r"check|look (?:at|into|after)|look again|follow up|get back|report back|report to you|ask|send"
-    r"|review|revisit|prepare|notify|let you know|ping|call|e-?mail|message|monitor|watch|contact"
-    r"|come back|return to|verify|test|try|go (?:over|through)"
-    r"|renew|collect|research|investigate|nudge you|alert you|give you a (?:nudge|shout|heads-up)"
-    r"|bring (?:it|this|that|them|the \w+|your \w+) up|bring up|raise (?:it|this|that)"
-    r"|mention (?:it|this|that)"
-)
-"""What is done when the day is there."""
-_AT_ONCE = (
-    r"look|compare|update|write|draft|summari[sz]e|search|find|read|run(?! \d| a (?:mile|"
-    r"marathon|half))|finish|continue|download"
-    r"|fetch"
-    r"|clean"
-    r"|sort|give you|report"
-)
-"""What may as well be done in this turn, for a day that its object has."""
-ENGLISH = re.compile(
-    rf"(?:{_I_WILL}{_SOON}|(?P<never>{_NEVER})) (?:(?P<remind>(?:remind you\b(?! that\b)"
-    r"|(?(never)let you forget\b|(?!))"
-    r"|(?:set|create|add|make|send)(?: you| up)? a reminder\b))"
-    rf"|(?P<deed>(?:(?:{_LATER})|(?P<now>{_AT_ONCE}))\b))",
-    re.IGNORECASE,
-)
-OF_A_DAY = re.compile(
-    r"\b(?:calend[ae]r|appointments?|meetings?|schedule|agenda|events?|weather|forecast|diary"
-    r"|plans?"
-    r"|to-?dos?|tasks?|notes?|Termine?|Kalender|Wetter|Besprechung\w*|m\u00e9t\u00e9o"
-    r"|citas?)\b"
-    r"|\b(?:you|we|he|she|they|I) (?:\w+ed|wrote|sent|gave|made|had|said|told)\b"
-    r"|\b(?:that|which|who|because|where|whether|what|how|ob|is|was|are|were|has|had|dass|weil"
-    r"|ist|war)\b|[:;]",
-    re.IGNORECASE,
-)
-"""Between a deed and a day: the day is rather that of what is looked at."""
-GERMAN = re.compile(
-    r"ich (?:(?P<remind>erinnere (?:dich|Sie|euch)\b|werde (?:dich|Sie|euch)\b(?=.*\berinnern\b))"
-    r"|(?P<deed>werde (?!nicht\b)(?=.*\b(?:pr\u00fcfen|nachsehen|nachschauen|schauen|melden"
-    r"|fragen|schicken|"
-    r"senden|schreiben|suchen|vergleichen|ansehen|kontrollieren|informieren|berichten"
-    r"|vorbereiten)\b)"
-    r"|(?:melde mich|schaue|pr\u00fcfe|\u00fcberpr\u00fcfe|sehe|frage|schicke"
-    r"|k\u00fcmmere mich)\b))",
-    re.IGNORECASE,
-)
-GERMAN_TURNED = re.compile(
-    r"(?P<remind>erinnere ich (?:dich|Sie|euch)\b|werde ich (?:dich|Sie|euch)\b(?=.*\berinnern\b))"
-    r"|(?P<deed>(?:melde ich mich|schaue ich|pr\u00fcfe ich|\u00fcberpr\u00fcfe ich)\b"
-    r"|werde ich (?!nicht\b)(?=.*\b(?:pr\u00fcfen|nachsehen|nachschauen|melden|fragen|schicken"
-    r"|suchen|"
-    r"vergleichen)\b))",
-    re.IGNORECASE,
-)
-ROMANCE = re.compile(
-    r"(?P<remind>je (?:te|vous) (?:le )?rappellerai\b|te (?:lo )?recordar\u00e9\b)"
-    r"|(?P<deed>je (?:(?:te|vous|le|la|les) |l['\u2019])?(?:regarderai|v\u00e9rifierai"
-    r"|chercherai|reviendrai|"
-    r"enverrai|contacterai|contr\u00f4lerai|comparerai)\b|(?:lo |te )?(?:mirar|revisar|comprobar"
-    r"|buscar|"
-    r"enviar|avisar)\u00e9\b)",
-    re.IGNORECASE,
-)
-LEAD = re.compile(
-    r"\W*(?:(?:ok(?:ay)?|sure(?: thing)?|of course|no problem|yes|alright|all right|certainly"
-    r"|noted|"
-    r"got it|understood|done|great|good|fine|perfect|absolutely|will do|thanks|thank you|then|so"
-    r"|and"
-    r"|also|"
-    r"but|in that case|for now|gut|klar|gerne|ja|nat\u00fcrlich|alles klar|dann|und"
-    r"|bien s\u00fbr|d['\u2019]accord|"
-    r"oui|et|claro|vale|s\u00ed|y|kein problem|keine sorge|no worries)\b\W*)*",
-    re.IGNORECASE,
-)
-DEPENDS = re.compile(
-    r"\b(?:if|unless|in case|once|whenever|when|as soon as|until then|otherwise|provided|assuming|"
-    r"let me know|just (?:say|tell|ask)|would|could|might|may|maybe|perhaps|probably|(?:do "
-    r"|would )?you "
-    r"want|like me to|every|each|always|example|e\.g|said|says|wrote|writes|"
-    r"wenn|falls|sobald|sofern|ansonsten|jede[nrs]?|immer|vielleicht|w\u00fcrde|k\u00f6nnte"
-    r"|zum Beispiel|"
-    r"si|quand|d\u00e8s que|chaque|toujours|peut-\u00eatre|cuando|cada|siempre|quiz\u00e1s?)\b",
-    re.IGNORECASE,
-)
-DENIES = re.compile(
-    r"\b(?:not|never|no longer|won['\u2019]t|can['\u2019]t|cannot|unable|nicht|nie|niemals"
-    r"|kein\w*|ne|pas|"
-    r"jamais|nunca|nobody|pretend\w*)\b|n['\u2019]t\b",
-    re.IGNORECASE,
-)
-DRAFTS = re.compile(
-    r"\b(?:write|draft|compose|translat\w+|rewrit\w*|rephras\w*|reword|proofread|correct"
-    r"|summar\w+|quote|"
-    r"repeat|dictate|transcribe|pretend|imagine|role-?play|act as|reply to|answer (?:to )?(?:him"
-    r"|her|them)|"
-    r"first person|resolutions?|vows?|affirmations?|diary|journal|script"
-    r"|(?:an?|the|my|this|our) (?:[\w-]+ ){0,3}(?:plan|programme?|routine|schedule|regimen|pledge)"
-    r"|(?:an?|the|my|this) (?:e-?mail|mail|letter|message|reply|text|story|poem|dialog\w*|speech"
-    r"|sms|tweet)|"
-    r"schreib\w*|formulier\w*|\u00fcbersetz\w*|korrigier\w*|entwurf|entwirf|brief|nachricht"
-    r"|gedicht|geschichte|"
-    r"zusammenfass\w*|fasse?|\u00e9cris|r\u00e9dige|tradui\w+|r\u00e9sume|escrib\w+|redacta"
-    r"|traduc\w+|resume)\b",
-    re.IGNORECASE,
-)
-LETTER = re.compile(
-    r"^[^\w\n]{0,20}(?:dear|hi|hello|hey|liebe[rs]?|hallo|sehr geehrte|cher|ch\u00e8re|bonjour"
-    r"|querid[oa]"
-    r"|hola)\b"
-    r"[^.!?\n]{0,40},[ \t]{0,9}$|^[^\w\n]{0,20}(?:(?:best|kind|warm) (?:regards|wishes)|regards"
-    r"|sincerely|cheers"
-    r"|love|yours"
-    r"|viele gr\u00fc\u00dfe|liebe gr\u00fc\u00dfe|mit freundlichen gr\u00fc\u00dfen"
-    r"|cordialement|saludos)\b[^\w\n]{0,20}$"
-    r"|^[^\w\n]{0,20}(?:subject|betreff|objet|asunto):",
-    re.IGNORECASE | re.MULTILINE,
-)
-OBJECT = re.compile(
-    r"^[\s,]*(?:to |about |of |that |an |daran,? dass |daran,? |(?:de|d['\u2019])\s*"
-    r"|que |(?=(?:the|your|my|this|our) \w))(?P<what>\w.*)",
-    re.IGNORECASE,
-)
-ASKED = re.compile(
-    r"\bremind me\b.*?\b(?:to|about|of|that) (?P<what>.+)|\berinnere? mich\b.*?\b(?:an"
-    r"|daran,?) (?P<de>.+)",
-    re.IGNORECASE,
-)
-JOINED = re.compile(
-    r"(?:,| and| but| und| aber| et| y|;|:| -| \u2013| \u2014) "
-    r"(?=(?:and |but |so )?(?:I|we|ich|je|te)\b)"
-)
-OWN_CLAUSE = re.compile(r"(?:I|we|ich|je|it|that|the|your|done|das|der|die)\b", re.IGNORECASE)
-"""How a clause begins behind which the same speaker goes on."""
-REMIND_ME = re.compile(
-    r"\b(?:remind me|erinnere? mich|rappelle(?:-| )moi|recu\u00e9rdame)\b", re.IGNORECASE
-)
-EMPTY = frozenset("it that this then them das es dann ello \u00e7a".split())
-POOR = re.compile(
-    r"(?:ping|nudge|alert|call|e-?mail|message|contact|notify|ask|send|text|let|report to"
-    r"|get back to|come back to|write|give) you(?: know| again| back| then| soon| an? \w+)?$"
-    r"|.*\b(?:to|for|about|with|of|on|at) (?:with|for|about|on|at|by|to|of|and)\b"
-    r"|.*\b(?:to|for|about|with|of|at)$"
-    r"|(?:den|dem|der|des|einen|einem|meinen|deinen|deinem|deiner)(?: \w+){1,2}$"
-    r"|(?:come back|get back|return|report back|melde mich|melde ich mich)(?: (?:to|bei) \w+)?$",
-    re.IGNORECASE,
-)
-"""What is left of a sentence and says too little, or is none, without its beginning."""
+def day_named(sentence: str) -> Named | None:
+    """The first later day that a sentence names, else a time of today, None without both."""
+    if found := _DAY.search(sentence):
+        of_thing = _OF_A_THING.search(sentence[: found.start("day")])
+        bare = not found["lead"].strip() and not of_thing
+        return Named(found["day"], found.start(), found.end(), bare, of_thing is None)
+    if found := _TODAY.search(sentence):
+        return Named("today", found.start(), found.end())
+    return None

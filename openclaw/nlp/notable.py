@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from openclaw.nlp.facts import LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING
 from openclaw.nlp.identifiers import exact, identifiers, is_shaped
 from openclaw.nlp.sentences import (
     LONGEST_SENTENCE,
@@ -19,7 +18,7 @@ from openclaw.nlp.sentences import (
     shortened,
     stated,
 )
-from openclaw.nlp.words import COMMON, WORD, stem
+from openclaw.nlp.words import COMMON, LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING, WORD, stem
 from openclaw.types import Change, ToolUse
 
 LONGEST_REQUEST = 200

@@ -62,3 +62,8 @@ def missing_words(text: str, said: str) -> set[str]:
     words = telling_words(text) - known
     # Scripts without blanks between the words have no words to compare.
     return {word for word in words if word.isascii() or word not in folded}
+
+
+LONGEST_OWN = 2_000
+"""Characters of a message that is taken for written by hand from end to end."""
+SHORTEST_LASTING, LONGEST_LASTING = 10, 500

@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from openclaw.retrieval.records import KnownFile, Stamp
+from openclaw.storage.child import NoText, pdf_text
 from openclaw.storage.safe_open import open_file, reading
 from openclaw.storage.text import BOM, decode, md5
 
@@ -84,8 +85,6 @@ def too_large(max_bytes: int) -> Unreadable:
 def read_data(data: bytes, kind: Kind) -> Document:
     """The document of a file's bytes. Raises Unreadable."""
     if kind == "pdf":
-        from openclaw.storage.child import NoText, pdf_text
-
         try:
             return Document(pdf_text(data), kind)
         except NoText as error:

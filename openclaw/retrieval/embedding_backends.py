@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
-from openclaw.models.http_client import ask_uncompressed, limit_size
+from openclaw.models.base import ask_uncompressed, limit_size
 from openclaw.retrieval.embedding_models import InstalledModel, cut, family
 
 if TYPE_CHECKING:

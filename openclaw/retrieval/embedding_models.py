@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway
-from openclaw.models.http_client import MOST_LINE
+from openclaw.models.base import MOST_LINE
 
 LOOPBACK_SECONDS = 0.05  # to connect; Windows tries a refused port for two seconds
 REMOTE_SECONDS = 2.0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw import __version__
+from openclaw.retrieval.chunking import split
 from openclaw.retrieval.documents import (
     Content,
     Unreadable,
@@ -260,8 +261,6 @@ class Upkeep:
 
     def _chunks(self, path: str, content: Content) -> Sequence[Chunk]:
         if self._split is None:
-            from openclaw.retrieval.chunking import split
-
             self._split = split
         document = read_data(content.data, kind_of(path))
         return self._split(document.text, document.kind, path)

@@ -10,11 +10,8 @@ import contextlib
 import hashlib
 import os
 import re
-import secrets
-import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -24,7 +21,9 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.skills.frontmatter import Problem
 from openclaw.skills.inspect import Look, is_script, looks
 from openclaw.skills.skill import NAME, Root, Skill, list_skills, read_skill_file
-from openclaw.skills.sources import Origin, fetch, read_origin, record, sources
+from openclaw.skills.source_records import record, sources
+from openclaw.skills.sources import Origin, fetch, read_origin
+from openclaw.skills.staging import altering, staging
 from openclaw.skills.unpack import (
     SUFFIXES,
     Changes,
@@ -37,11 +36,9 @@ from openclaw.skills.unpack import (
     unpack,
 )
 from openclaw.storage.home import Home, name_trouble
-from openclaw.storage.lock import locked
-from openclaw.storage.readers import held
-from openclaw.storage.safe_open import checked, reading
+from openclaw.storage.safe_open import reading
 from openclaw.storage.text import unwritable
-from openclaw.types import UNRECORDED, Held, Recorder
+from openclaw.types import UNRECORDED, Recorder
 
 MAX_NAME = 64
 MAX_LISTED = 30
@@ -240,60 +237,6 @@ def _read(path: Path) -> tuple[Skill, tuple[Problem, ...]]:
     return skill, tuple(problems)
 
 
-PREFIX = ".staging-"
-
-
-@contextlib.contextmanager
-def staging(home: Home) -> Iterator[Path]:
-    """A hidden folder beside the skills, gone after the with-block; one process at a time.
-
-    What it holds below old/ goes back to its place when this process dies before the end.
-    """
-    made = not home.skills.exists()
-    with locked(home.private / "locks" / "skills.lock", what="the skills folder"):
-        try:
-            checked(home.skills)
-        except OSError as error:
-            raise unwritable(home.skills, error) from error
-        _clear(home.skills)
-        folder = home.skills / f"{PREFIX}{secrets.token_hex(6)}"
-        try:
-            make_folder(folder)
-            yield folder
-        finally:
-            drop(folder)
-            if made:
-                with contextlib.suppress(OSError):
-                    home.skills.rmdir()
-
-
-def _clear(skills: Path) -> None:
-    for left in sorted(skills.glob(f"{PREFIX}*")):
-        _restore(skills, left / "old")
-        drop(left)
-
-
-def _restore(skills: Path, old: Path) -> None:
-    """Give a skill back that was taken away for a new one, which never came."""
-    with contextlib.suppress(OSError):
-        for folder in [] if old.parent.is_symlink() else sorted(old.iterdir()):
-            if not os.path.lexists(skills / folder.name):
-                folder.rename(skills / folder.name)
-
-
-def drop(folder: Path) -> None:
-    """Delete a folder as far as that is possible; a link goes without what it leads to."""
-    with contextlib.suppress(OSError):
-        if folder.is_symlink() or not folder.is_dir():
-            folder.unlink(missing_ok=True)
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-        if folder.exists():  # git's objects are read-only, which Windows does not delete
-            for path in [folder, *folder.rglob("*")]:
-                path.chmod(0o700)
-            shutil.rmtree(folder)
-
-
 def installed(home: Home, name: str) -> Path:
     """The folder of a skill in the home's skills folder, by its name or its folder's name.
 
@@ -401,36 +344,3 @@ def is_here(home: Home, name: str) -> bool:
 
 def _folder(home: Home, name: str) -> Path:
     return home.skills / name
-
-
-@contextmanager
-def altering(
-    home: Home, record: Recorder, place: Path, *, old: Path | None = None, new: Path | None = None
-) -> Iterator[None]:
-    """The folder `place` of the home is about to hold what `new` does, instead of what `old` does;
-    None for nothing. When this raises, nothing of it has happened."""
-    before, after = _held(old), _held(new)
-    top = home.relative(place)
-    void = record.altered(
-        [f"{top}/{name}" for name in sorted({*before, *after})],
-        lambda path: before.get(path.removeprefix(f"{top}/")),
-        lambda path: after.get(path.removeprefix(f"{top}/")),
-    )
-    try:
-        yield
-    except BaseException:
-        for name in {*before, *after}:
-            void(f"{top}/{name}")
-        raise
-
-
-def _held(folder: Path | None) -> dict[str, Held]:
-    """What the files of a folder hold, by their paths in it; links are left out."""
-    found: dict[str, Held] = {}
-    for top, _, names in os.walk(folder) if folder else ():
-        for name in names:
-            path = Path(top, name)
-            if path.is_file() and not path.is_symlink():
-                relative = path.relative_to(folder or top).as_posix()
-                found[relative] = held(Path(os.path.realpath(folder or top)), relative)
-    return found

@@ -11,10 +11,11 @@ from pathlib import Path
 from openclaw.errors import UsageError
 from openclaw.skills.frontmatter import Problem
 from openclaw.skills.inspect import Look, looks
-from openclaw.skills.install import Staged, altering, stage, strict_name
+from openclaw.skills.install import Staged, stage, strict_name
 from openclaw.skills.install import accept as install
 from openclaw.skills.skill import MAX_DESCRIPTION, MAX_NAME, NAME, read_skill_file
 from openclaw.skills.sources import read_origin
+from openclaw.skills.staging import altering
 from openclaw.skills.unpack import make_folder
 from openclaw.storage.home import PROPOSED, Home, name_trouble
 from openclaw.storage.safe_open import checked

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from openclaw.config.settings import Settings
-from openclaw.skills.frontmatter import SkillError
+from openclaw.config.settings import Settings, keys
+from openclaw.skills.frontmatter import SkillError, read_yaml
 
 OWNERS = ("openclaw", "clawdbot", "moltbot", "clawdis")
 _SYSTEMS = {"macos": "darwin", "windows": "win32"}
@@ -135,8 +135,6 @@ def missing(
 
 def setting(settings: Settings, name: str) -> object:
     """The value of a dotted key, None when there is no such key."""
-    from openclaw.config.settings import keys
-
     if name not in keys():
         return None
     value: object = settings
@@ -153,8 +151,6 @@ def shown(name: str) -> str:
 def _mapping(value: Any) -> dict[str, Any]:
     if isinstance(value, str) and value.lstrip().startswith("{"):
         import yaml
-
-        from openclaw.skills.frontmatter import read_yaml
 
         try:
             value, _ = read_yaml(value)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import UsageError
+from openclaw.skills.frontmatter import SkillError, read_yaml
 from openclaw.storage.safe_open import reading
 
 FILE = "evals/triggers.yaml"
@@ -74,8 +75,6 @@ def examples(folder: Path) -> tuple[str, ...]:
 def _fields(path: Path) -> dict[str, Any]:
     """The mapping at the top of the file, its scalars as texts."""
     import yaml
-
-    from openclaw.skills.frontmatter import SkillError, read_yaml
 
     text = _text(path)
     try:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import io
 import json
-import os
+import logging
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-import openclaw
-from openclaw.storage.readers import quiet
+from openclaw.storage.program import python_command
 
 SECONDS = 20.0
 """Of processor time; of the clock twice as much, for a busy machine."""
@@ -68,25 +67,6 @@ def _limit(seconds: float) -> None:
 
 if __name__ == "__main__":
     main()
-
-# `sys` is part of the interpreter, so nothing is looked for before the folders are set.
-_RUN = """\
-import sys
-count = int(sys.argv[1])
-sys.path[:] = sys.argv[2 : count + 2]
-del sys.argv[: count + 2]
-import runpy
-runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-"""
-
-
-def python_command(module: str, *words: str) -> list[str]:
-    """The command that runs a module as a program. It looks for modules where we do, nowhere else:
-    neither in the folder it is started in, which is a home more often than not, nor in those that
-    PYTHONPATH names for us and not for it."""
-    top = str(Path(openclaw.__file__).resolve().parent.parent)
-    folders = list(dict.fromkeys([*filter(os.path.isabs, sys.path), top]))
-    return [sys.executable, "-I", "-c", _RUN, str(len(folders)), *folders, module, *words]
 
 
 MOST_PAGES = 2000
@@ -142,3 +122,17 @@ def extract(data: bytes, most_pages: int = MOST_PAGES) -> dict[str, str]:
     lines = ("\n".join(page.replace("\f", " ").splitlines()) for page in pages)
     text = "\n\f".join(lines)
     return {"text": text} if text.strip() else {"reason": "a PDF without text (scanned pages?)"}
+
+
+@contextmanager
+def quiet(logger: str) -> Iterator[None]:
+    """Neither warnings nor this logger's lines (nor those of loggers below it) come through."""
+    log = logging.getLogger(logger)
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)

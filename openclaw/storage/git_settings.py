@@ -19,7 +19,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from openclaw.storage.user_folders import cache_folder
+from openclaw.storage.program import cache_folder
 
 SHARED = ("objects", "refs", "packed-refs", "reftable", "logs", "worktrees", "shallow")
 HARMLESS = re.compile(

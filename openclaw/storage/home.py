@@ -20,10 +20,10 @@ from typing import Any, Literal
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.storage.git import Git, GitError, first_commit
 from openclaw.storage.lock import locked
+from openclaw.storage.program import data_folder
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import guard, make_folder, read_bytes
 from openclaw.storage.text import read_text, unwritable, write_if_same, write_private
-from openclaw.storage.user_folders import data_folder
 from openclaw.types import ToolProblem
 
 CLOSED = frozenset({".openclaw", ".git"})

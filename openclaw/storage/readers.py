@@ -4,11 +4,8 @@ anywhere, or never end."""
 from __future__ import annotations
 
 import json
-import logging
 import os
-import warnings
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,20 +56,6 @@ def held(root: Path, name: str, most: int = LARGEST_KEPT) -> Held:
     except (NotPlain, OSError):
         return None, False
     return (found.data, found.program) if found else None
-
-
-@contextmanager
-def quiet(logger: str) -> Iterator[None]:
-    """Neither warnings nor this logger's lines (nor those of loggers below it) come through."""
-    log = logging.getLogger(logger)
-    level = log.level
-    log.setLevel(logging.CRITICAL + 1)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.setLevel(level)
 
 
 BEGINNING = 16

@@ -16,7 +16,8 @@ from openclaw.security.vault import Vault
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import Changed, Saved, decode, in_the_manner_of, md5, save_over
+from openclaw.storage.saving import Changed, Saved, save_over
+from openclaw.storage.text import decode, in_the_manner_of, md5
 from openclaw.tools.file_search import found_text
 from openclaw.tools.paths import (
     DeniedFile,

@@ -9,14 +9,17 @@ import pytest
 
 from openclaw.agent.citations import (
     SeenTexts,
+    ShownLine,
+    attached_files,
     check_citations,
     cited_places,
+    has_text,
     lines_in,
+    passages_of,
     rests_on,
     spans,
 )
-from openclaw.agent.shown_lines import ShownLine, attached_files, has_text, passages_of
-from openclaw.cli.formatting import source_line, verdict_lines
+from openclaw.cli.render import source_line, verdict_lines
 from openclaw.memory.entries import split_tail
 from openclaw.storage.text import comments, without_comments
 from openclaw.types import Entry, Material, ToolUse

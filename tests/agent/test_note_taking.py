@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.note_taking import CAPTURED, MOST
+from openclaw.agent.fact_capture import CAPTURED, MOST
 from openclaw.storage.home import create_home
 from openclaw.types import Material, Mode
 from tests.fakes.command import openclaw

@@ -13,8 +13,8 @@ from openclaw.agent.provenance import Provenance
 from openclaw.events import Event, ToolEnd
 from openclaw.memory.notes import Notes
 from openclaw.security.audit import Audit
+from openclaw.security.foreign_files import Learned
 from openclaw.security.policy import Question
-from openclaw.security.untrusted import Learned
 from openclaw.sessions.session import Session
 from openclaw.tools.shell.sandbox import available
 from openclaw.types import Action, Ledger, Material

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.todo_offers import Offer, plain_text, suggest_prompt
+from openclaw.agent.todo_offers import Offer, suggest_prompt
 from openclaw.cli.prompt_line import PipedLines
 from openclaw.errors import UsageError
-from openclaw.nlp.dates import day_named
+from openclaw.nlp.claims import day_named
+from openclaw.nlp.promises import plain_text
 from openclaw.tools.web.fetch import WebPages
 from openclaw.types import Ledger
 from tests.agent.test_greeting import asked, typed

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from openclaw.security.untrusted import Learned
+from openclaw.security.foreign_files import Learned
 from openclaw.storage.home import Home
 from openclaw.types import Material
 from tests.attacks.orders import Call

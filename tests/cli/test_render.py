@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pyte
 import pytest
 
-from openclaw.cli.common import choose_listener
+from openclaw.cli.play import choose_listener
 from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
 from openclaw.cli.terminal import Screen, settled_length
 from openclaw.events import (

@@ -15,7 +15,7 @@ from typing import Any
 import pyte
 import pytest
 
-from openclaw.cli.common import play
+from openclaw.cli.play import play
 from openclaw.cli.render import Listener
 from openclaw.cli.terminal import LiveLines, Screen
 from openclaw.events import Event, NewResponse, Notice, Progress, Start, Token, ToolEnd

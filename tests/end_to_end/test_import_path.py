@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import openclaw
-from openclaw.storage.child import python_command
+from openclaw.storage.program import python_command
 
 TOP = Path(openclaw.__file__).resolve().parent.parent
 # Packages of the standard library, of a dependency, and one that nobody has installed.

@@ -31,8 +31,7 @@ from openclaw.sessions.session import INTERRUPTED, Session
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git, GitDied, noted, take_away_left
 from openclaw.storage.home import Home
-from openclaw.tools.shell.change_set import available
-from openclaw.tools.shell.sandbox import LOCK, tidy_up
+from openclaw.tools.shell.sandbox import LOCK, is_overlay_available, tidy_up
 from openclaw.types import Entry
 from tests.data.sample import sample
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
@@ -225,7 +224,7 @@ def runs(line: str) -> Answer:
 
 
 def needs_layers(home: Path) -> Path:
-    if not available(home.resolve()):
+    if not is_overlay_available(home.resolve()):
         pytest.skip("there is no overlay here")
     return Path(os.environ["XDG_CACHE_HOME"], "openclaw", "commands")
 

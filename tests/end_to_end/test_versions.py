@@ -13,7 +13,7 @@ from openclaw.config import load_settings
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.models.token_count import Meter, Meters
 from openclaw.retrieval.records import VERSION, connect
-from openclaw.security.untrusted import Learned
+from openclaw.security.foreign_files import Learned
 from openclaw.security.vault import Vault
 from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import installed

@@ -19,8 +19,8 @@ from openclaw.errors import ModelMissing, ServerAway
 from openclaw.evals.model_probes import GREETING, JSON_QUESTIONS, UNASKED
 from openclaw.evals.model_test import Fit
 from openclaw.models.base import Profile, Score
-from openclaw.models.catalog import profiles_folder
 from openclaw.models.profile import known_profiles, write_profile
+from openclaw.storage.program import profiles_folder
 from openclaw.types import ToolCall
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, last_words
 

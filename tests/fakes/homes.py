@@ -17,7 +17,7 @@ from typing import Any
 
 from openclaw.agent.agent import App
 from openclaw.config import load_settings
-from openclaw.security.untrusted import Learned
+from openclaw.security.foreign_files import Learned
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from openclaw.types import Material

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from openclaw.cli.main import run
-from openclaw.skills.sources import sources
+from openclaw.skills.source_records import sources
 from openclaw.storage.home import Home, trust_home
 
 SKILL = "---\nname: {0}\ndescription: Does {0}. Use when asked.\n---\n\n# {0}\n"

@@ -15,7 +15,7 @@ from openclaw.memory.entries import (
     without,
     written,
 )
-from openclaw.nlp.facts import guess_category
+from openclaw.nlp.category import guess_category
 from openclaw.types import ToolProblem
 
 FULL = Meta("preference", "2026-11-21", "session 4f2a9c turn 3", 0.7)

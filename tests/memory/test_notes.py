@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.memory.corrections import same
 from openclaw.memory.entries import Meta
+from openclaw.memory.markdown import same
 from openclaw.memory.notes import Known, Note, Notes, find
 from openclaw.types import ToolProblem
 

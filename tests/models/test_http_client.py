@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from openclaw.agent.protocols.base import read_step
 from openclaw.errors import ModelFailed, OpenclawError
-from openclaw.models.base import Model, Reply, Request
-from openclaw.models.http_client import MOST_BYTES, mend_json
+from openclaw.models.base import MOST_BYTES, Model, Reply, Request, mend_json
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.openai import OpenAIModel
 from openclaw.retrieval.embedding_backends import OllamaEmbedder

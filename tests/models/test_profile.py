@@ -18,18 +18,12 @@ from openclaw.evals.model_probes import Held, window_of
 from openclaw.events import Notice
 from openclaw.home.opening import bounds
 from openclaw.models.base import ModelCard, Profile, Score
-from openclaw.models.catalog import profiles_folder
-from openclaw.models.machine import (
-    Need,
-    is_elsewhere,
-    need_of,
-    parse_meminfo,
-    parse_vm_stat,
-    place_of,
-)
+from openclaw.models.machine import Need, need_of, parse_meminfo, parse_vm_stat
 from openclaw.models.profile import (
     file_of,
+    is_elsewhere,
     known_profiles,
+    place_of,
     read_profile,
     window_notice,
     with_profile,
@@ -37,6 +31,7 @@ from openclaw.models.profile import (
 )
 from openclaw.models.registry import choose
 from openclaw.storage.home import Home
+from openclaw.storage.program import profiles_folder
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 
 FULL = Profile(

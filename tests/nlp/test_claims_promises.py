@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.todo_offers import LIST
+from openclaw.agent.promised_todos import LIST
 from openclaw.cli.terminal import Screen
 from openclaw.memory.todos import Todo
-from openclaw.nlp.claims import MOST, claims, promises
+from openclaw.nlp.claims import claims
 from openclaw.nlp.dates import day_of
+from openclaw.nlp.promises import MOST, promises
 from openclaw.types import Mode
 from tests.data.promise_answers import PROMISING, SILENT, Kept
 from tests.data.sample import sample

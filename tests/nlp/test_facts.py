@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.capture import SETS, alike, by_code, by_triggers, messages, score, table
-from openclaw.nlp.facts import LONGEST_LASTING, SHORTEST_LASTING, Candidate, candidates
+from openclaw.nlp.fact_candidates import Candidate, candidates
+from openclaw.nlp.words import LONGEST_LASTING, SHORTEST_LASTING
 from tests.data.notable_messages import MESSAGES
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.facts import LONGEST_LASTING
 from openclaw.nlp.identifiers import identifiers
 from openclaw.nlp.notable import LONGEST_REQUEST, lasting, notable
+from openclaw.nlp.words import LONGEST_LASTING
 from openclaw.types import Change, ToolUse
 from tests.data.notable_messages import MESSAGES
 

@@ -14,7 +14,7 @@ import pytest
 from openclaw.config.hook_settings import Hook
 from openclaw.hooks.runner import run_hook
 from openclaw.security.program_files import programs, sealed
-from openclaw.security.trust import asked
+from openclaw.security.program_trust import asked
 from openclaw.storage.home import Home
 from openclaw.storage.scratch import PREFIX, STALE_SECONDS, scratch
 from tests.fakes.talk import new_home

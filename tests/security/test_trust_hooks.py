@@ -14,7 +14,7 @@ import pytest
 from openclaw.config.hook_settings import Hook
 from openclaw.security.policy import Policy
 from openclaw.security.program_files import MOST_FILES, programs
-from openclaw.security.trust import asked
+from openclaw.security.program_trust import asked
 from openclaw.storage.home import Home, Trust
 from openclaw.types import Action
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.security.untrusted import RUN, all_fingerprints, fingerprints
+from openclaw.security.foreign_files import RUN, all_fingerprints, fingerprints
 
 WORDS = "the heron of Quillstone wants to be served by all of us every day".split()
 TEXT = " ".join(WORDS)

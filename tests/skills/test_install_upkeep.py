@@ -12,7 +12,7 @@ from openclaw.errors import Damaged, Refused, UsageError
 from openclaw.skills import install
 from openclaw.skills.install import strict_name
 from openclaw.skills.skill import read_skill_file
-from openclaw.skills.sources import record, sources
+from openclaw.skills.source_records import record, sources
 from openclaw.storage.home import Home
 from tests.data.sample import sample
 from tests.end_to_end.test_faults import posix

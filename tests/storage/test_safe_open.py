@@ -17,7 +17,8 @@ from openclaw.storage.home import Home
 from openclaw.storage.lock import locked
 from openclaw.storage.readers import NotPlain, look
 from openclaw.storage.safe_open import NotOrdinary
-from openclaw.storage.text import read_text, save_over, write_if_same, write_private, write_text
+from openclaw.storage.saving import save_over
+from openclaw.storage.text import read_text, write_if_same, write_private, write_text
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
 

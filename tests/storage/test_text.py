@@ -17,15 +17,8 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.storage.atomic import _taken_in, settled
 from openclaw.storage.merge import Conflict
-from openclaw.storage.text import (
-    Changed,
-    md5,
-    read_text,
-    save_over,
-    unwritable,
-    write_if_same,
-    write_text,
-)
+from openclaw.storage.saving import Changed, save_over
+from openclaw.storage.text import md5, read_text, unwritable, write_if_same, write_text
 
 
 def names(folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.toolset import build_tools
+from openclaw.agent.builtin_tools import build_tools
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
 from openclaw.security.policy import Policy

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from openclaw.models.base import Reply
-from openclaw.models.http_client import mend_json
+from openclaw.models.base import Reply, mend_json
 from openclaw.nlp.intent import Cues
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Entry, Message, ToolCall, ToolUse

@@ -9,6 +9,9 @@ import typer
 
 from openclaw.cli.common import current_home, options
 from openclaw.cli.formatting import warn
+from openclaw.errors import UsageError
+from openclaw.maintenance.backup import back_up
+from openclaw.maintenance.restore import restore as put_back
 
 
 def backup(
@@ -24,8 +27,6 @@ def backup(
     Indexes, caches and locks are not included: they are made again. Nothing has to be closed
     for it.
     """
-    from openclaw.maintenance.backup import back_up
-
     home = current_home(ctx)
     made = back_up(home, Path.cwd() / file.expanduser(), with_secrets=with_secrets, force=force)
     warn(f"{path} is not in it: {why}" for path, why in made.left_out.items())
@@ -45,9 +46,6 @@ def restore(
 
     An archive that you have not made on this machine makes a home that waits for your yes.
     """
-    from openclaw.errors import UsageError
-    from openclaw.maintenance.restore import restore as put_back
-
     named = directory or options(ctx).home
     if not named:
         raise UsageError("where to? a folder is missing", f"openclaw restore {file} DIR")

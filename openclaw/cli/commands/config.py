@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.common import as_turn, current_home, print_json, table
+from openclaw.cli.home_trust import of_an_agent
+from openclaw.config import find_key, origins, render, set_value
+from openclaw.security.trust import allow_keys
 
 app = typer.Typer(
     help="Show and change settings (openclaw.yaml in the home).",
@@ -21,8 +24,6 @@ Name = Annotated[str, typer.Argument(metavar="KEY", help="For example model or o
 @app.command("show")
 def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show every key with its value and where that comes from."""
-    from openclaw.config import origins, render
-
     found = origins(current_home(ctx, reading=True))
     if as_json:
         print_json([{"key": k, "value": value, "origin": origin} for k, value, origin in found])
@@ -34,8 +35,6 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
 @app.command("get")
 def get(ctx: typer.Context, key: Name, as_json: AsJson = False) -> None:
     """Print the value of one key."""
-    from openclaw.config import find_key, origins, render
-
     name = find_key(key).name
     value = next(
         value for known, value, _ in origins(current_home(ctx, reading=True)) if known == name
@@ -53,10 +52,6 @@ def change(
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Lists as a, b; none as null.")],
 ) -> None:
     """Set one key in openclaw.yaml; comments and other lines stay."""
-    from openclaw.cli.approval import of_an_agent
-    from openclaw.config import origins, render, set_value
-    from openclaw.security.trust import allow_keys
-
     home = current_home(ctx)
     with as_turn(home, f"config set {key} {value}") as turn:
         set_value(home, key, value, turn.keep)

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import (
+from openclaw.agent.agent import App
+from openclaw.cli.attachments import material_of, piped_in
+from openclaw.cli.common import current_home, print_json
+from openclaw.cli.formatting import Canvas, bar, canvas, first_line, harmless, one_line, put, shares
+from openclaw.cli.history_lines import kind_of, minute, place_of
+from openclaw.cli.options import (
     Continue,
     ModelName,
     ModeName,
@@ -21,10 +26,12 @@ from openclaw.cli.common import (
     SkillName,
     Yes,
 )
-from openclaw.cli.formatting import Canvas, bar, first_line, harmless, one_line, shares
-from openclaw.cli.history_lines import kind_of, minute, place_of
+from openclaw.cli.play import by_name, open_session
 from openclaw.cli.questions import can_ask
+from openclaw.config import load_settings
 from openclaw.errors import UsageError
+from openclaw.inspection.context import context_report, head_changes
+from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import App
@@ -65,8 +72,6 @@ def context(
     """
     if raw + cache + diff > 1 or (raw and as_json):
         raise UsageError("--raw, --cache and --diff exclude each other, and --raw is no JSON")
-    from openclaw.cli.common import current_home
-
     home = current_home(ctx, reading=True)
     if cache:
         _print_cache(home, session or "latest", as_json=as_json)
@@ -85,9 +90,6 @@ def _open(home: Home, model: str | None, mode: Modes | None, *, yes: bool, no_me
     """Open the app as `openclaw ask` would. The tools offered to a model depend on what they may
     do, and so on whether somebody could be asked.
     """
-    from openclaw.agent.agent import App
-    from openclaw.config import load_settings
-
     return App.open(
         home,
         load_settings(home),
@@ -106,10 +108,6 @@ def _report(
     app: App, words: list[str], which: tuple[bool, str | None], skill: str
 ) -> ContextReport:
     """Report on what `openclaw ask` would send for the same words and options."""
-    from openclaw.cli.attachments import material_of, piped_in
-    from openclaw.cli.common import by_name, open_session
-    from openclaw.inspection.context import context_report
-
     piped = piped_in(None) if words else ""  # a bare look waits for nobody
     prompt = " ".join(words).strip() or (by_name(skill) if skill else "")
     material = material_of(prompt, piped, app.home, quiet=False)
@@ -118,10 +116,6 @@ def _report(
 
 
 def _print_cache(home: Home, ref: str, *, as_json: bool) -> None:
-    from openclaw.cli.common import print_json
-    from openclaw.cli.formatting import canvas
-    from openclaw.sessions.store import SessionStore
-
     store = SessionStore(home.sessions, home.private / "locks")
     session = store.load(ref)
     calls = calls_of(store.messages(session))
@@ -132,10 +126,6 @@ def _print_cache(home: Home, ref: str, *, as_json: bool) -> None:
 
 
 def _print_diff(app: App, ref: str, given: list[str], *, as_json: bool) -> None:
-    from openclaw.cli.common import print_json
-    from openclaw.cli.formatting import put
-    from openclaw.inspection.context import head_changes
-
     found = head_changes(app, app.sessions.load(ref), given)
     if as_json:
         print_json(changes_json(found))
@@ -144,9 +134,6 @@ def _print_diff(app: App, ref: str, given: list[str], *, as_json: bool) -> None:
 
 
 def _print(report: ContextReport, *, as_json: bool, raw: bool) -> None:
-    from openclaw.cli.common import print_json
-    from openclaw.cli.formatting import canvas
-
     if raw and not sys.stdout.isatty():
         sys.stdout.flush()
         sys.stdout.buffer.write(report.raw)

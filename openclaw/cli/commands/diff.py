@@ -9,6 +9,17 @@ import typer
 
 from openclaw.cli.common import open_app, print_json
 from openclaw.cli.formatting import put, warn
+from openclaw.cli.history_lines import (
+    blame_json,
+    blame_lines,
+    blamed,
+    diff_lines,
+    of_turn,
+    opened,
+    said,
+    show_lines,
+    turn_json,
+)
 
 Ref = Annotated[
     str,
@@ -30,8 +41,6 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Show what a turn changed, as git does."""
-    from openclaw.cli.history_lines import diff_lines, of_turn, turn_json
-
     with closing(open_app(ctx, reading=True)) as app:
         found = app.history.find(turn)
         files = of_turn(app.history, found)
@@ -46,8 +55,6 @@ def diff(
 def show(ctx: typer.Context, turn: Ref = "", as_json: AsJson = False) -> None:
     """Show all of a turn: what was said, what tools did, and the diff."""
     from dataclasses import asdict
-
-    from openclaw.cli.history_lines import of_turn, said, show_lines, turn_json
 
     with closing(open_app(ctx, reading=True)) as app:
         found = app.history.find(turn)
@@ -69,8 +76,6 @@ def blame(
     as_json: AsJson = False,
 ) -> None:
     """Show which turn wrote each line, from which prompt, in which conversation."""
-    from openclaw.cli.history_lines import blame_json, blame_lines, blamed, opened
-
     with closing(open_app(ctx, reading=True)) as app:
         path, lines = blamed(app, where)
         if as_json:

@@ -15,9 +15,26 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from openclaw.agent.agent import App
+from openclaw.cli.common import current_home
 from openclaw.cli.formatting import Canvas, canvas, one_line
+from openclaw.config import load_settings
+from openclaw.config.mcp_settings import read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
+from openclaw.evals.model_probes import Listener, holding
+from openclaw.home.opening import open_embedder
+from openclaw.maintenance.doctor.checkup import checkup
+from openclaw.models import token_count
+from openclaw.security.grants import read_grants
+from openclaw.security.network import read_url
+from openclaw.security.program_trust import why_not
+from openclaw.security.secrets import find
+from openclaw.storage.program import models_folder
 from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import read_text
+from openclaw.tools.mcp.servers import fault_line, started
+from openclaw.tools.mcp.start import Starts
+from openclaw.tools.shell.sandbox import available
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
@@ -59,8 +76,6 @@ def doctor(
     Nothing is changed without --fix. Each check has a name, explained in docs/doctor.md. Exits
     with 0, or with the code of the first fault that remains.
     """
-    from openclaw.cli.common import current_home
-
     checks = list(examine(lambda: current_home(ctx, reading=not fix), model, fix=fix, deep=deep))
     if as_json:
         shape = {"usable": not _exit_code(checks), "checks": [asdict(check) for check in checks]}
@@ -129,8 +144,6 @@ def check_files(home: Home) -> Iterator[Check]:
 
 
 def check_settings(home: Home) -> tuple[Settings | None, Check]:
-    from openclaw.config import load_settings
-
     try:
         settings = load_settings(home)
     except OpenclawError as error:
@@ -141,8 +154,6 @@ def check_settings(home: Home) -> tuple[Settings | None, Check]:
 
 def check_model(home: Home, settings: Settings, name: str | None) -> Iterator[Check]:
     """Check which model would answer, whether it can be reached, and what it can do."""
-    from openclaw.agent.agent import App
-
     with closing(App.open(home, settings, model=name)) as app:
         try:
             card = app.model.card
@@ -159,8 +170,6 @@ def check_schema(model: Model, settings: Settings) -> Check:
 
     Only this check asks a model.
     """
-    from openclaw.evals.model_probes import Listener, holding
-
     try:
         found = next(holding(Listener(model, SCHEMA_SECONDS), settings.think), {})
     except OpenclawError as error:
@@ -187,8 +196,6 @@ def check_embedding(settings: Settings) -> Check:
     """Check what memory search embeds with, by embedding one word. Search works without it: only a
     setting that means nothing is a fault.
     """
-    from openclaw.home.opening import open_embedder
-
     try:
         embedder, why_not, advice = open_embedder(settings)
         if embedder is None:
@@ -204,8 +211,6 @@ def check_embedding(settings: Settings) -> Check:
 
 
 def check_tokenizer() -> Check:
-    from openclaw.models import token_count
-
     advice = "install llama-index-core again"
     try:
         count = token_count.count("one two three four five six seven eight nine ten eleven")
@@ -219,9 +224,6 @@ def check_tokenizer() -> Check:
 
 def check_memory(home: Home) -> Check:
     """Check for secrets in a memory, where every conversation reads them and git keeps them."""
-    from openclaw.security.secrets import find
-    from openclaw.storage.text import read_text
-
     found = []
     for path in sorted(home.memory.glob("*.md"))[-MOST_MEMORIES:]:
         try:
@@ -249,8 +251,6 @@ def check_sandbox() -> Check:
     """Check whether commands run confined; without that, the user is asked about each one that does
     more than read.
     """
-    from openclaw.tools.shell.sandbox import available
-
     if (why := available()) is None:
         return Check("sandbox", "ok", "commands run in bubblewrap")
     advice = "install bubblewrap" if sys.platform == "linux" else ""
@@ -258,8 +258,6 @@ def check_sandbox() -> Check:
 
 
 def check_space() -> Check:
-    from openclaw.models.catalog import models_folder
-
     folder = Path(models_folder())
     there = next((path for path in (folder, *folder.parents) if path.exists()), folder)
     free = shutil.disk_usage(there).free
@@ -342,8 +340,6 @@ class Check:
 
 def check_health(home: Home, *, fix: bool = False, deep: bool = False) -> Iterator[Check]:
     """Return the findings of the named file checks (docs/doctor.md), repaired with `fix`."""
-    from openclaw.maintenance.doctor.checkup import checkup
-
     for said in checkup(home, fix=fix, deep=deep):
         advice, fixed = said.advice, one_line(said.fixed)
         found = one_line(said.found)
@@ -358,8 +354,6 @@ def check_reach(home: Home, settings: Settings) -> Iterator[Check]:
 
 
 def check_grants(settings: Settings) -> Check:
-    from openclaw.security.grants import read_grants
-
     grants, notices = read_grants(settings.grants)
     if not notices:
         return Check("grants", "ok", f"{len(grants) or 'none'} in openclaw.yaml")
@@ -376,9 +370,6 @@ def check_hosts(settings: Settings) -> Check:
 
 
 def check_mcp(home: Home, settings: Settings) -> Check:
-    from openclaw.config.mcp_settings import read_servers
-    from openclaw.tools.mcp.tools import fault_line
-
     servers, faults = read_servers(settings.mcp or {})
     if faults:
         found = _some([fault_line(home, fault) for fault in faults])
@@ -393,10 +384,6 @@ def check_mcp(home: Home, settings: Settings) -> Check:
 
 def _waiting(home: Home, servers: Sequence[Server]) -> str:
     """Return servers that are not started because nobody has trusted the files that they run."""
-    from openclaw.security.trust import why_not
-    from openclaw.tools.mcp.start import Starts
-    from openclaw.tools.mcp.tools import started
-
     starts = Starts(home, started(servers))
     now = starts.asked()
     why = why_not(now, starts.state(now)) if now.servers else ""
@@ -406,8 +393,6 @@ def _waiting(home: Home, servers: Sequence[Server]) -> str:
 
 def _may_match(entry: str) -> bool:
     """Tell whether an entry is a host, or a host and a port, that a page may have."""
-    from openclaw.security.network import read_url
-
     if any(sign in entry for sign in "/?#\\"):
         return False
     try:

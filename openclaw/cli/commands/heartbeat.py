@@ -11,8 +11,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from openclaw.agent.agent import App
+from openclaw.agent.heartbeat import (
+    alone,
+    hours_of,
+    limited,
+    mode_of,
+    prompt_of,
+    quietly,
+    session_of,
+    tasks_of,
+    told,
+    within,
+)
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.render import Listener
+from openclaw.cli.formatting import harmless, warn
+from openclaw.cli.play import code_of, play
+from openclaw.cli.render import Listener, verdict_lines
+from openclaw.config import load_settings
+from openclaw.errors import OpenclawError
+from openclaw.events import Done, Trouble
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import App
@@ -57,8 +75,6 @@ def heartbeat(
         shape = {key: value for key, value in asdict(beat).items() if key != "code"}
         print_json({"silent": not beat.answer, **shape})
     elif beat.answer:
-        from openclaw.cli.formatting import harmless
-
         typer.echo(harmless(beat.answer) if sys.stdout.isatty() else beat.answer)
     elif (
         sys.stdout.isatty() and not beat.code
@@ -69,8 +85,6 @@ def heartbeat(
 
 def _beat(home: Home, quiet_hours: str, model: str | None) -> HeartbeatResult:
     from datetime import datetime
-
-    from openclaw.agent.heartbeat import alone, hours_of, tasks_of, within
 
     if quiet_hours and within(datetime.now().time(), hours_of(quiet_hours)):
         return HeartbeatResult(why="it is a quiet hour")
@@ -84,10 +98,6 @@ def _beat(home: Home, quiet_hours: str, model: str | None) -> HeartbeatResult:
 
 
 def _run(home: Home, tasks: str, model: str | None) -> HeartbeatResult:
-    from openclaw.agent.agent import App
-    from openclaw.agent.heartbeat import mode_of, quietly
-    from openclaw.config import load_settings
-
     settings = load_settings(home)
     app = App.open(home, quietly(settings), model=model, mode=mode_of(settings))
     try:
@@ -100,11 +110,6 @@ def _ask(app: App, tasks: str) -> HeartbeatResult:
     """Run one turn, ended when it takes too long (OpenclawError). Untrusted files are reported on
     stderr, with the answer or without.
     """
-    from openclaw.agent.heartbeat import prompt_of, session_of, told
-    from openclaw.cli.common import code_of
-    from openclaw.cli.formatting import verdict_lines, warn
-    from openclaw.events import Done
-
     end = _run_turn(app, prompt_of(tasks), session_of(app))
     if not isinstance(end, Done):
         return HeartbeatResult(why="the turn did not end", code=code_of(end))
@@ -118,10 +123,6 @@ def _ask(app: App, tasks: str) -> HeartbeatResult:
 
 
 def _run_turn(app: App, prompt: str, session: Session) -> Done | Error | None:
-    from openclaw.agent.heartbeat import limited
-    from openclaw.cli.common import play
-    from openclaw.errors import OpenclawError
-
     seconds = app.settings.heartbeat.timeout
     late = OpenclawError(
         f"the heartbeat took longer than {seconds:g} s and was ended; what was done is kept",
@@ -145,8 +146,5 @@ class _Unheard(Listener):
     there."""
 
     def __call__(self, event: Event) -> None:
-        from openclaw.cli.formatting import warn
-        from openclaw.events import Trouble
-
         if isinstance(event, Trouble):
             warn([event.text])

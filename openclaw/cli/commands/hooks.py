@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.approval import check_by_hand
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import folded, harmless, one_line, warn
+from openclaw.cli.home_trust import check_by_hand
 from openclaw.cli.questions import confirmed
+from openclaw.config import load_settings
+from openclaw.config.hook_settings import EVENTS
 from openclaw.errors import OpenclawError, Refused, UsageError
+from openclaw.hooks.hooks import TRUST, head, open_hooks
+from openclaw.security.program_trust import why_not
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import App
     from openclaw.config.hook_settings import Event, Hook
     from openclaw.hooks.hooks import Hooks
     from openclaw.hooks.runner import Reply
-    from openclaw.security.trust import Asked
+    from openclaw.security.program_trust import Asked
     from openclaw.storage.home import State
 
 
@@ -109,9 +113,6 @@ def try_event(
 
     Nothing comes of it: no turn begins or is refused. Exits with 1 when one of them fails.
     """
-    from openclaw.hooks.hooks import TRUST, head
-    from openclaw.security.trust import why_not
-
     hooks, known = _open(ctx), _event(event)
     now = hooks.asked()
     chosen = [hook for hook in hooks.hooks if hook.event == known and _matches(hook, tool)]
@@ -166,16 +167,11 @@ def ask_yes(
 
 
 def _open(ctx: typer.Context, *, reading: bool = False) -> Hooks:
-    from openclaw.config import load_settings
-    from openclaw.hooks.hooks import open_hooks
-
     home = current_home(ctx, reading=reading)
     return open_hooks(home, load_settings(home))
 
 
 def _event(name: str) -> Event:
-    from openclaw.config.hook_settings import EVENTS
-
     found = next((event for event in EVENTS if event == name.replace("-", "_")), None)
     if found is None:
         raise UsageError(f"there is no event {name}", f"there are: {', '.join(EVENTS)}")

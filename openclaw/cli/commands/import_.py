@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from openclaw.cli.commands.init import chosen_folder, make_home
 from openclaw.cli.common import as_turn, current_home, options, print_json, table, tell_undo
+from openclaw.cli.formatting import one_line
 from openclaw.cli.questions import can_ask, confirmed
+from openclaw.errors import Damaged
+from openclaw.maintenance.importers.plan import carry_out, plan_import
 
 if TYPE_CHECKING:
     from openclaw.maintenance.importers.steps import Plan, Step
@@ -48,8 +52,6 @@ def import_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Take over another agent's files, or notes. DIR is only read; nothing here is overwritten."""
-    from openclaw.maintenance.importers.plan import carry_out, plan_import
-
     folder = Path.cwd() / directory.expanduser()
     plan = plan_import(_home(ctx), folder, format_)
     some = plan.count() > 0
@@ -72,9 +74,6 @@ def _home(ctx: typer.Context) -> Home:
     """Return the home to import into; offer one where there is none and somebody can be asked."""
     import os
 
-    from openclaw.cli.commands.init import chosen_folder, make_home
-    from openclaw.errors import Damaged
-
     try:
         return current_home(ctx)
     except Damaged as error:
@@ -95,8 +94,6 @@ def _say(lines: Iterable[str], as_json: bool) -> None:
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
-    from openclaw.cli.formatting import one_line
-
     yield one_line(f"{plan.source.root} is {_article(plan.label)}; the home is {plan.home.root}")
     yield ""
     yield from _rows(plan.steps)

@@ -9,7 +9,19 @@ import typer
 
 from openclaw.cli.common import options
 from openclaw.cli.formatting import warn
+from openclaw.cli.home_trust import settle
 from openclaw.cli.questions import can_ask, confirmed
+from openclaw.config import starter_text
+from openclaw.errors import Damaged
+from openclaw.storage.home import (
+    MARKS,
+    Home,
+    create_home,
+    default_folder,
+    find_home,
+    is_trusted,
+    nearest_home,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,8 +62,6 @@ def _ask_about_others(target: Path, *, yes: bool) -> None:
     """
     import os
 
-    from openclaw.storage.home import MARKS, default_folder
-
     names = {path.name for path in target.iterdir()} if target.is_dir() else set()
     others = names - NO_CONTENT
     files = [name for name in others if name[0] != "." and (target / name).is_file()]
@@ -74,10 +84,6 @@ def _ask_about_others(target: Path, *, yes: bool) -> None:
 
 def make_home(target: Path) -> list[str]:
     """Make a home, see `create_home`. Refused for a home from elsewhere that nobody has trusted."""
-    from openclaw.cli.approval import settle
-    from openclaw.config import starter_text
-    from openclaw.storage.home import Home, create_home, is_trusted
-
     home = Home(target.resolve())
     if home.root.is_dir() and not is_trusted(home):
         settle(home, reading=False)
@@ -90,8 +96,6 @@ def chosen_folder(
     """Return where a home is made for this command line. Without a folder: the home that `cwd` lies
     in, else `cwd` itself, but ~/openclaw in place of the user's own folder.
     """
-    from openclaw.storage.home import default_folder, nearest_home
-
     named = directory or flag or environ.get("OPENCLAW_HOME")
     if named:
         return cwd / Path(named).expanduser()
@@ -101,9 +105,6 @@ def chosen_folder(
 
 def _must_be_named(target: Path, cwd: Path, environ: Mapping[str, str]) -> bool:
     """Tell whether a command run from `cwd` would not find the home by itself."""
-    from openclaw.errors import Damaged
-    from openclaw.storage.home import find_home
-
     try:
         return find_home(None, cwd, environ).root != target.resolve()
     except Damaged:

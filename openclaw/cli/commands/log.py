@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json, table
-from openclaw.cli.formatting import warn
+from openclaw.cli.commands.undo import session_of
+from openclaw.cli.common import current_home, open_app, print_json, table
+from openclaw.cli.formatting import one_line, warn
+from openclaw.cli.history_lines import TALK, kind_of, marks, minute, of_turn, place_of, turn_json
+from openclaw.cli.play import is_made_id
+from openclaw.security.audit import ACTIONS, read_actions
 from openclaw.sessions.folder import SHORT_ID
 
 if TYPE_CHECKING:
@@ -49,7 +53,6 @@ def log(
     if actions:
         _actions(ctx, number, as_json=as_json)
         return
-    from openclaw.cli.common import open_app
 
     with closing(open_app(ctx, reading=True)) as app:
         found = list(islice(chosen(app, session, file), number))
@@ -66,8 +69,6 @@ def log(
 
 def chosen(app: App, session: str = "", file: str = "") -> Iterator[Turn]:
     """Return the turns of a conversation, of a file, or all."""
-    from openclaw.cli.commands.undo import session_of
-
     wanted = session_of(app, session)
     path = app.home.relative(app.home.root / file) if file else ""
     for turn in app.history.turns():
@@ -91,9 +92,6 @@ def narrow_row(row: Sequence[object]) -> tuple[str, ...]:
     """Return a turn's row for 80 columns: the day without its year, the end of a generated session
     id, and notes before the subject, which tells the turn's kind.
     """
-    from openclaw.cli.common import is_made_id
-    from openclaw.cli.formatting import one_line
-
     turn_id, at, _, files, lines, place, subject, noted = map(str, row)
     session, colon, number = place.rpartition(":")
     if not (colon and number.isdecimal()):
@@ -104,9 +102,6 @@ def narrow_row(row: Sequence[object]) -> tuple[str, ...]:
 
 
 def _turn_row(history: History, turn: Turn, waiting: str) -> tuple[object, ...]:
-    from openclaw.cli.formatting import one_line
-    from openclaw.cli.history_lines import TALK, kind_of, marks, minute, of_turn, place_of
-
     counts = [each.counts() for each in of_turn(history, turn) if not each.path.startswith(TALK)]
     added, removed = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
     lines = f"+{added} -{removed}" if counts else ""
@@ -116,8 +111,6 @@ def _turn_row(history: History, turn: Turn, waiting: str) -> tuple[object, ...]:
 
 
 def _as_json(history: History, turns: Iterable[Turn]) -> list[dict[str, Any]]:
-    from openclaw.cli.history_lines import of_turn, turn_json
-
     return [turn_json(turn, of_turn(history, turn)) for turn in turns]
 
 
@@ -126,8 +119,6 @@ def _as_json(history: History, turns: Iterable[Turn]) -> list[dict[str, Any]]:
 
 def _actions(ctx: typer.Context, number: int, *, as_json: bool) -> None:
     """Show the newest actions: what each would do, who allowed it, and its result."""
-    from openclaw.security.audit import ACTIONS, read_actions
-
     home = current_home(ctx, reading=True)
     found = read_actions(home.private / "logs" / ACTIONS, number)
     if as_json:

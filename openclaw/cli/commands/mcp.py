@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.hooks import STATES
+from openclaw.cli.commands.hooks import STATES, ask_yes, say_yes
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
+from openclaw.cli.home_trust import check_by_hand
+from openclaw.config import load_settings
+from openclaw.config.mcp_settings import read_servers, short
+from openclaw.errors import AwayError, OpenclawError, UsageError
+from openclaw.tools.mcp.schema import read_cache
+from openclaw.tools.mcp.servers import fault_line, open_door, started
+from openclaw.tools.mcp.start import KIND, Starts
+from openclaw.tools.mcp.tools import McpServers
 
 if TYPE_CHECKING:
     from openclaw.config.mcp_settings import Server
@@ -64,11 +72,6 @@ def trust(
     This is kept outside of the home: one that comes from elsewhere does not bring it along.
     Servers that are programs of the system do not need it.
     """
-    from openclaw.cli.approval import check_by_hand
-    from openclaw.cli.commands.hooks import say_yes
-    from openclaw.errors import UsageError
-    from openclaw.tools.mcp.start import KIND
-
     home = current_home(ctx)
     starts, faults = _starts(home)
     if revoke:
@@ -90,10 +93,6 @@ def try_one(
     as_json: AsJson = False,
 ) -> None:
     """Start a server, or reach it, and read the list of its tools again."""
-    from openclaw.config.mcp_settings import short
-    from openclaw.errors import AwayError, OpenclawError
-    from openclaw.tools.mcp.tools import McpServers, open_door
-
     home = current_home(ctx)
     server = _find_server(home, name)
     servers, _ = _read(home)
@@ -120,8 +119,6 @@ def try_one(
 
 def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str], None]) -> None:
     """Ask, at the start of a chat, whether servers may run that run files of this home."""
-    from openclaw.cli.commands.hooks import ask_yes
-
     starts, _ = _starts(home)
     now = starts.asked()
     if now.servers:
@@ -131,31 +128,20 @@ def ask_servers_trust(home: Home, read: Callable[[str], str], say: Callable[[str
 
 def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
     """Return the servers, and the name and fault of each that is written wrongly."""
-    from openclaw.config import load_settings
-    from openclaw.config.mcp_settings import read_servers
-    from openclaw.tools.mcp.tools import fault_line
-
     servers, faults = read_servers(load_settings(home).mcp or {})
     return servers, [(fault.server, fault_line(home, fault)) for fault in faults]
 
 
 def _starts(home: Home) -> tuple[Starts, list[tuple[str, str]]]:
-    from openclaw.tools.mcp.start import Starts
-    from openclaw.tools.mcp.tools import started
-
     servers, faults = _read(home)
     return Starts(home, started(servers)), faults
 
 
 def _cache(home: Home) -> Cache:
-    from openclaw.tools.mcp.schema import read_cache
-
     return read_cache(home.private / "cache" / "mcp.json")
 
 
 def _find_server(home: Home, name: str) -> Server:
-    from openclaw.errors import UsageError
-
     servers, faults = _read(home)
     found = next((server for server in servers if server.name == name), None)
     if found is None:
@@ -169,8 +155,6 @@ def _find_server(home: Home, name: str) -> Server:
 
 
 def _server_json(server: Server, home: Home, cache: Cache, waits: str = "") -> dict[str, Any]:
-    from openclaw.tools.mcp.tools import McpServers, open_door
-
     tools = McpServers([server], cache, lambda: open_door(home, ())).tools()
     known = cache.tools(server) is not None
     state = f"{len(tools)} tools" if known else "not asked yet"

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.common import as_turn, current_home, print_json, table
+from openclaw.cli.formatting import one_line
+from openclaw.config import add_line, drop_line, load_settings
+from openclaw.errors import UsageError
+from openclaw.security.grants import make_grant, read_grant, read_grants
+from openclaw.security.policy import EFFECTS, RULES, TABLE
+from openclaw.tools.shell.sandbox import available
 
 if TYPE_CHECKING:
     from openclaw.security.grants import Grant
@@ -24,10 +30,6 @@ BY_SITUATION = "ask in a chat, edit for a single prompt"
 @app.command("show")
 def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show the mode, the table of modes, the sandbox and the grants."""
-    from openclaw.config import load_settings
-    from openclaw.security.policy import EFFECTS, RULES, TABLE
-    from openclaw.tools.shell.sandbox import available
-
     settings = load_settings(current_home(ctx, reading=True))
     grants = [_row(number, line) for number, line in enumerate(settings.grants, 1)]
     missing = available()
@@ -59,10 +61,6 @@ def allow(
     ],
 ) -> None:
     """Let tools do this without a question, from now on."""
-    from openclaw.config import add_line, load_settings
-    from openclaw.errors import UsageError
-    from openclaw.security.grants import make_grant, read_grants
-
     home = current_home(ctx)
     try:
         grant = make_grant(kind, " ".join(value), date.today().isoformat())
@@ -84,9 +82,6 @@ def revoke(
     ],
 ) -> None:
     """Take a grant back."""
-    from openclaw.config import drop_line, load_settings
-    from openclaw.errors import UsageError
-
     home = current_home(ctx)
     lines = load_settings(home).grants
     wanted = " ".join(which).strip()
@@ -96,8 +91,6 @@ def revoke(
     if len(found) > 1:
         numbers = ", ".join(str(number + 1) for number in found)
         raise UsageError(f"'{wanted}' is several grants", f"say which by its number: {numbers}")
-    from openclaw.cli.formatting import one_line
-
     with as_turn(home, f"policy revoke {wanted}") as turn:
         drop_line(home, "grants", lines[found[0]], turn.keep)
     typer.echo(f"revoked: {one_line(lines[found[0]])}")
@@ -127,8 +120,6 @@ def _names(number: int, line: str) -> set[str]:
 
 
 def _read(line: str) -> tuple[Grant | None, str]:
-    from openclaw.security.grants import read_grant
-
     try:
         return read_grant(line), ""
     except ValueError as error:

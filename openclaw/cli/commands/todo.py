@@ -10,6 +10,10 @@ import typer
 
 from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
 from openclaw.cli.formatting import one_line
+from openclaw.errors import UsageError
+from openclaw.memory.markdown import without_due
+from openclaw.memory.todos import TodoFile, is_overdue
+from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
     from datetime import date
@@ -111,8 +115,6 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Remove a to-do, or a whole list with --list."""
-    from openclaw.errors import UsageError
-
     if bool(words) == bool(list_name):
         raise UsageError("say what to remove", "openclaw todo rm ID, or rm --list NAME")
     home = current_home(ctx)
@@ -154,8 +156,6 @@ def _find_todo(file: TodoFile, words: list[str], state: bool | None = None) -> T
     """Return the one to-do that id or text mean; of several the one that is not in the wanted
     state.
     """
-    from openclaw.errors import UsageError
-
     text = " ".join(words)
     found = file.find(text)
     if len(found) > 1:
@@ -171,8 +171,6 @@ def _find_todo(file: TodoFile, words: list[str], state: bool | None = None) -> T
 def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
     """Return the to-dos of these days; with `overdue` also those whose day is over."""
     from datetime import timedelta
-
-    from openclaw.memory.todos import is_overdue
 
     if not when and not overdue:
         return todos
@@ -191,9 +189,6 @@ def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
 
 
 def _rows(todos: Sequence[Todo]) -> Iterator[tuple[str, ...]]:
-    from openclaw.memory.markdown import without_due
-    from openclaw.memory.todos import is_overdue
-
     today = _today()
     for todo in todos:
         due = (todo.due or "") + (" overdue" if is_overdue(todo, today) else "")
@@ -201,14 +196,10 @@ def _rows(todos: Sequence[Todo]) -> Iterator[tuple[str, ...]]:
 
 
 def _file(home: Home) -> TodoFile:
-    from openclaw.memory.todos import TodoFile
-
     return TodoFile(home.memory / "TODO.md")
 
 
 def _json(home: Home, todos: Sequence[Todo]) -> list[dict[str, object]]:
-    from openclaw.memory.todos import is_overdue
-
     today = _today()
     return [
         {
@@ -233,7 +224,6 @@ def _today() -> date:
 
 def _day(text: str) -> str:
     """Return a day as ISO date. Raises UsageError for what is not a day."""
-    from openclaw.errors import UsageError
     from openclaw.nlp.dates import day_of
 
     day = day_of(text, _today())
@@ -244,9 +234,6 @@ def _day(text: str) -> str:
 
 @contextmanager
 def _problems_as_usage() -> Iterator[None]:
-    from openclaw.errors import UsageError
-    from openclaw.types import ToolProblem
-
     try:
         yield
     except ToolProblem as problem:

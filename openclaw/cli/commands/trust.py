@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.approval import check_by_hand, confirm_trust
 from openclaw.cli.common import found_home
+from openclaw.cli.home_trust import check_by_hand, confirm_trust
 from openclaw.errors import Refused
 from openclaw.security.trust import revoke
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import print_json
+from openclaw.cli.common import open_app, print_json
 from openclaw.cli.formatting import harmless, one_line, warn
+from openclaw.cli.history_lines import turn_json
 from openclaw.cli.questions import can_ask, confirmed
 from openclaw.errors import UsageError
 
@@ -58,8 +59,6 @@ def undo(
     What others have changed since stays. Where they have changed the same lines nothing is taken
     back, and the lines are shown.
     """
-    from openclaw.cli.common import open_app
-
     with closing(open_app(ctx)) as app:
         warn(app.recover())
         scope, of = scope_of(files=files, talk=talk), session_of(app, session)
@@ -79,8 +78,6 @@ def redo(
     as_json: AsJson = False,
 ) -> None:
     """Put back what the newest undo took back."""
-    from openclaw.cli.common import open_app
-
     with closing(open_app(ctx)) as app:
         warn(app.recover())
         taken = app.redo(count, session_of(app, session), keep)
@@ -159,8 +156,6 @@ def conflict_lines(taken: TakenBack, verb: str, *, again: str = "") -> Iterator[
 
 def taken_json(taken: TakenBack) -> dict[str, Any]:
     """Return an undo or redo as JSON."""
-    from openclaw.cli.history_lines import turn_json
-
     entries = {"turn": taken.turn and taken.turn.id, "of": [turn_json(t, ()) for t in taken.of]}
     rest = asdict(taken)
     return entries | {name: rest[name] for name in rest if name not in entries}

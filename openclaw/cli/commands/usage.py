@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.formatting import Canvas, bar
+from openclaw.cli.commands.memory.shared import past_day
+from openclaw.cli.common import current_home, print_json
+from openclaw.cli.formatting import Canvas, bar, canvas, one_line, warn
+from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of
+from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
     from openclaw.inspection.usage import Sums, TurnUsage
@@ -42,11 +46,6 @@ def usage(
 ) -> None:
     """Show what was read and written, how much of it was reused, and how quick the model was: in
     all, by model and by day, or turn by turn."""
-    from openclaw.cli.common import current_home, past_day, print_json
-    from openclaw.cli.formatting import canvas, warn
-    from openclaw.inspection.usage import all_turns, turns_of
-    from openclaw.sessions.store import SessionStore
-
     home = current_home(ctx, reading=True)
     store = SessionStore(home.sessions, home.private / "locks")
     first = past_day(since)
@@ -69,8 +68,6 @@ def usage_json(turns: Sequence[TurnUsage], session: str = "") -> dict[str, Any]:
     """Return, for programs, sums in all, by model and by day, and the turns of a single
     conversation.
     """
-    from openclaw.inspection.usage import group_turns, sum_turns
-
     shape: dict[str, Any] = {"together": _sums_json(sum_turns("together", turns))}
     shape["models"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.model)]
     shape["days"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.day)]
@@ -85,8 +82,6 @@ def _sums_json(row: Sums) -> dict[str, Any]:
 
 
 def _turn_json(turn: TurnUsage) -> dict[str, Any]:
-    from openclaw.inspection.usage import sum_turns
-
     row = _sums_json(sum_turns("", [turn]))
     told = ("number", "at", "model")
     return {name: getattr(turn, name) for name in told} | {
@@ -100,8 +95,6 @@ def _rounded(fields: dict[str, Any]) -> dict[str, Any]:
 
 def usage_lines(turns: Sequence[TurnUsage], on: Canvas, *, whole: bool = False) -> list[str]:
     """Return sums in all, by model and by day: the newest days only, unless `whole`."""
-    from openclaw.inspection.usage import group_turns, sum_turns
-
     if not turns:
         return ["no questions asked yet"]
     models = group_turns(turns, lambda turn: turn.model)
@@ -125,9 +118,6 @@ def usage_lines(turns: Sequence[TurnUsage], on: Canvas, *, whole: bool = False) 
 
 def session_lines(name: str, turns: Sequence[TurnUsage], on: Canvas) -> list[str]:
     """Return a line for each turn of a conversation, only the newest of many, and the sum."""
-    from openclaw.cli.formatting import one_line
-    from openclaw.inspection.usage import sum_turns
-
     if not turns:
         return [f"{name}: no questions asked yet"]
     shown = turns[-SHOWN_TURNS:]
@@ -171,8 +161,6 @@ def _row(row: Sums, width: int, on: Canvas, most: int = 0, *, calls: bool = Fals
     """Return one line of numbers and a bar, whose full length is `most` tokens. A name that is too
     long has a line of its own.
     """
-    from openclaw.cli.formatting import one_line
-
     cells = (
         _short(row.prompt_tokens),
         f"{row.share:.0%}",

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from openclaw.cli.common import print_json
-from openclaw.cli.formatting import harmless, one_line
-from openclaw.cli.history_lines import minute
+from openclaw.cli.common import open_app, print_json
+from openclaw.cli.formatting import colours, harmless, one_line
+from openclaw.cli.history_lines import minute, talk_of
+from openclaw.errors import UsageError
+from openclaw.inspection.why import NO_RECORD
+from openclaw.inspection.why import why as told
 
 if TYPE_CHECKING:
     from openclaw.history.history import History
@@ -56,8 +59,6 @@ def why(
 ) -> None:
     """Show why an answer is what it is: passages offered and not used, what was cut, each step of
     the model, and what the answer rests on."""
-    from openclaw.cli.common import open_app
-
     with closing(open_app(ctx, reading=True)) as app:
         found = found_turn(app, turn, session)
         if as_json:
@@ -80,9 +81,6 @@ def found_turn(app: Asked, ref: str, session_id: str = "", here: Session | None 
     """Return the explanation of the turn that `ref` means: a number of the session (the latest, or
     that of a chat), SESSION:N, or an id of the history. UsageError when there is none.
     """
-    from openclaw.cli.history_lines import talk_of
-    from openclaw.errors import UsageError
-
     store = app.sessions
     name, colon, number = ref.rpartition(":")
     if not ref or _NUMBER.fullmatch(ref):
@@ -101,8 +99,6 @@ def found_turn(app: Asked, ref: str, session_id: str = "", here: Session | None 
 
 def _why(store: SessionStore, session: Session, number: int) -> Why:
     """Explain a turn of this session; the archive is read only when the turn lies there."""
-    from openclaw.inspection.why import why as told
-
     live = sum(entry.role == "user" for entry in session.messages)
     archived = session.turns - live
     if number > archived:
@@ -118,8 +114,6 @@ def _lines(found: Why, *, full: bool) -> Iterator[str]:
 
 def styled(lines: Iterable[str], environ: Mapping[str, str] = os.environ) -> Iterator[str]:
     """Return the lines, their headings bold where the terminal shows it."""
-    from openclaw.cli.formatting import colours
-
     if not colours(sys.stdout, environ):
         yield from lines
         return
@@ -141,8 +135,6 @@ def why_lines(found: Why, width: int, *, full: bool = False) -> Iterator[str]:
     yield from (f"  {name}" for name in (one_line(found.model),) if name)
     yield from _block(found.prompt, "  ", width, 0 if full else PROMPT_LINES)
     if not found.recorded:
-        from openclaw.inspection.why import NO_RECORD
-
         yield f"  ({NO_RECORD})"
     yield from _offered(found, width)
     yield from _left_out(found)

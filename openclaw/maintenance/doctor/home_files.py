@@ -14,7 +14,9 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from openclaw.agent.agent import App
 from openclaw.agent.prompt import SOURCES
+from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.history import journal, record
 from openclaw.maintenance.doctor.finding import (
@@ -25,12 +27,15 @@ from openclaw.maintenance.doctor.finding import (
     RepairCopies,
     View,
 )
+from openclaw.memory.markdown import rewrite, scan, stamped, text_of
 from openclaw.sessions.session import from_json
 from openclaw.sessions.session_search import last_updated
+from openclaw.skills.skill import check
 from openclaw.storage.git import Git, GitError, is_own
 from openclaw.storage.home import MARKS, Home
 from openclaw.storage.lock import locked
 from openclaw.storage.merge import SIGN, conflicts
+from openclaw.storage.network_drives import network_place
 from openclaw.storage.readers import yaml_trouble
 from openclaw.storage.safe_open import NotOrdinary, checked, is_ordinary, make_folder, remove
 from openclaw.storage.text import BOM, CUT, as_utf8, decode, encoding_of, unwritable, write_if_same
@@ -106,8 +111,6 @@ def space(free: int) -> Iterator[Finding]:
 
 def network(view: View) -> Iterator[Finding]:
     """Check whether the home lies on another machine, where locks may not hold."""
-    from openclaw.storage.network_drives import network_place
-
     if name := network_place(view.home.root):
         advice = "use the home from one machine at a time, or move it to a disk of this one"
         yield Finding(
@@ -361,9 +364,6 @@ def _is_dead(home: Home, found: record.Record) -> bool:
 
 
 def _recover(kept: RepairCopies) -> str:
-    from openclaw.agent.agent import App
-    from openclaw.config import load_settings
-
     app = App.open(kept.home, load_settings(kept.home))
     try:
         said = app.recover()
@@ -427,8 +427,6 @@ def _is_session(path: str) -> bool:
 
 def todo_ids(view: View) -> Iterator[Finding]:
     """Find to-dos that share an id: it is then chance which one a command means."""
-    from openclaw.memory.markdown import text_of
-
     path = view.home.memory / "TODO.md"
     lines = _repeated_ids(text_of(path)) if is_ordinary(path) else []
     if lines:
@@ -440,15 +438,11 @@ def todo_ids(view: View) -> Iterator[Finding]:
 
 def _repeated_ids(text: str) -> list[int]:
     """Return the lines (from 1) of to-dos whose id an earlier one has."""
-    from openclaw.memory.markdown import scan
-
     page = scan(text)
     return [i.at + 1 for i in page.items if not i.given and _GIVEN.search(page.lines[i.at])]
 
 
 def _new_ids(home: Home, kept: RepairCopies) -> str:
-    from openclaw.memory.markdown import rewrite, scan, stamped
-
     changed: list[int] = []
 
     def change(text: str) -> str:
@@ -479,8 +473,6 @@ def front_matter(view: View) -> Iterator[Finding]:
 
 
 def _skill(file: Path, path: str) -> Iterator[Finding]:
-    from openclaw.skills.skill import check
-
     found = [p for p in check(file) if p.level == "error" or p.code == "yaml-repaired"]
     if found:
         worst = min(found, key=lambda problem: problem.level)

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw.config import load_settings
 from openclaw.errors import Damaged, OpenclawError, Refused
+from openclaw.hooks.hooks import TRUST, open_hooks
 from openclaw.maintenance.doctor.finding import Finding, NotRepaired, RepairCopies, View, bytes_of
 from openclaw.retrieval.index_store import HINDRANCES
 from openclaw.retrieval.records import VERSION
-from openclaw.security import untrusted, vault
+from openclaw.security import foreign_files, vault
+from openclaw.security.program_trust import why_not
 from openclaw.storage.lock import locked
 from openclaw.storage.safe_open import NotOrdinary, checked, checked_database, remove
 from openclaw.storage.text import unwritable, write_if_same, write_private
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 LOCK_SECONDS = 5.0
 _SECRET = re.compile(r'"([a-z0-9-]{1,60})"\s*:\s*(?=\{)')
-SECRETS, LEARNED = "secrets.json", untrusted.FILE
+SECRETS, LEARNED = "secrets.json", foreign_files.FILE
 
 
 def files(view: View) -> Iterator[Finding]:
@@ -131,7 +133,7 @@ def _learned(view: View) -> Iterator[Finding]:
     data = bytes_of(path)
     if data is None:
         return
-    trouble = _secrets_trouble(lambda: untrusted.entries_in(data))
+    trouble = _secrets_trouble(lambda: foreign_files.entries_in(data))
     if trouble.startswith("it has version"):
         advice = "install a newer openclaw: without the file nobody knows whose words files hold"
         yield Finding(f"{where}: {trouble}", "fault", advice, exit_code=Damaged.exit_code)
@@ -144,8 +146,8 @@ def _learned(view: View) -> Iterator[Finding]:
 def _mend_learned(path: Path, data: bytes, kept: RepairCopies) -> str:
     with locked(path.parent / "locks" / "learned.lock", LOCK_SECONDS):
         kept.copy(path)
-        found = untrusted.saved_from(data)
-        if not write_if_same(path, data, untrusted.as_text(found).encode("utf-8")):
+        found = foreign_files.saved_from(data)
+        if not write_if_same(path, data, foreign_files.as_text(found).encode("utf-8")):
             raise NotRepaired("another process is changing it")
     return (
         f"{len(found)} of its lines could be read; of the files in the others it is no longer known"
@@ -242,8 +244,6 @@ def hooks(view: View) -> Iterator[Finding]:
         return
     if not settings.hooks:
         return
-    from openclaw.hooks.hooks import TRUST, open_hooks
-    from openclaw.security.trust import why_not
 
     found = open_hooks(view.home, settings)
     for fault in found.faults:

@@ -12,9 +12,8 @@ from pathlib import PurePosixPath
 
 from openclaw.maintenance.importers.detect import Item
 from openclaw.maintenance.importers.source import Source
-from openclaw.memory.corrections import same
 from openclaw.memory.entries import entries_of, harmless, without_comments
-from openclaw.memory.markdown import Page, TaskItem, read_page, scan
+from openclaw.memory.markdown import Page, TaskItem, read_page, same, scan
 from openclaw.memory.todos import added, marked, same_list
 from openclaw.security.secrets import find
 from openclaw.security.untrusted import hidden, strip

@@ -26,7 +26,7 @@ from openclaw.security.program_files import (
     sealed,
     starts_scripts,
 )
-from openclaw.security.trust import Asked, code_words, in_home, marked, real_word, why_not
+from openclaw.security.program_trust import Asked, code_words, in_home, marked, real_word, why_not
 from openclaw.storage.home import Home, State, Trust, trust_file
 from openclaw.tools.mcp.client import Start
 

@@ -7,20 +7,13 @@ policy as "send", whatever the server claims, unless the user has marked the ser
 from __future__ import annotations
 
 import json
-import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from openclaw.config import Settings
-from openclaw.config.file import FILE, line_of, settings_text
-from openclaw.config.mcp_settings import Fault, Server, read_servers
+from openclaw.config.mcp_settings import Server
 from openclaw.errors import AwayError, CallFailedError
-from openclaw.nlp.relevance import SHORTLIST, Blurb, fitting
-from openclaw.storage.home import Home
 from openclaw.tools.mcp.schema import Cache, Listed, nest, plain_key, read_list
-from openclaw.tools.selection import MOST_LISTED, Shortlist
 from openclaw.tools.tool import Form, Tool
 from openclaw.types import Action, Effect, ForeignProblem, ToolProblem
 
@@ -280,102 +273,3 @@ def _resource(resource: Any) -> str:
 
 def _decoded(base64: str) -> int:
     return len(base64.rstrip("=")) * 3 // 4
-
-
-@dataclass(slots=True)
-class Served:
-    """What the MCP servers of a home have to offer. Where none is named, nothing is loaded."""
-
-    home: Home
-    settings: Settings
-    tell: Callable[[str], None] = lambda what: None
-    _servers: McpServers | None = None
-    _begun: bool = False
-
-    def begin(self) -> Iterator[str]:
-        """A new turn: the lists that are missing are read. Yields what the user should know."""
-        if not self.settings.mcp:
-            return
-        if not self._begun:
-            self._begun = True
-            self._servers, faults = open_servers(self.home, self.settings, self.tell)
-            yield from faults
-        if self._servers is None:
-            return
-        self._servers.begin()
-        if missing := self._servers.unlisted():
-            yield f"asking for their tools: {', '.join(missing)}"
-            self._servers.list_missing()
-        yield from self.news()
-
-    def news(self) -> list[str]:
-        return self._servers.news() if self._servers else []
-
-    def share(self, built_in: Sequence[Tool], request: str) -> tuple[list[Tool], Shortlist | None]:
-        """See `shared_out`."""
-        if self._servers is None and self.settings.mcp:
-            self._servers, _ = open_servers(self.home, self.settings, self.tell)
-        return shared_out(built_in, self._servers.tools() if self._servers else (), request)
-
-    def close(self) -> None:
-        if self._servers is not None:
-            self._servers.close()
-
-
-def open_servers(
-    home: Home, settings: Settings, tell: Callable[[str], None] = lambda what: None
-) -> tuple[McpServers | None, list[str]]:
-    """The servers that the settings name, None when there are none, and what is wrong with the
-    others. Nothing is started; `tell` is that of `McpServers`."""
-    servers, faults = read_servers(settings.mcp or {})
-    notices = [fault_line(home, fault) for fault in faults]
-    if all(server.disabled for server in servers):
-        return None, notices
-    from openclaw.tools.mcp.schema import read_cache
-
-    cache = read_cache(home.private / "cache" / "mcp.json")
-    return McpServers(servers, cache, lambda: open_door(home, servers), tell), notices
-
-
-def open_door(home: Home, servers: Sequence[Server]) -> Door:
-    """The way to the servers of a home, all of which are named: they have one yes together."""
-    from openclaw.tools.mcp.client import Door, Surroundings
-    from openclaw.tools.mcp.start import Starts
-
-    starts = Starts(home, started(servers))
-    return Door(Surroundings(home.root, home.private / "logs", os.environ, starts.prepare))
-
-
-def started(servers: Sequence[Server]) -> list[Server]:
-    """Those that may be started."""
-    return [server for server in servers if not server.disabled]
-
-
-def fault_line(home: Home, fault: Fault) -> str:
-    """What is wrong with a server, with its line in openclaw.yaml."""
-    line = line_of(settings_text(home), ("mcp", *fault.path))
-    return f"{FILE} line {line}: MCP server {'.'.join(fault.path)}: {fault.text}; it is skipped"
-
-
-def shared_out(
-    built_in: Sequence[Tool], served: Sequence[Tool], request: str
-) -> tuple[list[Tool], Shortlist | None]:
-    """The tools that the head lists, and a shortlist of the others: with few tools in all there are
-    none, with many these are all that come from servers."""
-    if not served:
-        return list(built_in), None
-    if sum(tool.listed for tool in built_in) + len(served) <= MOST_LISTED:
-        return [*built_in, *served], None
-    near = nearest(request, served)[:SHORTLIST]
-    shortlist = Shortlist({tool.name: tool for tool in served}, near, nearest)
-    return [*built_in, *shortlist.gateway()], shortlist
-
-
-def nearest(words: str, tools: Sequence[Tool]) -> list[Tool]:
-    """The tools that some words may be about, best first."""
-    by_name = {tool.name: tool for tool in tools}
-    return [by_name[blurb.name] for blurb in fitting(words, [_blurb(tool) for tool in tools])]
-
-
-def _blurb(tool: Tool) -> Blurb:
-    return Blurb(tool.name, tool.description, tuple(tool.parameters["properties"]))

@@ -28,7 +28,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
 
-from openclaw.models.http_client import mend_json
+from openclaw.models.base import mend_json
 from openclaw.storage.safe_open import make_folder, writing
 
 LONGEST_MESSAGE = 8_000_000

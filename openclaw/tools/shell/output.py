@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from openclaw.security.secrets import find
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode
@@ -83,8 +84,6 @@ def wrapped(text: str, longest: int = LONGEST_LINE) -> str:
 
 
 def _pieces(line: str, longest: int) -> Iterator[str]:
-    from openclaw.security.secrets import find
-
     start = 0
     while len(line) - start > longest:
         end = start + longest

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import OpenclawError
 from openclaw.security.credentials import MOST_HIDDEN, credentials
-from openclaw.security.untrusted import Learned, strip
+from openclaw.security.foreign_files import Learned
+from openclaw.security.untrusted import strip
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
 from openclaw.storage.own_writes import watching
@@ -25,7 +26,7 @@ from openclaw.storage.readers import held
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import USUAL, Room, as_data
-from openclaw.tools.shell import change_set, process, sandbox
+from openclaw.tools.shell import process, sandbox
 from openclaw.tools.shell.output import MOST_CHANGES, UNKNOWN, Look, as_text, changed, disarm, look
 from openclaw.tools.shell.process import CMD, Finished, Limits, Show, group, joined, limited, run
 from openclaw.tools.tool import Form, Tool, tool
@@ -140,7 +141,6 @@ def reads(line: str, home: Home, *, confined: bool) -> bool:
     where no credentials were ever committed. cmd.exe takes a line in another way than it is read
     here, so that nothing is known there.
     """
-    from openclaw.security.credentials import credentials
     from openclaw.tools.shell.read_only import committed, objection
 
     if posix_shell() is None:
@@ -215,7 +215,7 @@ class Runner:
     env: tuple[str, ...] = ()
     network: bool = False
     unconfined: Callable[[], str | None] = sandbox.available
-    layered: Callable[[Path], bool] = change_set.available
+    layered: Callable[[Path], bool] = sandbox.is_overlay_available
     limits: Limits = Limits()
     room: Room = USUAL
     show: Show | None = None
@@ -235,7 +235,7 @@ class Runner:
         changed: list[str] = []
         notes: list[str] = []
         with ExitStack() as stack:
-            layer = stack.enter_context(change_set.layer(root)) if layered else None
+            layer = stack.enter_context(sandbox.layer(root)) if layered else None
             alone = order.reads or layered
             others = None if alone else stack.enter_context(watching(root, fixed))
             before = look(self.home, self._last, contents=not order.reads)
@@ -264,7 +264,7 @@ class Runner:
             printed = self._foreign(printed, f"command: {order.name}", finished)
         return told(replace(finished, text=printed), self.home, offline, changed, notes)
 
-    def _hidden(self, root: Path, before: Look, layer: change_set.Layer | None) -> tuple[Path, ...]:
+    def _hidden(self, root: Path, before: Look, layer: sandbox.Layer | None) -> tuple[Path, ...]:
         """What a command does not see; in a layer nobody listens at a socket."""
         found = credentials(root)
         if why := found.crowded(root):
@@ -272,7 +272,7 @@ class Runner:
         return (*found.paths, *(() if layer else before.special[:MOST_HIDDEN]))
 
     def _finished(
-        self, order: Order, room: sandbox.Room, confined: bool, layer: change_set.Layer | None
+        self, order: Order, room: sandbox.Room, confined: bool, layer: sandbox.Layer | None
     ) -> Finished:
         argv: Sequence[str] = order.argv
         if os.name == "posix":
@@ -305,7 +305,7 @@ class Runner:
             raise ToolProblem(f"It could not be started: {error}.") from error
 
     def _watch(
-        self, root: Path, layer: change_set.Layer | None, *, fixed: bool
+        self, root: Path, layer: sandbox.Layer | None, *, fixed: bool
     ) -> Callable[[int], str]:
         watch = process.LimitWatch(self.limits, layer.upper if layer else root)
         return watch if layer or not fixed else _untouched(root, watch)
@@ -347,13 +347,10 @@ class Runner:
         return list(found)
 
     def _bring(
-        self, before: Look, layer: change_set.Layer, room: sandbox.Room
+        self, before: Look, layer: sandbox.Layer, room: sandbox.Room
     ) -> tuple[list[str], list[str]]:
         """Bring what the command wrote into the home; what was changed, and what to tell of it."""
-        from openclaw.tools.shell.change_set import (
-            Bringing,
-            read,  # only needed behind a command
-        )
+        from openclaw.tools.shell.change_set import Bringing, read
 
         self._last = before
         found = read(layer.root, layer.upper, sandbox.kept(room))

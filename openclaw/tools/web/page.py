@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import asdict
 
-from openclaw.storage.child import ReadingError, read_in_child
+from openclaw.storage.child import ReadingError, extract, read_in_child
 from openclaw.types import Page, ToolProblem
 
 LONGEST = 400_000  # characters of a page; what is beyond is not even shown on later pages
@@ -136,8 +136,6 @@ def _xml(body: bytes, charset: str, url: str) -> Page:
 
 
 def _pdf(body: bytes) -> Page:
-    from openclaw.storage.child import extract
-
     told = extract(body, PDF_PAGES)
     if "reason" in told:
         raise ToolProblem(f"It is {told['reason']}, {_size(len(body))}: nothing to read.")

@@ -14,6 +14,7 @@ from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.errors import Damaged
 from openclaw.models import catalog
+from openclaw.storage import program
 from openclaw.storage.home import Home, create_home
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 
@@ -137,7 +138,7 @@ def test_without_an_embedding_model_the_command_that_gets_one_is_named(home: Hom
 def test_a_damaged_embedding_model_is_found_by_trying_it(home: Home) -> None:
     entry = catalog.embedding_entry()
     for file in entry.files:
-        path = catalog.models_folder() / file.name
+        path = program.models_folder() / file.name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as content:
             content.truncate(file.size)

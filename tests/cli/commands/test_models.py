@@ -12,6 +12,7 @@ from openclaw.cli.commands.models.group import PlainProgress
 from openclaw.cli.model_names import checked_model, known_models
 from openclaw.errors import ModelMissing
 from openclaw.models import catalog
+from openclaw.storage import program
 from tests.fakes.command import Result, openclaw
 from tests.fakes.gguf import chat_model
 from tests.fakes.ollama_server import NO_NETWORK, FakeModel, FakeOllama
@@ -41,7 +42,7 @@ def no_way_out(monkeypatch: pytest.MonkeyPatch, closed_port: int) -> None:
 @pytest.fixture
 def embedding_model() -> Path:
     """The embedding model as far as its sizes tell."""
-    folder = catalog.models_folder()
+    folder = program.models_folder()
     for file in catalog.embedding_entry().files:
         (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
         with (folder / file.name).open("wb") as content:
@@ -51,7 +52,7 @@ def embedding_model() -> Path:
 
 @pytest.fixture
 def own_model() -> Path:
-    path = catalog.models_folder() / "Little-Q4.gguf"
+    path = program.models_folder() / "Little-Q4.gguf"
     path.parent.mkdir(parents=True)
     path.write_bytes(chat_model())
     return path
@@ -198,11 +199,11 @@ def test_pull_if_needed_fetches_when_there_is_nothing_to_talk_to(
     names: list[str], fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.models[:] = [FakeModel(name) for name in names]
-    catalog.models_folder().write_text("a file where the folder should be", encoding="utf-8")
+    program.models_folder().write_text("a file where the folder should be", encoding="utf-8")
     done = _models("pull", "--if-needed")
     assert done.returncode == 1
     assert "nothing to fetch" not in done.stderr
-    assert str(catalog.models_folder()) in done.stderr
+    assert str(program.models_folder()) in done.stderr
 
 
 def test_pull_if_needed_of_a_name_is_refused() -> None:

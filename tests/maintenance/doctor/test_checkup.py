@@ -19,7 +19,7 @@ from openclaw.maintenance.doctor.finding import Finding, View
 from openclaw.maintenance.doctor.home_files import rights, space
 from openclaw.memory.todos import TodoFile
 from openclaw.retrieval.records import connect
-from openclaw.security.untrusted import Learned
+from openclaw.security.foreign_files import Learned
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home, create_home
 from openclaw.storage.lock import locked

@@ -14,7 +14,7 @@ import pytest
 
 from openclaw.nlp.relevance import Blurb, fitting
 from openclaw.security.policy import Policy
-from openclaw.tools.mcp.tools import shared_out
+from openclaw.tools.mcp.servers import shared_out
 from openclaw.tools.tool import Form, Tool
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Ledger, ToolCall, ToolProblem

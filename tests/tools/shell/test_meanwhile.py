@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.tools.shell import change_set, sandbox
+from openclaw.tools.shell import sandbox
 from tests.fakes.command import openclaw
 from tests.fakes.git_home import git, identity, needs_git
 from tests.fakes.ollama_server import Answer, FakeOllama
@@ -30,7 +30,7 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     """How commands run: the program for the rest fails."""
     if request.param != "bare" and sandbox.available() is not None:
         pytest.skip("there is no sandbox")
-    if request.param == "layer" and not change_set.available(tmp_path.resolve()):
+    if request.param == "layer" and not sandbox.is_overlay_available(tmp_path.resolve()):
         pytest.skip("there is no overlay")
     fails = tmp_path / "bin" / {"sandbox": "unshare", "bare": "bwrap"}.get(request.param, "none")
     fails.parent.mkdir()

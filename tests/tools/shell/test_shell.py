@@ -13,9 +13,9 @@ import pytest
 
 from openclaw.events import make_receipt
 from openclaw.memory.todos import parse
+from openclaw.security.foreign_files import Learned
 from openclaw.security.grants import make_grant
 from openclaw.security.policy import Policy, Question
-from openclaw.security.untrusted import Learned
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.shell import sandbox

@@ -13,8 +13,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import one_line, warn
+from openclaw.cli.common import current_home, open_app, print_json
+from openclaw.cli.formatting import colours, one_line, put, readable, warn
+from openclaw.cli.questions import confirmed
+from openclaw.errors import UsageError
+from openclaw.maintenance.memory_lint import (
+    apply,
+    chosen_paths,
+    look_over,
+    of_commit,
+    repaired,
+    staged,
+)
+from openclaw.memory.lint import diff, is_fault
+from openclaw.security.untrusted import visible
 
 if TYPE_CHECKING:
     from openclaw.maintenance.memory_lint import LintReport
@@ -47,8 +59,6 @@ def lint(
     """Look the memory over: doubled and contradicting entries, days that nobody knows, secrets,
     hidden characters, orders to the agent, dead links. Exit code 1 when there are faults, 0 for
     advice alone. No model is needed, and nothing is written without --apply."""
-    from openclaw.maintenance.memory_lint import chosen_paths
-
     _check(fix=fix, apply_it=apply_it, staged=staged)
     home = current_home(ctx, notes=True, reading=not apply_it)
     chosen = chosen_paths(home, paths or [])
@@ -64,8 +74,6 @@ def lint(
 
 
 def _check(*, fix: bool, apply_it: bool, staged: bool) -> None:
-    from openclaw.errors import UsageError
-
     if apply_it and not fix:
         raise UsageError("--apply goes with --fix", "openclaw memory lint --fix --apply")
     if staged and fix:
@@ -73,15 +81,11 @@ def _check(*, fix: bool, apply_it: bool, staged: bool) -> None:
 
 
 def _whole(home: Home) -> LintReport:
-    from openclaw.maintenance.memory_lint import look_over
-
     return look_over(home, date.today())
 
 
 def _staged(home: Home) -> LintReport:
     from dataclasses import replace
-
-    from openclaw.maintenance.memory_lint import look_over, of_commit, staged
 
     documents, lines = staged(home)
     report = look_over(home, date.today(), documents)
@@ -89,8 +93,6 @@ def _staged(home: Home) -> LintReport:
 
 
 def _faults(found: Sequence[Finding]) -> int:
-    from openclaw.memory.lint import is_fault
-
     return sum(map(is_fault, found))
 
 
@@ -123,8 +125,6 @@ def _shape(finding: Finding) -> dict[str, Any]:
 
 def _lines(found: Sequence[Finding]) -> Iterator[str]:
     """Two lines for each finding: where and what, and what to do; wrapped on a terminal."""
-    from openclaw.cli.formatting import colours
-
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     paint = colours(sys.stdout, os.environ)
     for finding in found:
@@ -173,17 +173,11 @@ def _sum(report: LintReport) -> str:
 
 
 def _diff(report: LintReport, after: dict[str, str]) -> list[str]:
-    from openclaw.memory.lint import diff
-    from openclaw.security.untrusted import visible
-
     lines = diff({document.path: document.text for document in report.documents}, after)
     return [visible(line) for line in lines] if sys.stdout.isatty() else [*lines]
 
 
 def _show_fixes(report: LintReport, *, as_json: bool) -> None:
-    from openclaw.cli.formatting import put, readable
-    from openclaw.maintenance.memory_lint import repaired
-
     after = repaired(report)
     if as_json:
         shapes = [_shape(finding) for finding in report.findings]
@@ -209,9 +203,6 @@ def _apply(
     ctx: typer.Context, home: Home, report: LintReport, *, yes: bool, as_json: bool
 ) -> LintReport:
     """Ask for each file, write, and check again. Return the report of what is left."""
-    from openclaw.cli.common import open_app
-    from openclaw.maintenance.memory_lint import apply, repaired
-
     accepted = _accepted(report, repaired(report), yes=yes, as_json=as_json)
     with closing(open_app(ctx)) as app:
         warn(app.recover())
@@ -229,9 +220,6 @@ def _apply(
 
 
 def _accepted(report: LintReport, after: dict[str, str], *, yes: bool, as_json: bool) -> list[str]:
-    from openclaw.cli.formatting import put
-    from openclaw.cli.questions import confirmed
-
     accepted = []
     for path, text in sorted(after.items()):
         if not (yes and as_json):

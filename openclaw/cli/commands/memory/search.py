@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from openclaw.cli.commands.memory.shared import past_day
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import one_line, warn
+from openclaw.config import load_settings
+from openclaw.errors import UsageError
+from openclaw.home.opening import index_options, open_search
+from openclaw.retrieval.scan import notes_elsewhere
+from openclaw.tools.memory_tools import flat
 
 if TYPE_CHECKING:
     from openclaw.retrieval.passages import Passage
@@ -52,8 +58,6 @@ def search(
     Where a "quoted phrase" stands as it is comes first. With --batch each line of output is the
     JSON list of one query's passages.
     """
-    from openclaw.errors import UsageError
-
     words = " ".join(query or [])
     if bool(words.strip()) == bool(batch):
         raise UsageError("say what to look for", "openclaw memory search WORDS, or --batch FILE")
@@ -115,9 +119,6 @@ def reindex(
 
 @contextmanager
 def opened(ctx: typer.Context) -> Iterator[Search]:
-    from openclaw.config import load_settings
-    from openclaw.home.opening import open_search
-
     home = current_home(ctx, notes=True, reading=True)
     found = open_search(home, load_settings(home))
     try:
@@ -128,10 +129,6 @@ def opened(ctx: typer.Context) -> Iterator[Search]:
 
 def _not_searched(ctx: typer.Context) -> Iterator[str]:
     """Return a line on the notes of the home that no search reads, if there are some."""
-    from openclaw.config import load_settings
-    from openclaw.home.opening import index_options
-    from openclaw.retrieval.scan import notes_elsewhere
-
     home = current_home(ctx, notes=True, reading=True)
     if left := notes_elsewhere(home, index_options(load_settings(home))):
         yield (
@@ -190,8 +187,6 @@ class _Bar:
 
 
 def _queries(batch: str) -> list[str]:
-    from openclaw.errors import UsageError
-
     try:
         data = sys.stdin.buffer.read() if batch == "-" else Path(batch).read_bytes()
     except OSError as error:
@@ -241,8 +236,6 @@ def _print_line(value: Any) -> None:
 
 
 def _show(passages: list[Passage], explain: bool) -> None:
-    from openclaw.tools.memory_tools import flat
-
     for passage in passages:
         lines = f"{passage.start_line}"
         if passage.end_line > passage.start_line:
@@ -261,6 +254,4 @@ def _show(passages: list[Passage], explain: bool) -> None:
 
 
 def _day(text: str) -> str:
-    from openclaw.cli.common import past_day
-
     return past_day(text)

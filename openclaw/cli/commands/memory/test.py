@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from openclaw.cli.commands.memory.search import completed, opened
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import one_line, warn
+from openclaw.errors import UsageError
+from openclaw.evals.memory_test import cases_of, expectation, has_table, measure, outcome, with_case
+from openclaw.memory.markdown import rewrite, text_of
+from openclaw.tools.memory_tools import flat
 
 if TYPE_CHECKING:
     from openclaw.evals.memory_test import Case, Measure, Outcome
@@ -82,10 +87,6 @@ def add_case(home: Home, question: str, expected: str) -> int:
 
     UsageError when the question is there already, or question or answer is missing.
     """
-    from openclaw.errors import UsageError
-    from openclaw.evals.memory_test import cases_of, with_case
-    from openclaw.memory.markdown import rewrite, text_of
-
     question, expected = " ".join(question.split()), " ".join(expected.split())
     if not (question and expected):
         raise UsageError(
@@ -102,10 +103,6 @@ def add_case(home: Home, question: str, expected: str) -> int:
 
 def _cases(home: Home) -> list[Case]:
     """Return the cases that can be tried; warn of incomplete rows. UsageError for none."""
-    from openclaw.errors import UsageError
-    from openclaw.evals.memory_test import cases_of, has_table
-    from openclaw.memory.markdown import text_of
-
     text = text_of(home.root / PATH)
     found = cases_of(text)
     whole = [case for case in found if case.question and case.expected]
@@ -126,9 +123,6 @@ def _try_cases(
     ctx: typer.Context, cases: Sequence[Case], k: int
 ) -> tuple[list[TriedCase], list[str]]:
     """Return each case with its outcome, and what the user should know of the search."""
-    from openclaw.cli.commands.memory.search import completed, opened
-    from openclaw.evals.memory_test import expectation, outcome
-
     tried = []
     with opened(ctx) as search:
         report = completed(search)  # all vectors: the figures are to be the same next time
@@ -143,8 +137,6 @@ def _try_cases(
 
 def _measures(tried: Sequence[TriedCase], k: int) -> dict[str, Measure]:
     """Return the figures by ranking; that of the vectors only where there are some."""
-    from openclaw.evals.memory_test import measure
-
     by_meaning = any(each.outcome.has_meaning for each in tried)
     return {
         name: measure((each.outcome.ranks[name] for each in tried), k)
@@ -202,8 +194,6 @@ def _miss_lines(home: Home, tried: TriedCase, names: Sequence[str]) -> Iterator[
 
 def _missing_files(home: Home, case: Case) -> Iterator[str]:
     """Return the expected files that are missing."""
-    from openclaw.evals.memory_test import expectation
-
     for wanted in map(expectation, case.expected):
         if "/" in wanted.path and not (home.root / wanted.path).exists():
             yield one_line(f"there is no file {wanted.path}")
@@ -215,8 +205,6 @@ def _place(passage: Passage) -> str:
 
 
 def _words(passage: Passage) -> str:
-    from openclaw.tools.memory_tools import flat
-
     return one_line(" ".join(flat(passage.text).split()), SHOWN_WORDS)
 
 

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.commands.models.test import test
 from openclaw.cli.common import as_turn, current_home, print_json, settings_of, table
-from openclaw.cli.model_names import _is_ollama, all_models, at_hand, named_model
-from openclaw.errors import ServerAway, UsageError
+from openclaw.cli.model_names import _is_ollama, all_models, at_hand, checked_model, named_model
+from openclaw.config import set_value
+from openclaw.errors import ModelMissing, OpenclawError, ServerAway, UsageError
+from openclaw.models import catalog
+from openclaw.models.http_client import client_options
+from openclaw.models.ollama_server import base_url
 
 if TYPE_CHECKING:
     from openclaw.config import Settings
@@ -34,8 +37,6 @@ SECONDS_PER_LINE = 10.0
 """Between two lines of progress where there is no terminal."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-app.command("test")(test)
 
 
 @app.command("list")
@@ -91,9 +92,6 @@ def use(
     ] = False,
 ) -> None:
     """Make a model the one that answers (`model` in openclaw.yaml)."""
-    from openclaw.cli.model_names import checked_model
-    from openclaw.config import set_value
-
     home = current_home(ctx)
     setting = named_model(name) if force else checked_model(name, settings_of(ctx).ollama.host)
     with as_turn(home, f"models use {name}") as turn:
@@ -103,9 +101,6 @@ def use(
 
 def _pull_what_is_missing(settings: Settings) -> None:
     """Without the embedding model search goes by words: not getting it is only a notice."""
-    from openclaw.errors import OpenclawError
-    from openclaw.models import catalog
-
     lines = PlainProgress()
     entry = catalog.embedding_entry()
     wanted = settings.embedding in ("auto", "embedded", f"embedded/{entry.name}")
@@ -124,8 +119,6 @@ def _pull_what_is_missing(settings: Settings) -> None:
 
 def _fetch(name: str, lines: PlainProgress) -> None:
     """A model of the catalogue, the default one without a name, with its progress."""
-    from openclaw.models import catalog
-
     with _progress(lines) as on_progress:
         path = catalog.pull(name, on_progress)
     typer.echo(f"{(catalog.find_entry(name) or catalog.default_entry()).name} is ready: {path}")
@@ -137,10 +130,6 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _pull_by_ollama(name: str, host: str, on_progress: Progress) -> None:
-    from openclaw.errors import ModelMissing
-    from openclaw.models.http_client import client_options
-    from openclaw.models.ollama_server import base_url
-
     url = base_url(host)
     import httpx
     import ollama  # asks the variable for a host, too

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import print_json
+from openclaw.cli.common import print_json, settings_of
 from openclaw.cli.formatting import one_line, warn
+from openclaw.cli.model_names import at_hand, named_model
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
-from openclaw.models.catalog import profiles_folder
-from openclaw.models.machine import is_elsewhere
+from openclaw.evals.model_test import Fit
+from openclaw.models.profile import is_elsewhere, key_of, known_profiles, write_profile
+from openclaw.models.registry import split_name
+from openclaw.storage.program import profiles_folder
 
 if TYPE_CHECKING:
     from openclaw.config import Settings
@@ -49,8 +52,6 @@ def test(
     One to two minutes a model. What is found is kept, and read by the choice of protocol, window
     and limits from then on (docs/model-tests.md). Ctrl-C keeps what was measured.
     """
-    from openclaw.cli.common import settings_of
-
     settings = settings_of(ctx)
     if only_list:
         show_known(names or [], as_json=as_json)
@@ -62,8 +63,6 @@ def test(
 def test_models(names: Sequence[str], settings: Settings, *, quick: bool, as_json: bool) -> int:
     """Test them one after the other, print what was found, and return the exit code: 0, that of the
     first one that could not be tested, or 130."""
-    from openclaw.evals.model_test import Fit
-
     tests = [Fit(name, settings, quick) for name in dict.fromkeys(names)]
     code, failures = 0, list[dict[str, Any]]()
     for number, test in enumerate(tests, 1):
@@ -88,8 +87,6 @@ def test_models(names: Sequence[str], settings: Settings, *, quick: bool, as_jso
 
 def show_known(names: Sequence[str], *, as_json: bool) -> None:
     """Show earlier results of this machine, of all models or those whose names hold a word."""
-    from openclaw.models.profile import known_profiles
-
     found = known_profiles(profiles_folder())
     if names:
         words = [name.lower() for name in names]
@@ -112,10 +109,6 @@ def _test_one(name: str, settings: Settings) -> str:
 
     ModelMissing when there is none, UsageError for a name that is none.
     """
-    from openclaw.cli.model_names import at_hand, named_model
-    from openclaw.models.profile import key_of
-    from openclaw.models.registry import split_name
-
     if name == "auto":
         if found := at_hand(settings.ollama.host):
             return key_of(found)
@@ -127,8 +120,6 @@ def _test_one(name: str, settings: Settings) -> str:
 
 def _keep(profile: Profile | None, faults: Sequence[str]) -> None:
     """Save the result; it is shown even if it cannot be saved."""
-    from openclaw.models.profile import write_profile
-
     warn(faults)
     if profile is None:
         return
@@ -151,8 +142,6 @@ def _print(fresh: Sequence[Profile], failures: Sequence[dict[str, Any]], *, as_j
 
 def _earlier(fresh: Sequence[Profile]) -> list[Profile]:
     """Return the newest of those tested before, as many as fill the view."""
-    from openclaw.models.profile import known_profiles
-
     shown = {(profile.model, profile.digest) for profile in fresh}
     others = [p for p in known_profiles(profiles_folder()) if (p.model, p.digest) not in shown]
     return others[: max(0, BESIDE - len(fresh))]
@@ -165,8 +154,6 @@ def _progress(front: str) -> Iterator[Any]:
         yield lambda _: None
         return
     from shutil import get_terminal_size
-
-    from openclaw.cli.formatting import one_line
 
     began = time.monotonic()
 

@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.commands.sessions.replay import replay, test
+from openclaw.agent.agent import App
 from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
 from openclaw.cli.formatting import harmless, one_line, warn
 from openclaw.cli.questions import confirmed
+from openclaw.cli.render import compaction_line
+from openclaw.config import load_settings
+from openclaw.errors import UsageError
+from openclaw.events import Compaction, Notice, to_wire
+from openclaw.sessions.export import export_markdown
+from openclaw.sessions.store import SessionStore
+from openclaw.storage.text import read_text, write_text
 
 if TYPE_CHECKING:
     from openclaw.sessions.store import SessionStore
@@ -65,9 +72,6 @@ def show(
     ] = False,
 ) -> None:
     """Show one conversation as Markdown."""
-    from openclaw.sessions.export import export_markdown
-    from openclaw.storage.text import read_text
-
     store = _store(ctx)
     session = store.load(ref)
     if raw:
@@ -164,10 +168,6 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
 ) -> None:
     """Write a conversation as Markdown, to stdout or a file."""
-    from openclaw.errors import UsageError
-    from openclaw.sessions.export import export_markdown
-    from openclaw.storage.text import write_text
-
     store = _store(ctx)
     if output and os.path.lexists(output) and not (force and output.is_file()):
         hint = "choose another name, or add --force" if output.is_file() else "name a file"
@@ -218,11 +218,6 @@ def compact(
     as_json: AsJson = False,
 ) -> None:
     """Put all but the last two exchanges into the archive, a summary in their place."""
-    from openclaw.agent.agent import App
-    from openclaw.cli.formatting import compaction_line
-    from openclaw.config import load_settings
-    from openclaw.events import Compaction, Notice, to_wire
-
     home = current_home(ctx)
     with closing(App.open(home, load_settings(home), model=model)) as open_home:
         session = open_home.sessions.load(ref)
@@ -238,18 +233,12 @@ def compact(
         warn([f"take it back: openclaw sessions restore {session.id}"])
 
 
-app.command("replay")(replay)
-app.command("test")(test)
-
-
 def _store(ctx: typer.Context) -> SessionStore:
     """The conversations, to be read."""
     return _store_of(current_home(ctx, reading=True))
 
 
 def _store_of(home: Home) -> SessionStore:
-    from openclaw.sessions.store import SessionStore
-
     return SessionStore(home.sessions, home.private / "locks")
 
 

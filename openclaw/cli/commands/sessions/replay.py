@@ -16,6 +16,13 @@ import typer
 
 from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import harmless, one_line, warn
+from openclaw.config import load_settings
+from openclaw.errors import UsageError
+from openclaw.evals.recorded import recorded_turns
+from openclaw.evals.replay import Replay
+from openclaw.evals.replay_home import staged
+from openclaw.evals.replay_suite import files_of, judged, put, read_case
+from openclaw.sessions.store import SessionStore
 
 if TYPE_CHECKING:
     from openclaw.evals.recorded import Recorded
@@ -60,12 +67,6 @@ def replay(
     Each turn is run on the recorded conversation before it. Nothing of the home is changed.
     Exits with 1 when something differs.
     """
-    from openclaw.config import load_settings
-    from openclaw.evals.recorded import recorded_turns
-    from openclaw.evals.replay import Replay
-    from openclaw.evals.replay_home import staged
-    from openclaw.sessions.store import SessionStore
-
     home = current_home(ctx)
     store = SessionStore(home.sessions, home.private / "locks")
     session, number = _load_reference(store, ref)
@@ -114,11 +115,6 @@ def test(
     Without such a file every turn is expected to call the same tools. Exits with 1 when a turn is
     not as expected.
     """
-    from openclaw.config import load_settings
-    from openclaw.evals.replay_home import staged
-    from openclaw.evals.replay_suite import files_of, put, read_case
-    from openclaw.sessions.store import SessionStore
-
     home = current_home(ctx)
     if source is not None:
         store = SessionStore(home.sessions, home.private / "locks")
@@ -142,8 +138,6 @@ def test(
 
 def _print_judged(stage: Stage, case: Case, live: bool, as_json: bool) -> list[Judged]:
     """Return all turns of a case; each is printed as it comes, because a model takes its time."""
-    from openclaw.evals.replay_suite import judged
-
     found: list[Judged] = []
     if not as_json:
         typer.echo("\n".join(case_lines(case)))
@@ -186,8 +180,6 @@ def _load_reference(store: SessionStore, ref: str) -> tuple[Session, int]:
 
 
 def _select_turns(turns: list[Recorded], session: Session, number: int) -> list[Recorded]:
-    from openclaw.errors import UsageError
-
     found = [turn for turn in turns if number in (0, turn.number)]
     if not found:
         what = f"there is no turn {number} in {session.id}" if number else "nothing was said in it"

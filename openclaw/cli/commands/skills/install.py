@@ -12,7 +12,23 @@ import typer
 
 from openclaw.cli.common import as_turn, current_home, print_json, tell_undo
 from openclaw.cli.formatting import harmless, one_line
-from openclaw.cli.questions import can_ask, confirmed, read_reply
+from openclaw.cli.questions import can_ask, confirmed
+from openclaw.cli.reply import read_reply
+from openclaw.config import load_settings
+from openclaw.errors import OpenclawError
+from openclaw.skills.install import (
+    accept,
+    check_free,
+    is_here,
+    is_pinned,
+    news,
+    origin_of,
+    stage,
+    tracked,
+)
+from openclaw.skills.proposals import create
+from openclaw.skills.skill import gatekeeper
+from openclaw.skills.sources import read_origin
 from openclaw.storage.text import read_text
 
 if TYPE_CHECKING:
@@ -26,14 +42,6 @@ MAX_LINES = 40
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Give `openclaw skills` the commands of this file."""
-    app.command("install")(install)
-    app.command("update")(update)
-    app.command("remove")(remove)
-    app.command("new")(new)
 
 
 def install(
@@ -54,9 +62,6 @@ def install(
     as_json: AsJson = False,
 ) -> None:
     """Install a skill after showing what it contains. Nothing of it is run."""
-    from openclaw.skills.install import accept, check_free, stage
-    from openclaw.skills.sources import read_origin
-
     home = current_home(ctx)
     with stage(home, read_origin(source, Path.cwd()), choice=name) as staged:
         check_free(home, staged.name, force=force)
@@ -83,9 +88,6 @@ def update(
     as_json: AsJson = False,
 ) -> None:
     """Fetch installed skills again, show what has changed, and replace them."""
-    from openclaw.errors import OpenclawError
-    from openclaw.skills.install import tracked
-
     home = current_home(ctx)
     done = []
     entries = tracked(home, name)
@@ -146,8 +148,6 @@ def new(
     as_json: AsJson = False,
 ) -> None:
     """Write the SKILL.md of a new skill, to be filled in."""
-    from openclaw.skills.proposals import create
-
     home = current_home(ctx)
     with as_turn(home, f"skills new {name}") as turn:
         path = create(home.skills, name, description, turn.keep)
@@ -161,8 +161,6 @@ def _update_one(
     home: Home, name: str, fields: Mapping[str, str], *, yes: bool, force: bool, as_json: bool
 ) -> dict[str, Any]:
     """Update one installed skill; return what happened to it."""
-    from openclaw.skills.install import accept, is_here, is_pinned, news, origin_of, stage
-
     if is_pinned(fields):
         return {"name": name, "state": "pinned", "message": "install it again to change that"}
     if not is_here(home, name):
@@ -200,9 +198,6 @@ def _ask_to_install(staged: Staged, question: str, *, yes: bool) -> bool:
 
 def _needs(home: Home, staged: Staged) -> list[str]:
     """Return the requirements of the skill that this machine lacks."""
-    from openclaw.config import load_settings
-    from openclaw.skills.skill import gatekeeper
-
     return [
         f"for now: {reason.message}" for reason in gatekeeper(load_settings(home))(staged.skill)
     ]

@@ -1,0 +1,57 @@
+"""All built-in tools of a home, in the order of the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from openclaw.security.vault import Vault
+from openclaw.storage.home import Home
+from openclaw.tools.calculate import calculate
+from openclaw.tools.file_tools import FileTools
+from openclaw.tools.memory_tools import KnowledgeTools, NoteStore, RecallTools, Searcher, TodoStore
+from openclaw.tools.results import USUAL, Room
+from openclaw.tools.session_tools import SessionTools, Talks
+from openclaw.tools.shell.shell import Runner, ShellTools
+from openclaw.tools.skill_tools import ProposeTools, SkillShelf, SkillTools
+from openclaw.tools.tool import Tool, tool
+from openclaw.tools.web.fetch import WebPages
+from openclaw.tools.web.web_search import Search, Seen, WebTools, ddgs_search
+from openclaw.types import Ledger
+
+
+def build_tools(
+    home: Home,
+    ledger: Ledger,
+    *,
+    todos: TodoStore,
+    notes: NoteStore,
+    skills: SkillShelf,
+    searcher: Searcher | None = None,
+    talks: Talks | None = None,
+    search: Search = ddgs_search,
+    region: str = "wt-wt",
+    results: int = 3,
+    seen: Seen | None = None,
+    allow_hosts: Sequence[str] = (),
+    origin: Callable[[str], str] = lambda text: "",
+    vault: Vault | None = None,
+    runner: Runner | None = None,
+    room: Room = USUAL,
+) -> list[Tool]:
+    """Return the tools for one home; they record their changes in `ledger`. Without a searcher no
+    tool searches memory, without `talks` none searches conversations, without a runner none runs
+    commands. `seen` is what the conversation has seen of the web."""
+    seen = seen or Seen()
+    files = FileTools(home, ledger, vault, room)
+    return [
+        *files.tools(),
+        *(RecallTools(searcher).tools() if searcher else ()),
+        *(SessionTools(talks, ledger, room).tools() if talks else ()),
+        *KnowledgeTools(home, ledger, todos, notes, origin).tools(),
+        *SkillTools(skills, ledger).tools(),
+        tool(calculate),
+        *WebTools(ledger, region, results, search, seen).tools(),
+        *WebPages(ledger, seen, allow_hosts, page_chars=room.page * 4 // 3).tools(),
+        *(ShellTools(runner, vault).tools() if runner else ()),
+        *ProposeTools(files).tools(),
+    ]

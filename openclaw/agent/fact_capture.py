@@ -1,0 +1,218 @@
+"""Keeps of the user's own words what is worth it, within the turn: an undo takes it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openclaw import events
+from openclaw.memory.entries import Meta, entries_of
+from openclaw.memory.markdown import same, text_of
+from openclaw.memory.notes import Notes
+from openclaw.nlp.words import denies, telling_words
+from openclaw.security.untrusted import defused, plain_source
+from openclaw.sessions.session import Session
+from openclaw.storage.safe_open import NotOrdinary, checked, is_ordinary
+from openclaw.storage.text import read_text
+from openclaw.types import ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.agent.provenance import Provenance
+    from openclaw.home.open_home import Rooms
+    from openclaw.memory.notes import Notes
+    from openclaw.nlp.fact_candidates import Candidate
+    from openclaw.storage.home import Home
+    from openclaw.types import Ledger
+
+
+CAPTURED = "captured"
+"""Key of the session's file: number of facts saved in this conversation."""
+MOST = 3
+HEAD_FILES = ("USER.md", "SOUL.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md")
+SAID_AGAIN = 0.6
+"""A candidate is known when this part of its telling words stands in a line just saved."""
+LONGEST_RECEIPT = 72
+CLUES = 3
+MOST_WRAPPED = 300
+"""Characters of an entry's further lines."""
+LONGER = 2
+"""A line with more than so many times the words (plus so many words) says something else."""
+
+
+def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+    """Save lasting facts from the user's prompt, at most three in a conversation; each gives one
+    Notice. A fact goes to today's note in every mode, as it is in the user's own words; after a
+    foreign text was read, and from a prompt that may be pasted, it goes to the inbox. Nothing is
+    saved in mode read-only, without memory, with the setting `capture: off`, or from a prompt that
+    the user did not type."""
+    if rooms.settings.capture == "off" or rooms.mode == "read-only" or not rooms.use_memory:
+        return
+    session, ledger = watch.session, watch.ledger
+    if not ledger.typed:
+        return
+    had = _count(session.extra.get(CAPTURED))
+    if had >= MOST:
+        return
+    from openclaw.nlp.fact_candidates import candidates
+
+    found = candidates(ledger.request)
+    if not found:
+        return
+    keeping = _FactWriter(rooms, session, ledger)
+    for candidate in found:
+        if had >= MOST:
+            return
+        notice = "" if keeping.is_known(candidate) else keeping.keep(candidate)
+        if notice:
+            had += 1
+            session.extra[CAPTURED] = had
+            yield events.Notice(notice)
+
+
+def why_not_writable(home: Home, path: Path) -> str:
+    """Return why a file of the home may not be written, "" when it may."""
+    name = home.relative(path)
+    try:
+        checked(path)
+    except NotOrdinary as error:
+        return f"{name} is left alone: {error.strerror}"
+    return f"{name} is a folder" if path.is_dir() else ""
+
+
+class _FactWriter:
+    """Writes the candidates of one turn into the memory folder."""
+
+    def __init__(self, rooms: Rooms, session: Session, ledger: Ledger) -> None:
+        self._rooms, self._ledger = rooms, ledger
+        self._source = f"session {session.id} turn {session.turns}"
+        self._notes = Notes(
+            rooms.home.memory,
+            today=lambda: rooms.now().date(),
+            source=lambda: self._source,
+            keep=ledger.keep,
+        )
+        self._saved = _new_lines(rooms, ledger)
+
+    def _waits(self, candidate: Candidate) -> bool:
+        """Return True when a candidate needs the user's yes."""
+        return self._ledger.tainted or not candidate.sure
+
+    def is_known(self, candidate: Candidate) -> bool:
+        """Return True when memory holds the candidate, when the turn's own calls have just saved
+        it, or when it cannot wait: "tomorrow" in the inbox is another day at the user's yes."""
+        if self._waits(candidate) and candidate.relative:
+            return True
+        text = self._rooms.vault.mask(candidate.text)
+        if text != candidate.text or _is_said(candidate.text, self._saved):
+            return True
+        return any(_is_same(known, candidate.text) for known in self._near(candidate.text))
+
+    def keep(self, candidate: Candidate) -> str:
+        """Write the candidate; return a notice for the user, "" when it was known after all."""
+        meta = Meta(category=candidate.category)
+        home, notes, waits = self._rooms.home, self._notes, self._waits(candidate)
+        path = notes.inbox() if waits else notes.target("today")
+        if reason := why_not_writable(home, path):
+            raise ToolProblem(f"nothing was kept: {reason}")
+        before = _text(path)
+        try:
+            if waits:
+                source = plain_source(self._source)
+                notes.propose(defused(candidate.text), source, meta=meta)
+            else:
+                notes.remember(candidate.text, "today", meta=meta)
+        except ToolProblem:
+            return ""
+        name = home.relative(path)
+        self._ledger.before.setdefault(name, before)
+        if waits:
+            return f"for your memory: {_short(candidate.text)} (openclaw memory review)"
+        return f"kept in {name}: {_short(candidate.text)} (openclaw undo takes it back)"
+
+    def _near(self, text: str) -> Iterator[str]:
+        """Yield the lines of memory and of the head's files that may say the same: not too long,
+        and with the longest words of the text, which are probably its rarest."""
+        words = sorted(telling_words(text), key=len)
+        clues = [word[:4] for word in words[: -CLUES - 1 : -1]] or [""]
+        most = LONGER * len(text.split()) + LONGER
+        for path in _files(self._rooms, self._notes):
+            held = text_of(path)
+            if not _has_near(held, clues, most):
+                continue
+            for entry in entries_of(held):
+                folded = entry.text.casefold()
+                if not entry.superseded and all(clue in folded for clue in clues):
+                    yield entry.text
+
+
+def _has_near(held: str, clues: Sequence[str], most: int) -> bool:
+    """Return True when a file has a short line with the first clue and the others there or close
+    behind. This is far cheaper than reading its entries."""
+    folded = held.casefold()
+    if not all(clue in folded for clue in clues):
+        return False
+    clue, *others = clues
+    at = folded.find(clue)
+    while at >= 0:
+        start, end = folded.rfind("\n", 0, at) + 1, folded.find("\n", at)
+        end = end if end >= 0 else len(folded)
+        block = folded[start : end + MOST_WRAPPED]
+        words = folded[start:end].partition("<!--")[0].split()
+        if len(words) <= most and all(other in block for other in others):
+            return True
+        at = folded.find(clue, end)
+    return False
+
+
+def _files(rooms: Rooms, notes: Notes) -> Iterator[Path]:
+    folder, workspace = notes.folder, rooms.home.root / "workspace"
+    paths = sorted(folder.glob("*.md"), reverse=True) if folder.is_dir() else []
+    inbox = notes.inbox().parent
+    paths += sorted(inbox.glob("*.md")) if inbox.is_dir() else []
+    paths += (workspace / name for name in HEAD_FILES)
+    yield from (path for path in paths if is_ordinary(path))
+
+
+def _new_lines(rooms: Rooms, ledger: Ledger) -> Sequence[str]:
+    """Return the lines that this turn's calls added to memory and to the files of the head."""
+    added: list[str] = []
+    for name, before in ledger.before.items():
+        if name.startswith("memory/") or name.removeprefix("workspace/") in HEAD_FILES:
+            known = set((before or "").splitlines())
+            now = _text(rooms.home.root / name) or ""
+            added += [line for line in now.splitlines() if line not in known]
+    return added
+
+
+def _is_said(text: str, lines: Sequence[str]) -> bool:
+    """Return True when a line says the text in other words ("The user is vegetarian.")."""
+    words = telling_words(text)
+    return any(len(words & telling_words(line)) >= SAID_AGAIN * len(words) for line in lines)
+
+
+def _is_same(known: str, text: str) -> bool:
+    """Return True when two lines have nearly the same words, or the same telling words."""
+    if same(known, text):
+        return True
+    words = telling_words(text)
+    return bool(words) and words == telling_words(known) and denies(known) == denies(text)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return read_text(path)
+    except FileNotFoundError:
+        return None
+
+
+def _count(value: Any) -> int:
+    """Return the count in a session's file, 0 when an editor has damaged it."""
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _short(text: str) -> str:
+    if len(text) <= LONGEST_RECEIPT:
+        return text
+    cut = text[: LONGEST_RECEIPT - 3]
+    return f"{cut[: cut.rfind(' ')] if ' ' in cut[40:] else cut}..."

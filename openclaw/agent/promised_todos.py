@@ -1,0 +1,174 @@
+"""Notes what an answer promised for later as a to-do, within the turn: an undo takes it back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openclaw import events
+from openclaw.agent.fact_capture import why_not_writable
+from openclaw.errors import OpenclawError
+from openclaw.memory.notes import Notes
+from openclaw.memory.todos import parse
+from openclaw.nlp.promises import plain_text
+from openclaw.nlp.words import content_words
+from openclaw.security.untrusted import defused, plain_source, strip
+from openclaw.storage.text import read_text
+from openclaw.types import Action, ToolProblem
+
+if TYPE_CHECKING:
+    from openclaw.agent.provenance import Provenance
+    from openclaw.home.open_home import Rooms
+    from openclaw.memory.todos import Todo
+    from openclaw.nlp.promises import Promise
+    from openclaw.sessions.session import Session
+    from openclaw.types import Ledger
+
+
+LIST = "Promised"
+LONGEST_WHAT = 200
+LONGEST_REQUEST = 60
+FEW_WORDS = 2
+_ADD = Action("todo", "write")
+_POINTING = re.compile(r"\b(?:it|that|this|them|es|das|nach(?:sehen|schauen)|le|la|lo)\b", re.I)
+_SIGNS = (
+    *("i won't", "i won\u2019t", "we won't", "we won\u2019t"),
+    *("i will", "i'll", "i\u2019ll", "i shall", "we will", "we'll", "we\u2019ll", "we shall"),
+    *("going to", "ich ", "je ", "j'", "r\u00e9"),
+)
+"""Every promise has one of them, in any case."""
+ALIKE = 0.5
+"""Two texts are about the same when they share this part of the shorter one's words."""
+
+
+def note_promises(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
+    """Note new promises of an answer as to-dos; each gives one Notice. After a foreign text was
+    read, and where the tool `todo` would need a yes for the same words, they wait in the inbox: the
+    promise may be foreign. Nothing is noted in mode read-only, without memory, with the setting
+    `proactive: off`, or when the user did not type the prompt."""
+    if rooms.settings.proactive == "off" or rooms.mode == "read-only" or not rooms.use_memory:
+        return
+    session, ledger = watch.session, watch.ledger
+    if not ledger.typed:
+        return
+    said = answer.casefold()
+    if not any(sign in said for sign in _SIGNS):
+        return
+    # Imported late, as most answers have no promise: the patterns take 30 ms to load.
+    from openclaw.nlp.promises import promises
+
+    today = rooms.now().date()
+    for promise in promises(answer, ledger.request):
+        day = _promised_day(promise, today)
+        if promise.day and day is None:
+            continue
+        what = _promised_text(promise, ledger.request)
+        _check_writable(rooms, rooms.todos.path)
+        if _is_noted(rooms, ledger, what, day):
+            continue
+        theirs = ledger.tainted or watch.tainted(_ADD, {"items": [what]})
+        what = rooms.vault.mask(what)
+        with suppress(ToolProblem):  # nothing is left of it, or it is known
+            if theirs:
+                yield from _add_to_inbox(rooms, watch, what, day)
+            else:
+                yield from _add_todo(rooms, session, ledger, what, day)
+
+
+def _promised_day(promise: Promise, today: date) -> date | None:
+    if promise.day in ("", "today"):
+        return today if promise.day else None
+    from openclaw.nlp.dates import day_of
+
+    day = day_of(promise.day, today)
+    return day if day and day >= today else None
+
+
+def _promised_text(promise: Promise, request: str) -> str:
+    """Return the promised action, with the request's words when it says little ("Follow up")."""
+    what = strip(promise.what or promise.sentence)[:LONGEST_WHAT].strip()
+    undated = what.replace(promise.day, "") if promise.day else what
+    telling = len(set(content_words(undated))) >= FEW_WORDS and not _POINTING.search(what)
+    if telling or not request.strip():
+        return what
+    asked = " ".join(strip(request).split())
+    if asked.casefold() in what.casefold() or what.casefold() in asked.casefold():
+        return what
+    cut = asked if len(asked) <= LONGEST_REQUEST else asked[: LONGEST_REQUEST - 3] + "..."
+    return f'{what}, for "{cut}"'
+
+
+def _is_noted(rooms: Rooms, ledger: Ledger, what: str, day: date | None) -> bool:
+    """Return True when the turn's own calls noted a promise, or an open to-do of that day does."""
+    items = [todo for todo in rooms.todos.items() if not todo.done]
+    mine = _added_now(rooms, ledger, items)
+    iso = day.isoformat() if day else None
+    if any(todo.due == iso or _is_same_todo(todo.text, what) for todo in mine):
+        return True
+    return any(todo.due == iso and _is_same_todo(todo.text, what) for todo in items)
+
+
+def _added_now(rooms: Rooms, ledger: Ledger, items: Sequence[Todo]) -> Sequence[Todo]:
+    name = rooms.home.relative(rooms.todos.path)
+    if name not in ledger.before:
+        return ()
+    before = {todo.text for todo in parse(ledger.before[name] or "")}
+    return [todo for todo in items if todo.text not in before and todo.list != LIST]
+
+
+def _is_same_todo(left: str, right: str) -> bool:
+    first, second = set(content_words(plain_text(left))), set(content_words(plain_text(right)))
+    rarer = min(len(first), len(second))
+    return bool(rarer) and len(first & second) >= ALIKE * rarer
+
+
+def _add_todo(
+    rooms: Rooms, session: Session, ledger: Ledger, what: str, day: date | None
+) -> Iterator[events.Event]:
+    todos = rooms.todos
+    todos.keep = ledger.keep
+    due = f" due:{day.isoformat()}" if day else ""
+    _note_before(rooms, ledger, todos.path)
+    [todo] = todos.add(LIST, [f"{what}{due} (promised in {session.id}:{session.turns})"])
+    when = f" for {day.isoformat()}" if day else ""
+    yield events.Notice(
+        f'a promise, noted{when}: "{what}" in {rooms.home.relative(todos.path)}'
+        f" (to take it back: openclaw todo rm {todo.id})"
+    )
+
+
+def _add_to_inbox(
+    rooms: Rooms, watch: Provenance, what: str, day: date | None
+) -> Iterator[events.Event]:
+    ledger = watch.ledger
+    notes = Notes(rooms.home.memory, today=lambda: rooms.now().date(), keep=ledger.keep)
+    sources = (*ledger.foreign, *ledger.inherited) or (watch.origin(what),)
+    source = ", ".join(dict.fromkeys(sources))
+    when = f" for {day.isoformat()}" if day else ""
+    path = notes.inbox()
+    _check_writable(rooms, path)
+    _note_before(rooms, ledger, path)
+    notes.propose(defused(f"Promised{when}: {what}"), plain_source(source))
+    yield events.Notice(
+        f"a promise is in the inbox for review, as it may be in the words of others: {what}{when}"
+        " (openclaw memory review)"
+    )
+
+
+def _check_writable(rooms: Rooms, path: Path) -> None:
+    """Raise OpenclawError when the file may not be written."""
+    if reason := why_not_writable(rooms.home, path):
+        raise OpenclawError(f"a promise was not noted: {reason}")
+
+
+def _note_before(rooms: Rooms, ledger: Ledger, path: Path) -> None:
+    """Note the content of a file before the turn, for the receipt."""
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        text = None
+    ledger.before.setdefault(rooms.home.relative(path), text)

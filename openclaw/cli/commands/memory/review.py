@@ -1,0 +1,150 @@
+"""`openclaw memory review`: candidates in memory/inbox that wait for the user's yes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.commands.memory.shared import notes_of, problems_as_usage, shape, where
+from openclaw.cli.common import as_turn, current_home, print_json, table
+from openclaw.cli.formatting import one_line
+from openclaw.cli.reply import read_reply
+from openclaw.errors import UsageError
+from openclaw.memory.notes import find
+
+if TYPE_CHECKING:
+    from openclaw.memory.notes import Note, Notes
+    from openclaw.storage.home import Home
+
+
+def review(
+    ctx: typer.Context,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option("--accept", metavar="N|TEXT|all", help="Remember this one; repeatable."),
+    ] = None,
+    reject: Annotated[
+        list[str] | None,
+        typer.Option("--reject", metavar="N|TEXT|all", help="Take this one out; repeatable."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what is in memory/inbox to review. On a terminal it asks for each one."""
+    home = current_home(ctx)
+    notes = notes_of(home)
+    waiting = notes.candidates()
+    if accept or reject:
+        _decide(home, notes, waiting, accept or [], reject or [], as_json)
+    elif as_json:
+        print_json([{"n": n, **shape(home, note)} for n, note in enumerate(waiting, 1)])
+    elif not waiting:
+        typer.echo("nothing to review", err=True)
+    elif sys.stdin.isatty() and sys.stdout.isatty():
+        _ask(home, notes, waiting)
+    else:
+        rows = [(n, note.date, note.source, note.text) for n, note in enumerate(waiting, 1)]
+        typer.echo(table(rows, ("N", "DATE", "SOURCE", "TEXT")))
+
+
+QUESTION = "Remember it? [y]es  [n]o, take it out  [S]kip for now  [q]uit "
+REPLIES = ("y", "yes", "n", "no", "s", "", "q", "quit")
+
+
+def _decide(
+    home: Home,
+    notes: Notes,
+    waiting: Sequence[Note],
+    accept: Sequence[str],
+    reject: Sequence[str],
+    as_json: bool,
+) -> None:
+    yes = dict.fromkeys(note for word in accept for note in _find_candidates(waiting, word))
+    no = dict.fromkeys(note for word in reject for note in _find_candidates(waiting, word))
+    if yes.keys() & no.keys():
+        raise UsageError("the same one cannot be accepted and rejected")
+    done = []
+    with as_turn(home, "memory review") as turn:
+        notes.keep = turn.keep
+        for note in waiting:
+            if note in yes or note in no:
+                done += _decide_one(home, notes, note, note in yes)
+    if as_json:
+        print_json(done)
+    else:
+        for one in done:
+            typer.echo(_line(one))
+
+
+def _find_candidates(waiting: Sequence[Note], word: str) -> Sequence[Note]:
+    """Return the candidates that a number, a text or "all" means. UsageError unless one or all."""
+    if word == "all":
+        return waiting
+    if word.isdecimal():
+        found = [note for n, note in enumerate(waiting, 1) if n == int(word)]
+    else:
+        found = [*find(word, waiting)]
+    if not found:
+        raise UsageError(f"there is no {word} to review", "see them all: openclaw memory review")
+    if len(found) > 1:
+        lines = "\n".join(f"{waiting.index(note) + 1}  {note.text}" for note in found)
+        raise UsageError(f"{word} fits {len(found)} of them", f"give the number:\n{lines}")
+    return found
+
+
+def _decide_one(home: Home, notes: Notes, note: Note, yes: bool) -> list[dict[str, Any]]:
+    """Accept or reject a candidate where it stands by now, and say so; ignore one that is gone."""
+    for now in notes.candidates():
+        if (now.path, now.text) == (note.path, note.text):
+            with problems_as_usage():
+                return [_accepted(home, notes, now) if yes else _rejected(notes, now)]
+    typer.echo(one_line(f"no longer in {where(home, note)}"), err=True)
+    return []
+
+
+def _accepted(home: Home, notes: Notes, note: Note) -> dict[str, Any]:
+    kept = notes.accept(note)
+    did = "known" if kept.known else "accepted"
+    replaced = [shape(home, old) for old in kept.superseded]
+    return {"did": did, **shape(home, kept.note), "replaced": replaced}
+
+
+def _rejected(notes: Notes, note: Note) -> dict[str, Any]:
+    notes.reject(note)
+    return {"did": "rejected", "text": note.text}
+
+
+def _line(one: dict[str, Any]) -> str:
+    if one["did"] == "rejected":
+        return one_line(f"rejected: {one['text']}")
+    words = "remembered in" if one["did"] == "accepted" else "known already in"
+    old = "".join(f"; superseded: {each['text']}" for each in one["replaced"])
+    return one_line(f"{words} {one['path']}:{one['line']}: {one['text']}{old}")
+
+
+def _ask(home: Home, notes: Notes, waiting: Sequence[Note]) -> None:
+    for note in waiting:
+        source = f" (from {note.source})" if note.source else ""
+        typer.echo(one_line(f"{note.text}{source}"))
+        reply = _reply()
+        if reply == "q":
+            return
+        if reply in ("y", "n"):
+            with as_turn(home, f"memory review: {note.text}") as turn:
+                notes.keep = turn.keep
+                done = _decide_one(home, notes, note, reply == "y")
+            for one in done:
+                typer.echo(_line(one))
+
+
+def _reply() -> str:
+    """Return the first letter of the reply: y, n, s or q; end of input means q."""
+    while True:
+        try:
+            reply = read_reply(QUESTION, sys.stderr).strip().lower()
+        except EOFError:
+            return "q"
+        if reply in REPLIES:
+            return reply[:1] or "s"

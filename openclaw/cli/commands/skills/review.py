@@ -1,0 +1,105 @@
+"""`openclaw skills review`: skills that the agent has written and that wait for the user's yes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.cli.common import as_turn, current_home, print_json
+from openclaw.cli.formatting import harmless, one_line
+from openclaw.cli.reply import read_reply
+from openclaw.skills.proposals import find, proposals
+
+if TYPE_CHECKING:
+    from openclaw.skills.proposals import Proposal
+    from openclaw.storage.home import Home
+
+
+def review(
+    ctx: typer.Context,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option("--accept", metavar="NAME", help="Use this one; repeatable."),
+    ] = None,
+    reject: Annotated[
+        list[str] | None,
+        typer.Option("--reject", metavar="NAME", help="Delete this one; repeatable."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the skills that the agent has written. On a terminal it asks for each one."""
+    home = current_home(ctx)
+    chosen = [(name, "accept") for name in accept or ()] + [(n, "reject") for n in reject or ()]
+    for name, _ in chosen:
+        find(home, name)  # before anything is done
+    if chosen:
+        done = [_apply_verdict(home, name, verdict) for name, verdict in chosen]
+        _print_results(done, as_json)
+        return
+    waiting = proposals(home)
+    if as_json:
+        print_json([_shape(home, proposal) for proposal in waiting])
+    elif not waiting:
+        typer.echo("nothing to review", err=True)
+    for proposal in () if as_json else waiting:
+        _show(proposal)
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            verdict = REPLIES.get(_answer())
+            _print_results(
+                [_apply_verdict(home, proposal.name, verdict)] if verdict else [], as_json
+            )
+
+
+QUESTION = "Use it from now on? [y]es  [n]o, delete it  [S]kip for now "
+REPLIES = {"y": "accept", "yes": "accept", "n": "reject", "no": "reject"}
+
+
+def _apply_verdict(home: Home, name: str, verdict: str) -> dict[str, Any]:
+    from openclaw.skills import proposals
+
+    with as_turn(home, f"skills review --{verdict} {name}") as turn:
+        if verdict == "reject":
+            proposals.reject(home, name, turn)
+            return {"name": name, "state": "deleted"}
+        folder = proposals.accept(home, name, turn)
+    return {"name": name, "state": "accepted", "path": home.relative(folder)}
+
+
+def _print_results(done: Sequence[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json(list(done))
+    for one in () if as_json else done:
+        typer.echo(one_line(f"{one['state']}: {one.get('path', one['name'])}"))
+
+
+def _show(proposal: Proposal) -> None:
+    typer.echo(one_line(f"skill {proposal.name}:"))
+    for line in proposal.diff:
+        typer.echo(f"  {harmless(line)}")
+    for problem in proposal.problems:
+        typer.echo(one_line(f"  {problem.level}: {problem.message}"))
+    for look in proposal.looks:
+        typer.echo(one_line(f"  look: {look}"))
+
+
+def _answer() -> str:
+    with suppress(EOFError):
+        return read_reply(QUESTION, sys.stderr).strip().lower()
+    return ""
+
+
+def _shape(home: Home, proposal: Proposal) -> dict[str, Any]:
+    return {
+        "name": proposal.name,
+        "path": home.relative(proposal.folder),
+        "diff": list(proposal.diff),
+        "problems": [
+            {"level": each.level, "code": each.code, "message": each.message}
+            for each in proposal.problems
+        ],
+        "looks": [str(look) for look in proposal.looks],
+    }

@@ -1,0 +1,147 @@
+"""`openclaw skills test`: whether a skill is taken for what it is for, and for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openclaw.agent.agent import App
+from openclaw.cli.common import current_home, print_json
+from openclaw.cli.formatting import one_line
+from openclaw.config import load_settings
+from openclaw.errors import UsageError
+from openclaw.evals.skill_test import guesses, trials
+from openclaw.skills.skill import installed
+from openclaw.skills.triggers import read_triggers
+
+if TYPE_CHECKING:
+    from openclaw.config import Settings
+    from openclaw.evals.skill_test import Trial
+    from openclaw.skills.skill import Skill
+    from openclaw.skills.triggers import Triggers
+    from openclaw.storage.home import Home
+
+
+def test(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", metavar="NAME", help="Not the configured model.")
+    ] = None,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", help="Show what code alone offers by the words.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say the prompts of a skill's evals/triggers.yaml to the model; exits with 1 when the skill
+    is not read for one that it is for, or is for another one.
+
+    Each prompt has a copy of the home of its own, which is thrown away.
+    """
+    home = current_home(ctx)
+    settings = load_settings(home)
+    skills = _usable(home, settings, name)
+    skill = next(each for each in skills if each.name == name)
+    triggers = read_triggers(skill.folder)
+    if no_model:
+        done = _print_trials(guesses(skills, skill, triggers), as_json)
+    else:
+        done = _with_model(home, settings, model, skill, triggers, as_json)
+    if as_json:
+        print_json(_summary(name, done))
+    else:
+        typer.echo(_closing(done))
+    if not all(trial.ok for trial in done):
+        raise typer.Exit(1)
+
+
+VERDICTS = ("hit", "miss", "quiet", "false alarm")
+
+
+def _with_model(
+    home: Home,
+    settings: Settings,
+    model: str | None,
+    skill: Skill,
+    triggers: Triggers,
+    as_json: bool,
+) -> list[Trial]:
+    app = App.open(home, settings, model=model)
+    try:
+        return _print_trials(trials(app, skill, triggers), as_json)
+    finally:
+        app.close()
+
+
+def _usable(home: Home, settings: Settings, name: str) -> list[Skill]:
+    """Return the skills that may be used now, with this one. UsageError when it may not."""
+    listed = installed(home, settings)
+    found = [entry.skill for entry in listed if entry.eligible and entry.skill]
+    mine = next((skill for skill in found if skill.name == name), None)
+    if mine and mine.model_invocable:
+        return found
+    if mine:
+        advice = f"call it by hand, or look at its frontmatter: openclaw skills show {name}"
+        raise UsageError(f"the skill {name} is not for the model to choose", advice)
+    known = any(entry.name == name for entry in listed)
+    state = f"the skill {name} cannot be used" if known else f"there is no skill {name}"
+    raise UsageError(state, "see them all: openclaw skills list")
+
+
+def _print_trials(trials: Iterable[Trial], as_json: bool) -> list[Trial]:
+    """Return all trials; each is printed as it comes, because a model takes its time."""
+    done = []
+    for trial in trials:
+        done.append(trial)
+        if not as_json:
+            typer.echo(one_line(_line(trial)))
+    return done
+
+
+def _line(trial: Trial) -> str:
+    others = [name for name in trial.read if name != trial.skill]
+    notes = [f"read {', '.join(others)}"] if others else []
+    notes += [f"the answer lacks {', '.join(trial.missing)}"] if trial.missing else []
+    return f"{trial.verdict:11}  {trial.prompt}" + (f"  ({'; '.join(notes)})" if notes else "")
+
+
+def _counts(done: Sequence[Trial]) -> dict[str, int]:
+    return {verdict: sum(trial.verdict == verdict for trial in done) for verdict in VERDICTS}
+
+
+def _closing(done: Sequence[Trial]) -> str:
+    count = _counts(done)
+    lacking = sum(bool(trial.missing) for trial in done)
+    words = f", {lacking} without the expected words" if lacking else ""
+    return (
+        f"{count['hit']} of {count['hit'] + count['miss']} hit, {count['miss']} missed, "
+        f"{count['false alarm']} of {count['false alarm'] + count['quiet']} false alarms{words}"
+    )
+
+
+def _summary(name: str, done: Sequence[Trial]) -> dict[str, Any]:
+    count = _counts(done)
+    return {
+        "name": name,
+        "passed": all(trial.ok for trial in done),
+        "hits": count["hit"],
+        "misses": count["miss"],
+        "quiet": count["quiet"],
+        "false_alarms": count["false alarm"],
+        "missing_words": sum(bool(trial.missing) for trial in done),
+        "prompts": [
+            {
+                "prompt": trial.prompt,
+                "should": trial.should,
+                "verdict": trial.verdict,
+                "read": list(trial.read),
+                "missing": list(trial.missing),
+                "answer": trial.answer,
+                "seconds": round(trial.seconds, 3),
+                "ok": trial.ok,
+            }
+            for trial in done
+        ],
+    }

@@ -1,0 +1,93 @@
+"""Asks whether a home that came from elsewhere is trusted, before a command uses it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from openclaw.cli.approval import screen_size
+from openclaw.cli.formatting import folded, one_line, rows, warn
+from openclaw.cli.questions import can_ask, confirmed
+from openclaw.errors import Refused
+from openclaw.hooks.runner import WITHIN
+from openclaw.security.trust import allow, judged, what_it_turns_on
+from openclaw.storage.home import is_trusted
+from openclaw.tools.shell.process import MARK
+
+if TYPE_CHECKING:
+    from openclaw.storage.home import Home
+
+ROWS_AROUND = 6
+"""Rows of the screen for the name of the home, the question and the reply."""
+
+
+def settle(home: Home, *, reading: bool) -> Home:
+    """The home if it is trusted; else ask the user. Raises Refused for a no, and when nobody can be
+    asked. A command that is only `reading` gets the untrusted home and a warning."""
+    home = judged(home)
+    if home.trusted:
+        return home
+    say_yes = f'openclaw --home "{home.root}" trust'
+    if reading:
+        warn([f"this home is not trusted yet: its settings do not count ({say_yes})"])
+        return home
+    if not can_ask() or of_an_agent():
+        raise Refused(
+            f"{home.root} came from elsewhere and is not trusted yet",
+            f"see what it would turn on, and trust it: {say_yes}",
+        )
+    if not confirm_trust(home, yes=False, keep_private=False):
+        raise Refused(
+            "this home is not trusted yet",
+            "doctor, context, log, memory search and todo list show what is in it",
+        )
+    return judged(home)
+
+
+def of_an_agent() -> bool:
+    """Return True when a tool or a hook of ours started this process."""
+    return bool(os.environ.get(MARK) or os.environ.get(WITHIN))
+
+
+def check_by_hand(what: str) -> None:
+    """Raise Refused when a tool or a hook of ours started this process."""
+    if of_an_agent():
+        raise Refused(f"a program that the agent or a hook has started cannot allow {what}")
+
+
+def confirm_trust(home: Home, *, yes: bool, keep_private: bool) -> bool:
+    """Show what a yes turns on, ask for it, and store it. Return True for a yes."""
+    for line in _trust_lines(home):
+        typer.echo(line, err=True)
+    if not confirmed("Is this home yours, and may it do that?", yes=yes):
+        return False
+    private = not is_trusted(home) and os.path.lexists(home.root / ".openclaw")
+    if private and not yes and not keep_private:
+        question = "Was its .openclaw/ (secrets, records for undo) made by you as well?"
+        keep_private = confirmed(question, yes=False)
+    aside = allow(home, keep_private=keep_private)
+    if aside:
+        typer.echo(f"its private folder is kept as {aside}", err=True)
+    typer.echo(f"{home.root} is trusted from now on", err=True)
+    return True
+
+
+def _trust_lines(home: Home) -> Iterator[str]:
+    """What a yes turns on. On a terminal nothing may scroll out of sight: a text too long for the
+    screen gets one row for each line, with the line's end left out."""
+
+    lines = [f"  {folded(one_line(line))}" for line in what_it_turns_on(home)]
+    yield f"The home {one_line(str(home.root))} would turn on:"
+    width, height = screen_size()
+    room = height - ROWS_AROUND
+    if sys.stderr.isatty() and sum(len([*rows(line, width)]) for line in lines) > room:
+        yield from (one_line(line, width) for line in lines[: room - 1])
+        left_out = f"and {len(lines) - room + 1} more; " if len(lines) >= room else ""
+        lines = [f"  {left_out}this is not all of it: read openclaw.yaml before you say yes"]
+    yield from lines
+    if not lines:
+        yield "  nothing but the agent itself, which reads and changes the files in it"

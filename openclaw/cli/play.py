@@ -1,0 +1,121 @@
+"""Plays one turn to a listener: its options, its session, its listener and its exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, TextIO
+
+from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
+from openclaw.errors import OpenclawError, UsageError
+from openclaw.events import Done, Error, Event
+
+if TYPE_CHECKING:
+    from openclaw.sessions.session import Session
+    from openclaw.sessions.store import SessionStore
+
+
+_GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
+
+
+def is_made_id(session_id: str) -> bool:
+    """Return True when a session's id was made from the time, so is no name the user gave."""
+    return bool(_GENERATED_ID.match(session_id))
+
+
+def open_session(store: SessionStore, latest: bool, name: str | None, model: str) -> Session:
+    """The latest session, the one with this name or title (made when missing), or a new one. A name
+    that looks like a generated id must exist."""
+    if latest and name:
+        raise UsageError("--continue and --session exclude each other")
+    if latest or (name and is_made_id(name)):
+        return store.load("latest" if latest else str(name))
+    if name is None:
+        return store.new(None, model)
+    with contextlib.suppress(UsageError):
+        if store.find(name) == name:
+            return store.load(name)
+    titled = [s.id for s in store.list() if s.title.casefold() == name.strip().casefold()]
+    return store.load(titled[0]) if titled else store.new(name, model)
+
+
+def play(
+    events: Iterator[Event],
+    listener: Listener,
+    seen: Callable[[Event], Event] = lambda event: event,
+) -> Done | Error | None:
+    """Let the listener hear a whole turn, each event as changed by `seen`; returns the event that
+    ended the turn.
+
+    A Ctrl-C while the listener works goes to the turn, which ends as interrupted. When the turn
+    raises an OpenclawError, the listener is closed and the error goes on to the caller.
+    """
+    end: Done | Error | None = None
+    try:
+        listener.begin("getting ready")
+        for event in _interruptible(events, lambda event: listener(seen(event))):
+            if isinstance(event, Done | Error):
+                end = event
+    finally:
+        listener.close()
+        if close := getattr(events, "close", None):
+            close()
+    return end
+
+
+def code_of(end: Done | Error | None) -> int:
+    """The exit code for the event that ended a turn."""
+    if isinstance(end, Done):
+        return exit_code(end)
+    return end.exit_code if end else OpenclawError.exit_code
+
+
+def _interruptible(events: Iterator[Event], hear: Callable[[Event], None]) -> Iterator[Event]:
+    try:
+        for event in events:
+            hear(event)
+            yield event
+    except KeyboardInterrupt as interrupt:
+        throw = getattr(events, "throw", None)
+        if not throw:
+            raise
+        with contextlib.suppress(StopIteration):
+            event = throw(interrupt)
+            hear(event)
+            yield event
+        for event in events:
+            hear(event)
+            yield event
+
+
+def by_name(skill: str) -> str:
+    """The prompt when the user names a skill and nothing else."""
+    return f"Do what the skill {skill} says."
+
+
+def choose_listener(
+    output: str,
+    out: TextIO,
+    err: TextIO,
+    environ: Mapping[str, str],
+    *,
+    quiet: bool = False,
+    bell: float = 0.0,
+    typed: Callable[[], str] | None = None,
+) -> Listener:
+    """The listener for an output format ("text", "json", "stream-json") and these streams. For
+    `bell` and `typed` see `Screen`."""
+    if output == "json":
+        return DoneJson(out)
+    if output == "stream-json":
+        return JsonLines(out)
+    capable = environ.get("TERM") != "dumb"
+    if out.isatty() and capable:
+        from openclaw.cli.terminal import Screen
+
+        animated = not environ.get("NO_COLOR")
+        return Screen(out, err, notes=not quiet, typed=typed, animated=animated, bell=bell)
+    person = err.isatty()
+    dim = person and capable and not environ.get("NO_COLOR")
+    return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)

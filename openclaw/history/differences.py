@@ -1,0 +1,258 @@
+"""What a turn changed, file by file, as the unified diff that git prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from openclaw.history.turns import UNKNOWN
+
+if TYPE_CHECKING:
+    from openclaw.history.turns import Step, Turn
+
+
+Read = Callable[[str | None], bytes | None]
+Block = tuple[str, int, int, int, int]
+"""As of difflib: equal, replace, delete or insert; from, to in the one; from, to in the other."""
+
+CONTEXT = 3
+"""Unchanged lines around a change, as git has them."""
+SNIFFED = 8000
+"""Bytes in which git looks for a NUL, which no text has (buffer_is_binary in xdiff-interface.c)."""
+MANY = 2_000
+"""Changed lines from which on difflib passes over frequent ones: it would be quadratic in them."""
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One file before and after; None stands for "there was no file". What `known` is False for was
+    too large to be kept, or is lost: `created` and `deleted` hold all the same."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    created: bool = False
+    deleted: bool = False
+    known: bool = True
+
+    @property
+    def action(self) -> str:
+        return "created" if self.created else "deleted" if self.deleted else "changed"
+
+    @property
+    def binary(self) -> bool:
+        return any(b"\0" in (data or b"")[:SNIFFED] for data in (self.before, self.after))
+
+    def counts(self) -> tuple[int, int]:
+        """Lines added and removed; none of what is no text."""
+        if not self.known or self.binary:
+            return 0, 0
+        changed = [block for block in blocks(*self._lines()) if block[0] != "equal"]
+        return sum(b[4] - b[3] for b in changed), sum(b[2] - b[1] for b in changed)
+
+    def unified(self) -> Iterator[str]:
+        """The lines of the diff, without their ends. Bytes that are no UTF-8 are lone surrogates,
+        as Python makes them of file names."""
+        old, new = _quoted(f"a/{self.path}"), _quoted(f"b/{self.path}")
+        yield f"diff --git {old} {new}"
+        if self.created or self.deleted:
+            yield f"{'new' if self.created else 'deleted'} file mode 100644"
+        if not self.known:
+            yield "its content was not kept"
+            return
+        old, new = ("/dev/null" if self.created else old), ("/dev/null" if self.deleted else new)
+        if self.binary:
+            yield f"Binary files {old} and {new} differ"
+            return
+        hunks = list(_hunks(*self._lines()))
+        if hunks:
+            yield from (f"--- {old}", f"+++ {new}", *hunks)
+
+    def _lines(self) -> tuple[list[bytes], list[bytes]]:
+        return lines_of(self.before or b""), lines_of(self.after or b"")
+
+
+def differences(steps: Iterable[Step], read: Read) -> list[Difference]:
+    """What steps come to, in the order in which the files were first touched. A file that is as it
+    was before is not among them. `read` gives the content that a step names."""
+    ends: dict[str, tuple[str | None, str | None]] = {}
+    for step in steps:
+        before = ends[step.path][0] if step.path in ends else step.before
+        ends[step.path] = (before, step.after)
+    made = (_difference(path, *names, read) for path, names in ends.items())
+    return [each for each in made if each is not None]
+
+
+def _difference(path: str, old: str | None, new: str | None, read: Read) -> Difference | None:
+    if old == new and old != UNKNOWN:
+        return None
+    before, after = read(old), read(new)
+    known = (before is None) == (old is None) and (after is None) == (new is None)
+    if known and before == after:
+        return None
+    return Difference(path, before, after, old is None, new is None, known)
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """The lines of a content with their ends; only a newline ends a line."""
+    lines = data.split(b"\n")
+    rest = lines.pop()
+    return [line + b"\n" for line in lines] + ([rest] if rest else [])
+
+
+def blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
+    """What two lists of lines share and where they differ, from beginning to end."""
+    head = sum(1 for _ in takewhile(_same, zip(old, new, strict=False)))
+    pairs = zip(reversed(old[head:]), reversed(new[head:]), strict=False)
+    tail = sum(1 for _ in takewhile(_same, pairs))
+    inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    many = len(inner_old) + len(inner_new) > MANY
+    found: list[Block] = [("equal", 0, head, 0, head)] if head else []
+    for kind, a, b, c, d in SequenceMatcher(None, inner_old, inner_new, many).get_opcodes():
+        found.append((kind, a + head, b + head, c + head, d + head))
+    if tail:
+        found.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
+    return found
+
+
+def _same(pair: tuple[bytes, bytes]) -> bool:
+    return pair[0] == pair[1]
+
+
+def _hunks(old: list[bytes], new: list[bytes]) -> Iterator[str]:
+    for group in _groups(blocks(old, new)):
+        first, last = group[0], group[-1]
+        yield f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@"
+        for kind, a, b, c, d in group:
+            if kind == "equal":
+                yield from _shown(" ", old[a:b])
+            else:
+                yield from _shown("-", old[a:b])
+                yield from _shown("+", new[c:d])
+
+
+def _groups(found: list[Block]) -> Iterator[list[Block]]:
+    """The changed blocks with `CONTEXT` lines around them; near ones in one group."""
+    group: list[Block] = []
+    for number, (kind, a, b, c, d) in enumerate(found):
+        if kind != "equal":
+            group.append((kind, a, b, c, d))
+            continue
+        if group and (b - a > 2 * CONTEXT or number == len(found) - 1):
+            shown = min(CONTEXT, b - a)
+            yield [*group, (kind, a, a + shown, c, c + shown)]
+            group = []
+        elif group:
+            group.append((kind, a, b, c, d))
+        if not group and number < len(found) - 1:
+            shown = min(CONTEXT, b - a)
+            group = [(kind, b - shown, b, d - shown, d)]
+    if any(block[0] != "equal" for block in group):
+        yield group
+
+
+def _range(start: int, end: int) -> str:
+    """Lines from 1 as a hunk's head names them; an empty range begins at the line before it."""
+    count = end - start
+    return f"{start + 1}" if count == 1 else f"{start + bool(count)},{count}"
+
+
+def _shown(sign: str, lines: Sequence[bytes]) -> Iterator[str]:
+    for line in lines:
+        yield sign + line.removesuffix(b"\n").decode("utf-8", "surrogateescape")
+        if not line.endswith(b"\n"):
+            yield "\\ No newline at end of file"
+
+
+def _quoted(path: str) -> str:
+    """A path as git writes it into a diff (core.quotePath off): in quotes when it must be."""
+    text = "".join(map(_escaped, path))
+    return f'"{text}"' if text != path else path
+
+
+def _escaped(sign: str) -> str:
+    plain = sign >= " " and sign != "\x7f"
+    return _ESCAPES.get(sign, sign if plain else f"\\{ord(sign):03o}")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a file, from 1. `turn` is the entry of the history that wrote it, None for one
+    that is in no entry yet."""
+
+    number: int
+    text: str
+    turn: Turn | None
+
+
+@dataclass(slots=True)
+class _Trail:
+    """Lines that are followed together: where in the content `lines` each line of today stands, by
+    its index. `turn` has them unless an older version has them as well. A trail that is `lost` is
+    that of an undo, whose lines may turn up again in any older version."""
+
+    lines: list[bytes]
+    places: dict[int, int]
+    turn: Turn | None
+    lost: bool = False
+
+
+@dataclass(slots=True)
+class _Search:
+    """The lines whose writer is found, and the trails of the others."""
+
+    found: dict[int, Turn | None] = field(default_factory=dict)
+    trails: list[_Trail] = field(default_factory=list)
+
+    def compare(self, older: _Trail) -> None:
+        """Let an older version take over the lines that it has; the others are their writers'."""
+        left: list[_Trail] = []
+        for trail in self.trails:
+            kept = _shared(trail.lines, older.lines)
+            for line, at in list(trail.places.items()):
+                if at in kept:
+                    older.places[line] = kept[at]
+                    del trail.places[line]
+            if trail.lost or _gives_back(trail.turn):
+                trail.lost = True
+                left.append(trail)
+            else:
+                self.found.update(dict.fromkeys(trail.places, trail.turn))
+        self.trails = [trail for trail in (*left, older) if trail.places]
+
+
+def blame(versions: Iterable[tuple[Turn | None, bytes | None]], now: bytes) -> list[Line]:
+    """The lines of `now`, each with its writer. `versions` are the file's, newest first, each with
+    the entry that made it; no more of them are read than are needed."""
+    lines = lines_of(now)
+    search = _Search(trails=[_Trail(lines, {n: n for n in range(len(lines))}, None)])
+    for turn, content in versions if lines else ():
+        search.compare(_Trail(lines_of(content or b""), {}, turn))
+        if not search.trails:
+            break
+    for trail in search.trails:
+        search.found.update(dict.fromkeys(trail.places, trail.turn))
+    return list(_as_lines(lines, search.found))
+
+
+def _as_lines(lines: list[bytes], found: dict[int, Turn | None]) -> Iterator[Line]:
+    for number, line in enumerate(lines):
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
+        yield Line(number + 1, text, found.get(number))
+
+
+def _shared(new: list[bytes], old: list[bytes]) -> dict[int, int]:
+    """For each line of `new` that `old` has as well, its place there."""
+    kept: dict[int, int] = {}
+    for kind, a, b, c, _ in blocks(new, old):
+        if kind == "equal":
+            kept.update((a + n, c + n) for n in range(b - a))
+    return kept
+
+
+def _gives_back(turn: Turn | None) -> bool:
+    return turn is not None and turn.kind in ("undo", "redo")

@@ -1,0 +1,234 @@
+"""Reads the turns of a home out of git's log."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from openclaw.history.turns import GIT, Step, Turn
+from openclaw.storage.git import Git, GitError, quoted
+from openclaw.storage.home import is_inside
+
+TRAILER = "Openclaw"
+ARGUMENTS = 20_000
+"""Characters of paths that one command line gets."""
+ZEROS = "0" * 40
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A file in a tree or in the index: mode and object id, both "" where there is none."""
+
+    mode: str = ""
+    oid: str = ""
+
+
+NO_BLOB = Blob()
+
+
+def oid_of(data: bytes, like: str) -> str:
+    """The id that git gives to these bytes as a blob, by the hash that `like` was made with."""
+    made = hashlib.sha1 if len(like) == 40 else hashlib.sha256
+    return made(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def chunks(paths: Iterable[str]) -> Iterator[list[str]]:
+    """Paths in lists that a command line can hold."""
+    some: list[str] = []
+    room = ARGUMENTS
+    for path in paths:
+        if some and room < len(path):
+            yield some
+            some, room = [], ARGUMENTS
+        some.append(path)
+        room -= len(path) + 1
+    if some:
+        yield some
+
+
+def tree_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
+    """What `git ls-tree -z` lists."""
+    for entry in filter(None, listing.split(b"\0")):
+        head, _, path = entry.partition(b"\t")
+        mode, _, oid = head.decode().split(" ")
+        yield os.fsdecode(path), Blob(mode, oid)
+
+
+def index_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
+    """What `git ls-files -s -z` lists. GitError for one that is in conflict."""
+    for entry in filter(None, listing.split(b"\0")):
+        head, _, path = entry.partition(b"\t")
+        mode, oid, stage = head.decode().split(" ")
+        name = os.fsdecode(path)
+        if stage != "0":
+            raise GitError(f"{name} has a conflict that is not resolved", f"git add {name}")
+        yield name, Blob(mode, oid)
+
+
+def commit_lines(
+    turn: Turn, mark: int, parent: str, files: Mapping[str, Blob], who: str
+) -> Iterator[bytes]:
+    """A commit for `git fast-import`: of these files upon `parent` ("" for none), by `who`."""
+    at = datetime.fromisoformat(turn.at) if turn.at else datetime.now().astimezone()
+    when, now = (f"{int(time.timestamp())} {time:%z}" for time in (at, datetime.now().astimezone()))
+    message = "\n".join([turn.subject or "(no words)", "", *trailers(turn)]).encode()
+    yield b"commit HEAD\nmark :%d\n" % mark
+    yield f"author {who} {when}\ncommitter {who} {now}\ndata {len(message)}\n".encode()
+    yield message + b"\n"
+    if parent:
+        yield f"from {parent}\n".encode()
+    for path, blob in sorted(files.items(), key=lambda item: bool(item[1].oid)):
+        name = quoted(path)  # deletions first: a file may become a folder
+        yield (
+            b"M %s %s %s\n" % (blob.mode.encode(), blob.oid.encode(), name)
+            if blob.oid
+            else (b"D %s\n" % name)
+        )
+    yield b"\n"
+
+
+def trailers(turn: Turn) -> list[str]:
+    """What a commit's message says of a turn, by which it is found again."""
+    state = "interrupted" if turn.state == "interrupted" else turn.kind
+    found = {
+        "": state,
+        "-Id": turn.id,
+        "-Session": turn.session,
+        "-Turn": str(turn.number or ""),
+        "-Model": turn.model,
+        "-Tools": ", ".join(turn.tools),
+        "-Of": ", ".join(turn.of),
+        "-Scope": turn.scope if turn.of else "",
+        "-At": turn.at,
+    }
+    return [f"{TRAILER}{name}: {' '.join(text.split())}" for name, text in found.items() if text]
+
+
+FORMAT = "--format=%x02%H%x00%aI%x00%B%x03"
+LINE = re.compile(rf"(?m)^{TRAILER}(-[A-Z][a-z]+)?: (.*)$")
+CHUNK = 40
+
+
+def turns(root: Path, *, path: str = "", ours: bool = True) -> Iterator[Turn]:
+    """The turns in what HEAD is made of, newest first; with `path` the commits that changed this
+    file, and with `ours` false the user's own commits too: kind "outside", id ""."""
+    words = ["log", FORMAT]
+    words += [f"--grep=^{TRAILER}-Id: "] if ours else []
+    some: list[tuple[Turn, str]] = []
+    for head in _heads(root, [*words, *(["--", path] if path else [])]):
+        some.append(head)
+        if len(some) >= CHUNK:
+            yield from _with_steps(root, some)
+            some = []
+    yield from _with_steps(root, some)
+
+
+def _heads(root: Path, words: Sequence[str]) -> Iterator[tuple[Turn, str]]:
+    """Commits as git prints them, one by one, so that a long history is not read to its end."""
+    try:
+        process = subprocess.Popen(
+            Git(root).command(*words),
+            env=Git(root).environ(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except (OSError, GitError):
+        return
+    with process:
+        rest = b""
+        try:
+            while data := process.stdout.read(65_536) if process.stdout else b"":
+                *whole, rest = (rest + data).split(b"\x03")
+                yield from (_head(part) for part in whole)
+        finally:
+            process.kill()
+
+
+def _head(part: bytes) -> tuple[Turn, str]:
+    oid, at, message = (
+        part.lstrip(b"\n").removeprefix(b"\x02").decode("utf-8", "replace").split("\0", 2)
+    )
+    said = {name.removeprefix("-"): text for name, text in LINE.findall(message)}
+    subject = message.partition("\n")[0]
+    if not said.get("Id"):
+        return Turn("", "outside", at, subject, commit=oid), oid
+    kind = said.get("", "turn")
+    number = said.get("Turn", "")
+    return Turn(
+        id=said["Id"],
+        kind="turn" if kind == "interrupted" else kind,
+        at=said.get("At", at),
+        subject=subject,
+        session=said.get("Session", ""),
+        number=int(number) if number.isdigit() else 0,
+        model=said.get("Model", ""),
+        tools=_list(said.get("Tools", "")),
+        state="interrupted" if kind == "interrupted" else "done",
+        of=_list(said.get("Of", "")),
+        scope=said.get("Scope", "all"),
+        commit=oid,
+    ), oid
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(", ") if part)
+
+
+def _with_steps(root: Path, heads: Sequence[tuple[Turn, str]]) -> Iterator[Turn]:
+    if not heads:
+        return
+    data = b"".join(oid.encode() + b"\n" for _, oid in heads)
+    said = Git(root).run(
+        *("diff-tree", "--stdin", "--root", "-m", "--first-parent", "-r", "-z"),
+        *("--raw", "--no-renames", "--no-abbrev", "--format=%x02%H"),
+        data=data,
+    )
+    steps = dict(_steps(said))
+    for turn, oid in heads:
+        yield replace(turn, steps=tuple(steps.get(oid, ())))
+
+
+def _steps(said: bytes) -> Iterator[tuple[str, list[Step]]]:
+    for part in said.split(b"\x02")[1:]:
+        oid, _, rest = part.partition(b"\0")
+        fields = rest.split(b"\0")
+        found: list[Step] = []
+        for entry, name in zip(fields[::2], fields[1::2], strict=False):
+            old_mode, new_mode, old, new, _ = entry.lstrip(b"\n:").decode().split(" ")
+            path = os.fsdecode(name)
+            if is_inside(path):  # a tree that was not made by git may name any place
+                found.append(Step(path, _name(old_mode, old), _name(new_mode, new)))
+        yield oid.decode().strip(), found
+
+
+def _name(mode: str, oid: str) -> str | None:
+    """The name of a blob's content; None for no file. Links and other repositories have none that
+    could be put back."""
+    if not oid.strip("0"):
+        return None
+    return f"{GIT}{mode}:{oid}"
+
+
+def blob_content(root: Path, name: str) -> bytes | None:
+    """What a blob holds, byte for byte; None when it cannot be read."""
+    try:
+        return Git(root).run("cat-file", "blob", name.rpartition(":")[2])
+    except GitError:
+        return None
+
+
+def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Those of many blobs that git can give at once, as `content` gives each; none when one of them
+    is not there."""
+    asked = list(names)
+    with suppress(GitError):
+        oids = [name.rpartition(":")[2] for name in asked]
+        yield from zip(asked, Git(root).blobs(oids), strict=True)

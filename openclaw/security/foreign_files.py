@@ -1,0 +1,267 @@
+"""Which files of a home hold text that others wrote, known by their path and by fingerprints."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.errors import Damaged, OpenclawError
+from openclaw.storage.home import PROPOSED, Home
+from openclaw.storage.lock import locked
+from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import decode, md5, read_text, write_if_same, write_text
+
+FILE = "learned.json"
+VERSION = 1
+VERSION_KEY = "version"
+TEXT_OF = "text of "
+"""Begins the key of a file's fingerprints; they stand behind the source and a newline."""
+INBOX = "memory/inbox/"
+_PLACES: Mapping[str, str] = {
+    INBOX: "the inbox",
+    "sessions/": "earlier conversations",
+    f"{PROPOSED}/": "a skill that nobody has accepted",
+}
+LOCK_SECONDS = 5.0
+SHORTEST_LINE = 16
+MOST_BYTES = 200_000
+MOST_GONE = 1_000
+"""Paths that are kept though no file is there: an undo may have taken it away, and be undone."""
+MOST_PRINTS, MOST_OF_A_FILE = 40_000, 2_000
+"""Fingerprints that are kept; of a longer file the lowest, which are from anywhere in it."""
+LARGEST = 10_000_000
+_PLACE = re.compile(r"^([^\n:]{1,300}?)(?::\d+(?:-\d+)?:|, lines \d+-\d+ of \d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What is known of the files of one home. Nothing is held: another process may add to it."""
+
+    home: Home
+
+    def source(self, path: str) -> str:
+        """Where the text of a file (relative to the home) is from, "" for what is the user's."""
+        return _source(path, self._noted())
+
+    def note(self, path: str, source: str, text: str | None = None) -> None:
+        """Remember that a file holds text from there; `text` is the part of it that does, by
+        default all. Raises OpenclawError when it cannot be written."""
+        self.note_all([(path, source, text)])
+
+    def note_all(self, files: Iterable[tuple[str, str, str | None]]) -> None:
+        """See `note`."""
+        with locked(self.home.private / "locks" / "learned.lock", LOCK_SECONDS):
+            noted = self._noted()
+            kept = dict(noted)
+            for path, source, text in files:
+                self._add(kept, path, source, text)
+            if kept != noted:
+                self._keep_damaged()
+                write_text(self.home.private / FILE, as_text(self._bounded(kept)))
+
+    def _add(self, kept: dict[str, str], path: str, source: str, text: str | None) -> None:
+        if text is None:
+            text = _start(self.home.root / path)
+        path = _key(path)
+        if _source(path, kept) in ("", kept.get(path)):
+            kept[path] = source
+        known = _prints_of(kept.pop(TEXT_OF + path, ""))
+        if prints := sorted({*known, *fingerprints(text)})[:MOST_OF_A_FILE]:
+            kept[TEXT_OF + path] = "\n".join((source, " ".join(prints)))
+
+    def named_in(self, line: str) -> str:
+        """Whose text a command line may show that has the name of a file or folder in it, "" for
+        none."""
+        known = {**_PLACES, **_paths(self._noted())}
+        names = ((path.rstrip("/").rpartition("/")[2], source) for path, source in known.items())
+        return next((source for name, source in names if name in line), "")
+
+    def shown_in(self, text: str) -> str:
+        """Whose text a result shows: of a file that it names with a line number, as our own tools
+        do, or that is known by its words. "" for none."""
+        noted = self._noted()
+        for name in dict.fromkeys(_PLACE.findall(text)):
+            if source := _source(name.strip(), noted):
+                return source
+        return self.known(text)
+
+    def known(self, text: str) -> str:
+        """Whose text stands in another one: by its fingerprints, or as one of the lines of a file
+        of which there are none. "" for none."""
+        if source := self.copied(text):
+            return source
+        for path, source in self._files(self._noted()):
+            if any(line in text for line in _telling_lines(path)):
+                return source
+        return ""
+
+    def copied(self, text: str) -> str:
+        """Whose text stands in another one, by its fingerprints alone: no file is read."""
+        kept = [value for key, value in self._noted().items() if key.startswith(TEXT_OF)]
+        found = set(all_fingerprints(text)) if kept else set()
+        return next(
+            (_source_in(value) for value in kept if not found.isdisjoint(_prints_of(value))), ""
+        )
+
+    def _files(self, noted: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
+        for place in (INBOX, f"{PROPOSED}/"):
+            for path in sorted((self.home.root / place).rglob("*")):
+                yield path, _PLACES[place]
+        for name, source in _paths(noted).items():
+            if TEXT_OF + name not in noted:
+                yield self.home.root / name, source
+
+    def _noted(self) -> dict[str, str]:
+        """Raises Damaged for a file of a newer version: nobody knows then whose words files hold,
+        and nothing may be written over it."""
+        try:
+            data = read_bytes(self.home.private / FILE, LARGEST)
+        except OSError:
+            return {}
+        try:
+            return entries_in(data)
+        except ValueError:
+            return saved_from(data)
+
+    def _bounded(self, noted: dict[str, str]) -> dict[str, str]:
+        """The entries without the oldest of what no file is there for, and of the fingerprints."""
+        gone = [path for path in _paths(noted) if not (self.home.root / path).exists()]
+        left = MOST_PRINTS
+        over = set(gone[:-MOST_GONE])
+        for key in reversed(noted):
+            if key.startswith(TEXT_OF):
+                left -= len(_prints_of(noted[key]))
+                over |= {key} if left < 0 else set()
+        return {key: value for key, value in noted.items() if key not in over}
+
+    def _keep_damaged(self) -> None:
+        """Keep a copy of a file that can only be read in part, before it is written anew."""
+        path = self.home.private / FILE
+        try:
+            data = read_bytes(path)
+            entries_in(data)
+        except FileNotFoundError:
+            return
+        except ValueError:
+            aside = path.with_name(f"learned.damaged-{md5(data)[:8]}.json")
+            write_if_same(aside, None, data)
+
+
+def entries_in(data: bytes) -> dict[str, str]:
+    """What the file says, by path. Damaged for one of a newer version, ValueError for what is none
+    of ours."""
+    found = parse_foreign_json(decode(data))
+    if not isinstance(found, dict):
+        raise ValueError("not a list of files")
+    version = found.get(VERSION_KEY)
+    if isinstance(version, int | float) and version > VERSION:
+        raise Damaged(
+            f"{FILE} has version {version}, this openclaw knows {VERSION}",
+            "install a newer openclaw",
+        )
+    return {path: source for path, source in found.items() if isinstance(source, str)}
+
+
+def saved_from(data: bytes) -> dict[str, str]:
+    """The whole lines of a damaged file: each is a path and its source."""
+    lines = (line.strip().rstrip(",") for line in decode(data).splitlines())
+    found: dict[str, str] = {}
+    for line in lines:
+        with suppress(ValueError):
+            found |= {
+                p: s for p, s in parse_foreign_json(f"{{{line}}}").items() if isinstance(s, str)
+            }
+    return found
+
+
+def as_text(noted: Mapping[str, str]) -> str:
+    """The text of the file; what was noted last stands last."""
+    shape = {VERSION_KEY: VERSION, **noted}
+    return json.dumps(shape, ensure_ascii=False, indent=2) + "\n"
+
+
+def _key(path: str) -> str:
+    """How a path stands in the file: one of the home's root that is called as our own keys are has
+    its folder with it."""
+    return f"./{path}" if path == VERSION_KEY or path.startswith(TEXT_OF) else path
+
+
+def _paths(noted: Mapping[str, str]) -> dict[str, str]:
+    return {key: source for key, source in noted.items() if not key.startswith(TEXT_OF)}
+
+
+def _source_in(value: str) -> str:
+    return value.partition("\n")[0]
+
+
+def _prints_of(value: str) -> list[str]:
+    return value.partition("\n")[2].split()
+
+
+def _source(path: str, noted: Mapping[str, str]) -> str:
+    path = _key(path)
+    places = (source for place, source in _PLACES.items() if path.startswith(place))
+    return next(places, "") or noted.get(path, "")
+
+
+def _telling_lines(path: Path) -> list[str]:
+    """The lines of a file that hardly stand in another one by chance."""
+    with suppress(OSError):
+        if path.stat().st_size <= MOST_BYTES:
+            lines = (line.strip() for line in _start(path).splitlines())
+            return [line for line in lines if len(line) >= SHORTEST_LINE]
+    return []
+
+
+def _start(path: Path) -> str:
+    """What a file begins with; "" for none."""
+    with suppress(OSError, OpenclawError):
+        return read_text(path, MOST_BYTES) if path.is_file() else ""
+    return ""
+
+
+RUN = 8
+FEWEST, SHORTEST = 4, 16
+"""Words and signs of a line that hardly stands in another text by chance."""
+LENGTH = 12
+"""Hex digits: of a million pairs of different runs, one in 280 million is taken for the same."""
+
+_WORD = re.compile(r"[^\W_]+")
+_FIRST, _LAST = "\u3040", "\u9fff"
+"""Of the scripts without blanks: each sign counts as a word."""
+
+
+def fingerprints(text: str) -> Iterator[str]:
+    """Those that are kept of a text, some of them more than once."""
+    yield from _runs(_words(text), RUN)
+    for line in text.splitlines():
+        words = _words(line)
+        if FEWEST <= len(words) < RUN:
+            yield from _runs(words, len(words))
+
+
+def all_fingerprints(text: str) -> Iterator[str]:
+    """Those that a text may share with what is kept of another one."""
+    words = _words(text)
+    for length in range(FEWEST, RUN + 1):
+        yield from _runs(words, length)
+
+
+def _runs(words: list[str], length: int) -> Iterator[str]:
+    for at in range(len(words) - length + 1):
+        run = " ".join(words[at : at + length])
+        if length == RUN or len(run) >= SHORTEST:
+            yield md5(run.encode(errors="replace"))[:LENGTH]
+
+
+def _words(text: str) -> list[str]:
+    found: list[str] = []
+    for word in _WORD.findall(text.casefold()):
+        signs = not word.isascii() and any(_FIRST <= sign <= _LAST for sign in word)
+        found += word if signs else [word]
+    return found

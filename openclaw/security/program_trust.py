@@ -1,0 +1,180 @@
+"""Tells what a yes to a home's hooks or MCP servers covers: commands, and the files they run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from openclaw.config.hook_settings import Hook
+from openclaw.config.mcp_settings import Server, filled
+from openclaw.security.program_files import (
+    OPEN,
+    PYTHON,
+    SCRIPTS,
+    Programs,
+    in_open,
+    is_launcher,
+    is_runner,
+    launch_words,
+    meanings,
+    name_of,
+    named,
+    placed,
+    programs,
+    words_of,
+)
+from openclaw.storage.home import Home, State
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a yes would be said to: the hooks or the MCP servers of a home and the files that they
+    run. `mark` is a hash of both, "" when it cannot be made."""
+
+    hooks: tuple[Hook, ...]
+    programs: Programs
+    mark: str
+    servers: tuple[Server, ...] = ()
+
+    def missing(self, hook: Hook) -> str:
+        """The program of the home that a hook names and that is not there, "" for none."""
+        words = words_of(hook.run)
+        return next((word for word in words if word in self.programs.missing), "")
+
+
+def asked(home: Home, hooks: Sequence[Hook]) -> Asked:
+    """What the hooks of a home are at this moment."""
+    found = programs(home, [command for hook in hooks for command in hook.commands])
+    return Asked(tuple(hooks), found, marked(list(map(_facts, hooks)), found))
+
+
+def marked(settings: Sequence[Mapping[str, Any]], found: Programs) -> str:
+    """The hash of settings and of the files that they run, "" when it cannot be made."""
+    facts = json.dumps([list(settings), found.hash], sort_keys=True)
+    mark = hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()
+    return "" if found.trouble else mark
+
+
+def _facts(hook: Hook) -> dict[str, Any]:
+    """A hook as it is in the hash; a yes of before there was a `cwd` stays good."""
+    return {key: value for key, value in asdict(hook).items() if key != "cwd" or value}
+
+
+def why_not(found: Asked, state: State) -> str:
+    """Why hooks or servers do not run, "" when they do."""
+    if found.programs.trouble:
+        return f"they cannot be trusted: {found.programs.trouble}"
+    if state == "trusted":
+        return ""
+    return (
+        "they have changed since you allowed it"
+        if state == "changed"
+        else "you have not allowed it yet"
+    )
+
+
+_FOR_INTERPRETERS = re.compile(
+    r"PATH|ENV|CLASSPATH|(?:LD|DYLD|PYTHON|NODE|NPM|RUBY|GEM|BUNDLE|PERL|BASH|LUA|JAVA|JDK|UV|PIP"
+    r"|BUN|DENO|GIT)\w*",
+    re.IGNORECASE,
+)
+"""Variables that may say where an interpreter takes code from."""
+_SETTINGS = (".yml", ".yaml", ".toml", ".ini", ".cfg", ".conf", ".env")
+"""Files that often name programs (`docker compose -f`); JSON in the four folders is mostly data."""
+
+
+def code_words(root: Path, server: Server) -> list[str]:
+    """What of a server's settings may say which code of the home is run. What a program is only
+    given to work with does not count, unless it is a script."""
+    folder = Path(os.path.realpath(root / server.cwd))
+    given = (_moved(root, folder, _filled_or_same(word)) for word in (server.command, *server.args))
+    words = [real_word(root, word) for word in given]
+    found = [word for word in launch_words(words) if word != words[0] or set(word) & set("/\\")]
+    found += [word for word in words if _is_script(root, word)]
+    read = (value for name, value in server.env.items() if _FOR_INTERPRETERS.fullmatch(name))
+    found += [_moved(root, folder, _filled_or_same(value)) for value in read]
+    if server.cwd and folder.is_relative_to(root) and _takes_code(root, folder, words):
+        found.append(str(folder))
+    return found
+
+
+def real_word(root: Path, word: str) -> str:
+    """A word, or the place in the home that it leads to as a link elsewhere."""
+    with suppress(OSError, ValueError):
+        if Path(word).is_absolute() and Path(word).is_symlink():
+            real = Path(os.path.realpath(word))
+            return str(real) if real.is_relative_to(root) else word
+    return word
+
+
+def in_home(root: Path, words: Sequence[str]) -> list[str]:
+    """The paths among some words that lead into the home: those that are there, and those that may
+    be there in the next moment."""
+    texts = (text for word in words_of(words) for text in meanings(root, word))
+    return [text for text in texts if _is_in_home(root, text)]
+
+
+def _is_in_home(root: Path, text: str) -> bool:
+    place = placed(root, text)
+    if not place.is_relative_to(root):
+        return False
+    first, *rest = place.relative_to(root).parts or ("",)
+    with suppress(OSError, ValueError):
+        return Path(text).is_absolute() or (first in OPEN and bool(rest)) or place.exists()
+    return False
+
+
+def _takes_code(root: Path, folder: Path, words: Sequence[str]) -> bool:
+    """Whether a program may run what lies in the folder that it is started in. Python does not
+    unless it is code that lies there."""
+    if any(is_launcher(w) or (is_runner(w) and not PYTHON.fullmatch(name_of(w))) for w in words):
+        return True
+    if in_open(root, folder):
+        return False
+    with suppress(OSError):
+        inner = [path for path in folder.iterdir() if path.is_dir()]
+        return any(path.suffix in SCRIPTS for each in (folder, *inner) for path in each.iterdir())
+    return False
+
+
+def _is_script(root: Path, word: str) -> bool:
+    """Whether a word names what may be run, or settings that may say what is."""
+    return word.endswith(SCRIPTS) or any(_may_run(root, path) for path in named(root, [word]))
+
+
+def _may_run(root: Path, path: Path) -> bool:
+    with suppress(OSError):
+        if path.is_file():
+            says = path.suffix in _SETTINGS
+            says = says or (path.suffix == ".json" and path.relative_to(root).parts[0] not in OPEN)
+            runs = os.name != "nt" and bool(path.stat().st_mode & 0o111)
+            return says or runs or path.suffix in SCRIPTS or _begins(path, b"#!")
+    return False
+
+
+def _begins(path: Path, what: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(what)) == what
+
+
+def _moved(root: Path, folder: Path, word: str) -> str:
+    """A word of a program that runs in a folder, as it is to be read from the home."""
+    place = folder / word
+    with suppress(OSError, ValueError):
+        if folder != root and folder.is_relative_to(root) and place.exists():
+            return str(place)
+    return word
+
+
+def _filled_or_same(text: str) -> str:
+    try:
+        return filled(text, os.environ)
+    except KeyError:  # the server is not started then
+        return text

@@ -1,0 +1,125 @@
+"""skills/.sources.yaml: where each installed skill came from. Other entries stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from openclaw.errors import Damaged
+from openclaw.storage.readers import yaml_trouble
+from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.text import decode, write_if_same
+from openclaw.types import Keep, keep_nothing
+
+FILE = ".sources.yaml"
+HEAD = "# Where installed skills came from. Written by `openclaw skills install`.\n"
+
+
+def sources(skills: Path) -> dict[str, dict[str, str]]:
+    """Each installed skill's fields by its folder's name, all of them text. Damaged when the file
+    is there and cannot be read as such; entries of another shape are left out."""
+    data = _parsed(skills / FILE, _bytes(skills / FILE))
+    return {
+        name: {key: value for key, value in fields.items() if isinstance(value, str)}
+        for name, fields in data.items()
+        if isinstance(fields, dict)
+    }
+
+
+def record(
+    skills: Path, name: str, fields: Mapping[str, str] | None, keep: Keep = keep_nothing
+) -> None:
+    """Write the entry of one skill, or drop it (None). All else in the file stays as it is. `keep`
+    is told before it is written."""
+    import yaml
+
+    path = skills / FILE
+    for _ in range(3):
+        before = _bytes(path)
+        data = _parsed(path, before)
+        if fields is None and name not in data:
+            return
+        wanted = {key: value for key, value in data.items() if key != name}
+        if fields is not None:
+            wanted[name] = dict(fields)
+        text = _edited(decode(before or b""), name, fields)
+        if _same(text, wanted):
+            new = text
+        else:  # written in another style: as new, then
+            new = HEAD + yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)
+        if write_if_same(path, before, new.encode("utf-8"), keep):
+            return
+    raise Damaged(f"{path} is being changed by another program", "try again")
+
+
+def _edited(text: str, name: str, fields: Mapping[str, str] | None) -> str:
+    """The text with the lines of this entry replaced, or those of a new one at its end."""
+    import yaml
+
+    block = ""
+    if fields is not None:
+        entry = {name: dict(fields)}
+        block = yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=10_000)
+    lines = text.splitlines(keepends=True)
+    start, end = _lines_of(text, name, lines)
+    before = "".join(lines[:start]) or HEAD
+    if not before.endswith("\n"):
+        before += "\n"
+    return before + block + "".join(lines[end:])
+
+
+def _lines_of(text: str, name: str, lines: list[str]) -> tuple[int, int]:
+    """First line of the entry and the first after it; both the end when there is none. Comments
+    and blank lines before the next entry belong to that one."""
+    import yaml
+
+    node = yaml.compose(text, Loader=yaml.BaseLoader)
+    starts = [key.start_mark.line for key, _ in node.value] if node else []
+    names = [key.value for key, _ in node.value] if node else []
+    if name not in names:
+        return len(lines), len(lines)
+    at = names.index(name)
+    end = starts[at + 1] if at + 1 < len(starts) else len(lines)
+    while end > starts[at] + 1 and lines[end - 1].lstrip(" ")[:1] in ("\n", "\r", "#", ""):
+        end -= 1
+    return starts[at], end
+
+
+def _same(text: str, wanted: Mapping[str, Any]) -> bool:
+    import yaml
+
+    try:
+        return (yaml.load(text, Loader=yaml.BaseLoader) or {}) == wanted  # noqa: S506
+    except yaml.YAMLError:
+        return False
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return read_bytes(path)
+    except FileNotFoundError:
+        return None
+
+
+def _parsed(path: Path, data: bytes | None) -> dict[str, Any]:
+    import yaml
+
+    text = decode(data or b"")
+    if yaml_trouble(text)[1]:
+        raise _damaged(path)
+    try:
+        found = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - plain text
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise _damaged(path) from error
+    if found in (None, ""):
+        return {}
+    if not isinstance(found, dict):
+        raise _damaged(path)
+    return {str(key): value for key, value in found.items()}
+
+
+def _damaged(path: Path) -> Damaged:
+    return Damaged(
+        f"{path} is not what openclaw writes there", "repair it, or move it and install again"
+    )

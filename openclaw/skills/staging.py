@@ -1,0 +1,105 @@
+"""Hidden folders among the skills, in which a change is prepared; and what a killed one left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from openclaw.skills.unpack import make_folder
+from openclaw.storage.home import Home
+from openclaw.storage.lock import locked
+from openclaw.storage.readers import held
+from openclaw.storage.safe_open import checked
+from openclaw.storage.text import unwritable
+from openclaw.types import Held, Recorder
+
+PREFIX = ".staging-"
+
+
+@contextlib.contextmanager
+def staging(home: Home) -> Iterator[Path]:
+    """A hidden folder beside the skills, gone after the with-block; one process at a time.
+
+    What it holds below old/ goes back to its place when this process dies before the end.
+    """
+    made = not home.skills.exists()
+    with locked(home.private / "locks" / "skills.lock", what="the skills folder"):
+        try:
+            checked(home.skills)
+        except OSError as error:
+            raise unwritable(home.skills, error) from error
+        _clear(home.skills)
+        folder = home.skills / f"{PREFIX}{secrets.token_hex(6)}"
+        try:
+            make_folder(folder)
+            yield folder
+        finally:
+            drop(folder)
+            if made:
+                with contextlib.suppress(OSError):
+                    home.skills.rmdir()
+
+
+def _clear(skills: Path) -> None:
+    for left in sorted(skills.glob(f"{PREFIX}*")):
+        _restore(skills, left / "old")
+        drop(left)
+
+
+def _restore(skills: Path, old: Path) -> None:
+    """Give a skill back that was taken away for a new one, which never came."""
+    with contextlib.suppress(OSError):
+        for folder in [] if old.parent.is_symlink() else sorted(old.iterdir()):
+            if not os.path.lexists(skills / folder.name):
+                folder.rename(skills / folder.name)
+
+
+def drop(folder: Path) -> None:
+    """Delete a folder as far as that is possible; a link goes without what it leads to."""
+    with contextlib.suppress(OSError):
+        if folder.is_symlink() or not folder.is_dir():
+            folder.unlink(missing_ok=True)
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():  # git's objects are read-only, which Windows does not delete
+            for path in [folder, *folder.rglob("*")]:
+                path.chmod(0o700)
+            shutil.rmtree(folder)
+
+
+@contextmanager
+def altering(
+    home: Home, record: Recorder, place: Path, *, old: Path | None = None, new: Path | None = None
+) -> Iterator[None]:
+    """The folder `place` of the home is about to hold what `new` does, instead of what `old` does;
+    None for nothing. When this raises, nothing of it has happened."""
+    before, after = _held(old), _held(new)
+    top = home.relative(place)
+    void = record.altered(
+        [f"{top}/{name}" for name in sorted({*before, *after})],
+        lambda path: before.get(path.removeprefix(f"{top}/")),
+        lambda path: after.get(path.removeprefix(f"{top}/")),
+    )
+    try:
+        yield
+    except BaseException:
+        for name in {*before, *after}:
+            void(f"{top}/{name}")
+        raise
+
+
+def _held(folder: Path | None) -> dict[str, Held]:
+    """What the files of a folder hold, by their paths in it; links are left out."""
+    found: dict[str, Held] = {}
+    for top, _, names in os.walk(folder) if folder else ():
+        for name in names:
+            path = Path(top, name)
+            if path.is_file() and not path.is_symlink():
+                relative = path.relative_to(folder or top).as_posix()
+                found[relative] = held(Path(os.path.realpath(folder or top)), relative)
+    return found

@@ -1,0 +1,67 @@
+"""Folders of the program outside of any home, and how it runs its modules in a child process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import openclaw
+
+# `sys` is part of the interpreter, so nothing is looked for before the folders are set.
+_RUN = """\
+import sys
+count = int(sys.argv[1])
+sys.path[:] = sys.argv[2 : count + 2]
+del sys.argv[: count + 2]
+import runpy
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+
+
+def python_command(module: str, *words: str) -> list[str]:
+    """The command that runs a module as a program. It looks for modules where we do, nowhere else:
+    neither in the folder it is started in, which is a home more often than not, nor in those that
+    PYTHONPATH names for us and not for it."""
+    top = str(Path(openclaw.__file__).resolve().parent.parent)
+    folders = list(dict.fromkeys([*filter(os.path.isabs, sys.path), top]))
+    return [sys.executable, "-I", "-c", _RUN, str(len(folders)), *folders, module, *words]
+
+
+def data_folder() -> Path:
+    """Where this program keeps data of the user's."""
+    return _xdg("XDG_DATA_HOME", ".local/share") or _platform("data")
+
+
+def cache_folder() -> Path:
+    """Where this program keeps what can be made again."""
+    return _xdg("XDG_CACHE_HOME", ".cache") or _platform("cache")
+
+
+def _xdg(variable: str, below_home: str) -> Path | None:
+    """As platformdirs has it on Linux; its import takes 7 ms of each command. A relative path does
+    not count, as in the standard: it would lead into whatever folder the command is run in."""
+    system: str = sys.platform
+    if system != "linux":
+        return None
+    named = os.environ.get(variable, "").strip()
+    return (Path(named) if Path(named).is_absolute() else Path.home() / below_home) / "openclaw"
+
+
+def _platform(kind: str) -> Path:
+    import platformdirs
+
+    path: Path = getattr(platformdirs, f"user_{kind}_path")("openclaw", appauthor=False)
+    return path
+
+
+def models_folder() -> Path:
+    """OPENCLAW_MODELS, else a folder in this user's data folder. It may not exist yet."""
+    if named := os.environ.get("OPENCLAW_MODELS"):
+        return Path(named).expanduser()
+    return data_folder() / "models"
+
+
+def profiles_folder() -> Path:
+    """The folder of profiles (`openclaw.models.profile`). It may not exist yet."""
+    return models_folder() / "profiles"

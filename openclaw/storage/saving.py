@@ -1,0 +1,79 @@
+"""Saves a text that others may have changed meanwhile: both are merged, or none is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.errors import OpenclawError
+from openclaw.storage import atomic
+from openclaw.storage.merge import Merged, merge_bytes
+from openclaw.storage.safe_open import target_of
+from openclaw.storage.text import keeping, unwritable
+from openclaw.types import Keep, keep_nothing
+
+ATTEMPTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a save did. `before` is what it replaced, `after` what the file now holds; `merged`:
+    somebody else's changes since `base` are in both."""
+
+    before: bytes | None
+    after: bytes
+    merged: bool = False
+
+
+class Changed(OpenclawError):
+    """Somebody else changed the same lines, and nothing was written. `merged` has the conflicts, in
+    which ours is what stands there now; None when the file is gone or is no text."""
+
+    def __init__(self, path: Path, merged: Merged | None) -> None:
+        super().__init__(
+            f"{path} was changed meanwhile{' in the same lines' if merged else ''}",
+            "look at it and try again",
+        )
+        self.merged = merged
+
+
+def save_over(path: Path, base: bytes | None, new: bytes, keep: Keep = keep_nothing) -> Saved:
+    """Put `new` into the file, which held `base` (None: there was no file) when it was read. `keep`
+    is told before it is written.
+
+    Raises Changed when the file was changed since so that the two cannot be merged, OpenclawError
+    when it cannot be written.
+    """
+    target = target_of(path)
+    try:
+        for _ in range(ATTEMPTS):
+            now = atomic.current(target)
+            if now != base:
+                now = atomic.settled(target)
+            data = new if now == base else _merged(path, base, now, new)
+            if now == data:
+                return Saved(now, data, now not in (base, new))
+            with keeping(keep, target, now, data) as done:
+                done += [True] if atomic.swap(target, now, data) else []
+            if done:
+                return Saved(now, data, now not in (base, new))
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
+    raise OpenclawError(
+        f"cannot write {path}: another program writes it all the time",
+        "let that program finish, then try again",
+    )
+
+
+def _merged(path: Path, base: bytes | None, now: bytes | None, new: bytes) -> bytes:
+    if now == new:
+        return new
+    if now is None:
+        raise Changed(path, None)
+    try:
+        data, merged = merge_bytes(base or b"", now, new, touching=True)
+    except ValueError:
+        raise Changed(path, None) from None
+    if merged.conflicts:
+        raise Changed(path, merged)
+    return data
