@@ -7,7 +7,6 @@ import os
 import sys
 
 from openclaw import __version__
-from openclaw.cli.main import run
 
 
 def main() -> None:
@@ -19,6 +18,8 @@ def main() -> None:
         leave(0)
     # Importing makes no garbage, and looking for it every 700 objects is a fifth of a start.
     gc.set_threshold(50_000, 20, 20)
+    from openclaw.cli.main import run
+
     leave(run())
 
 

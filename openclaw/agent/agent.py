@@ -10,7 +10,6 @@ from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.cited_answer import with_citations, with_sources
 from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
-from openclaw.agent.note_taking import keep_up
 from openclaw.agent.prompt import (
     REQUIRED,
     SOURCES,
@@ -37,11 +36,10 @@ from openclaw.errors import OpenclawError, PromptTooLarge, UsageError
 from openclaw.events import Receipt, make_receipt
 from openclaw.history.turns import Scope, State, Turn
 from openclaw.home.open_home import Rooms
-from openclaw.home.opening import bounds
 from openclaw.home.recall import long_files
 from openclaw.memory.todos import parse
 from openclaw.models.base import ModelCard, Request
-from openclaw.models.profile import window_notice
+from openclaw.models.profile import bounds, window_notice
 from openclaw.nlp.intent import Cues
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.untrusted import Nonces
@@ -295,6 +293,7 @@ def update_working_notes(rooms: Rooms, session: Session, ledger: Ledger | None =
     """Add new messages to the working notes; return notices for the user."""
     if not rooms.saving or session.extra.get(NOTED) == session.archived + len(session.messages):
         return []
+    from openclaw.agent.note_taking import keep_up
 
     changed = changes(rooms, ledger) if ledger else ()
     return keep_up(rooms.sessions.folder, session, changed, rooms.vault.mask)
@@ -525,7 +524,6 @@ def remember_after_turn(rooms: Rooms, watch: Provenance, answer: str) -> Iterato
 
 
 def _after_turn_steps() -> tuple[AfterTurnStep, ...]:
-    from openclaw.agent.fact_capture import capture
-    from openclaw.agent.promised_todos import note_promises
+    from openclaw.agent import fact_capture, promised_todos
 
-    return capture, note_promises
+    return fact_capture.capture, promised_todos.note_promises

@@ -20,6 +20,7 @@ from openclaw.agent.citations import (
     strip_comments,
 )
 from openclaw.agent.prompt import Source
+from openclaw.storage.readers import kind_by_name
 from openclaw.storage.text import read_text
 from openclaw.types import Entry, ToolProblem, ToolUse
 
@@ -79,12 +80,12 @@ class HomeLines:
         return self.known[path]
 
     def _lines(self, path: str) -> Sequence[str] | None:
-        from openclaw.retrieval.documents import kind_of
-
         file = self.inside(path)
         if not file.is_file():
             return None
-        own = kind_of(path) in ("markdown", "text", "code") and file.stat().st_size <= MOST_BYTES
+        own = (
+            kind_by_name(path) in ("markdown", "text", "code") and file.stat().st_size <= MOST_BYTES
+        )
         text = read_text(file) if own else ""
         if "\0" in text:
             return ()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from openclaw import events
-from openclaw.agent.window import Wire, messages
+from openclaw.agent.window import SentConversation, Wire, messages
 from openclaw.errors import OpenclawError
 from openclaw.memory.notes import Notes
 from openclaw.models.base import Model, Reply, Request
@@ -140,24 +140,6 @@ ASK_FACTS = """\
 Which lasting facts did the user state about himself, his people, his things or his rules? Reply \
 with one JSON object: "facts": a list of at most 4, each with "fact", one sentence, and "quote", \
 the user's own words for it. An empty list when there are none. No tasks, no questions."""
-
-
-@dataclass(frozen=True, slots=True)
-class SentConversation:
-    """A conversation as it was last sent.
-
-    short: results before this entry are in one line
-    earlier: the summary of archived messages
-    tools: the tools of native calls
-    session: the id of the session
-    """
-
-    head: str
-    entries: tuple[Entry, ...]
-    short: int
-    earlier: str
-    tools: tuple[Any, ...] = ()
-    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)

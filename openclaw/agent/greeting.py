@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from openclaw.agent.todo_offers import LONGEST_PROMPT, Offer, offer_at_start
 from openclaw.memory.entries import entries_of
-from openclaw.nlp.promises import plain_text
+from openclaw.memory.todos import plain_text
 from openclaw.storage.home import PROPOSED
 from openclaw.storage.text import read_text
 

@@ -13,8 +13,7 @@ from openclaw import events
 from openclaw.agent.fact_capture import why_not_writable
 from openclaw.errors import OpenclawError
 from openclaw.memory.notes import Notes
-from openclaw.memory.todos import parse
-from openclaw.nlp.promises import plain_text
+from openclaw.memory.todos import parse, plain_text
 from openclaw.nlp.words import content_words
 from openclaw.security.untrusted import defused, plain_source, strip
 from openclaw.storage.text import read_text

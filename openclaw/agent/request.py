@@ -20,6 +20,7 @@ from openclaw.agent.window import (
     INPUT_SHARE,
     MOST_SHARE,
     CutPlan,
+    SentConversation,
     measure_entries,
     messages,
     plan_cuts,
@@ -27,11 +28,10 @@ from openclaw.agent.window import (
 )
 from openclaw.errors import PromptTooLarge, ServerAway, UsageError
 from openclaw.home.open_home import Rooms
-from openclaw.home.opening import bounds
 from openclaw.memory.notes import Notes
 from openclaw.models import token_count
 from openclaw.models.base import ModelCard, Request
-from openclaw.models.ollama_server import listed, may_chat
+from openclaw.models.profile import bounds
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import denied
 from openclaw.sessions.session import SHORTENED, Session
@@ -42,7 +42,7 @@ from openclaw.tools.toolbox import Toolbox
 from openclaw.types import MOST_IMAGE_BYTES, Entry, Image, Ledger, Material, Message
 
 if TYPE_CHECKING:
-    from openclaw.agent.compaction import Compaction, SentConversation
+    from openclaw.agent.compaction import Compaction
 
 
 MOST_COMPACTIONS = 3
@@ -223,8 +223,6 @@ class Fitting:
 
     def talk(self, tools: Sequence[Any]) -> SentConversation:
         """Return the conversation as it was last sent."""
-        from openclaw.agent.compaction import SentConversation
-
         session = self.session
         return SentConversation(
             self.head,
@@ -312,6 +310,7 @@ def images_of(material: Sequence[Material], card: ModelCard, host: str) -> tuple
 
 def _vision_hint(host: str) -> str:
     # The HTTP client takes 11 ms to import; other prompts should not wait for it.
+    from openclaw.models.ollama_server import listed, may_chat
 
     there = []
     with suppress(ServerAway):

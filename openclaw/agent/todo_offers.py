@@ -20,9 +20,9 @@ from openclaw.agent.fact_capture import why_not_writable
 from openclaw.agent.promised_todos import LIST
 from openclaw.agent.recording import record_turn
 from openclaw.errors import UsageError
+from openclaw.memory.todos import plain_text
 from openclaw.nlp.claims import day_named
 from openclaw.nlp.dates import day_of
-from openclaw.nlp.promises import plain_text
 from openclaw.nlp.sentences import sentences
 from openclaw.storage.safe_open import appending, make_folder, read_bytes
 from openclaw.storage.text import decode, read_text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,6 @@ from pathlib import Path
 from openclaw.agent.builtin_tools import build_tools
 from openclaw.agent.provenance import Provenance, brought_along
 from openclaw.agent.window import INPUT_SHARE
-from openclaw.config.mcp_settings import read_servers
 from openclaw.errors import OpenclawError
 from openclaw.events import Progress
 from openclaw.home.open_home import Rooms
@@ -81,15 +79,9 @@ def _home_programs(rooms: Rooms) -> tuple[bool, Sequence[str]]:
     settings = rooms.settings
     if not settings.hooks and not settings.mcp:
         return False, ()
-    from openclaw.config.hook_settings import read_hooks
-    from openclaw.security.program_files import places
-    from openclaw.security.program_trust import code_words, in_home
+    from openclaw.security.program_trust import home_programs
 
-    root = Path(os.path.realpath(rooms.home.root))
-    servers = [code_words(root, server) for server in read_servers(settings.mcp or {})[0]]
-    commands = [each for hook in read_hooks(settings.hooks or {})[0] for each in hook.commands]
-    hooked = bool(settings.hooks) or any(in_home(root, words) for words in servers)
-    return hooked, tuple(places(root, [*commands, *servers]))
+    return home_programs(rooms.home, settings.hooks or {}, settings.mcp or {})
 
 
 def _home_tools(

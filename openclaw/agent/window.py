@@ -46,6 +46,24 @@ Wire = Callable[[Entry], list[Message]]
 
 
 @dataclass(frozen=True, slots=True)
+class SentConversation:
+    """A conversation as it was last sent.
+
+    short: results before this entry are in one line
+    earlier: the summary of archived messages
+    tools: the tools of native calls
+    session: the id of the session
+    """
+
+    head: str
+    entries: tuple[Entry, ...]
+    short: int
+    earlier: str
+    tools: tuple[Any, ...] = ()
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Size:
     """The size of an entry in tokens.
 

@@ -9,13 +9,18 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import unified_diff
+from typing import TYPE_CHECKING
 
 from openclaw.cli.formatting import DIFF_COLOURS, folded, one_line, rows, whole_call
 from openclaw.cli.questions import is_yes
+from openclaw.errors import OpenclawError
 from openclaw.security.grants import Grant, lasting
 from openclaw.security.policy import Ask, Declined, Question
 from openclaw.security.untrusted import visible
 from openclaw.types import Change
+
+if TYPE_CHECKING:
+    from openclaw.agent.agent import App
 
 LEAST_ROWS = 4
 WHY_ROWS = 3
@@ -220,3 +225,16 @@ def beforehand(otherwise: Ask | None, say: Callable[[str], None]) -> Ask:
         return ""
 
     return reply
+
+
+def make_keep(app: App, say: Callable[[str], None]) -> Keep:
+    """A function that stores grants; only for this session when openclaw.yaml cannot be written."""
+
+    def keep(grant: Grant, lasting: bool) -> None:
+        try:
+            app.grant(grant, lasting=lasting)
+        except OpenclawError as error:
+            say(f"It is granted for this session only: {error}")
+            app.grant(grant, lasting=False)
+
+    return keep

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from openclaw.cli.formatting import warn
 from openclaw.errors import UsageError
 from openclaw.security.credentials import denied
-from openclaw.storage.readers import BEGINNING, IMAGES, kind_of
+from openclaw.storage.child import NoText, paged_text
+from openclaw.storage.readers import BEGINNING, IMAGES, SUFFIXES, kind_of
 from openclaw.types import MOST_IMAGE_BYTES, Image, Material
 
 if TYPE_CHECKING:
@@ -117,8 +118,6 @@ def _is_path(words: str, folders: tuple[Path, ...]) -> bool:
     """Return True when words can only be a path: they begin like one, have a range of lines, begin
     with a folder that exists, or end like known files or like files in the same folder."""
     from mimetypes import types_map
-
-    from openclaw.retrieval.documents import SUFFIXES
 
     name = _RANGE.sub("", words)
     if name.startswith(("./", "../", "/", "~/")) or (name and name != words):
@@ -241,8 +240,6 @@ def _open_as_text(mention: Mention, file: BinaryIO) -> BinaryIO:
     file.seek(0)
     if kind_of(beginning) != "pdf":
         return file
-    from openclaw.storage.child import NoText, paged_text
-
     data = file.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         most = f"larger than {MAX_DOCUMENT // 1_000_000} MB"
@@ -383,8 +380,6 @@ def _has_more() -> bool:
 
 def material_of(prompt: str, piped: str, home: Home, *, quiet: bool) -> Sequence[Material]:
     """The material that goes with the prompt. Says on stderr which named files do not exist."""
-    from openclaw.cli.formatting import warn
-
     folders = (Path.cwd(), home.root)
     material = attach(prompt, piped, *folders)
     if not quiet:

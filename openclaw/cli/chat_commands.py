@@ -27,11 +27,11 @@ from openclaw.cli.commands import usage as usage_command
 from openclaw.cli.commands.context import cache_lines, calls_of, change_lines, report_lines
 from openclaw.cli.commands.memory.test import add_case
 from openclaw.cli.commands.why import in_talk
-from openclaw.cli.common import Options
+from openclaw.cli.error_report import explain
 from openclaw.cli.formatting import canvas, for_stdout, harmless, main_argument, one_line
 from openclaw.cli.history_lines import minute
-from openclaw.cli.main import explain
 from openclaw.cli.model_names import at_hand
+from openclaw.cli.options import Options
 from openclaw.cli.prompt_line import SHELL_MARK, session_name
 from openclaw.cli.render import strip_fences
 from openclaw.errors import OpenclawError, UsageError

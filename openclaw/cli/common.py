@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from openclaw.cli.formatting import warn
+from openclaw.cli.formatting import columns, one_line, warn
+from openclaw.cli.options import options
+from openclaw.errors import Damaged, OpenclawError
+from openclaw.storage.home import find_home, is_trusted
+from openclaw.storage.safe_open import follow
 
 if TYPE_CHECKING:
-    from openclaw.agent.agent import App
     from openclaw.config import Settings
     from openclaw.history.history import Command
     from openclaw.storage.home import Home
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options that stand before the command."""
-
-    home: str | None = None
-    debug: bool = False
-
-
-def options(ctx: typer.Context) -> Options:
-    """The options that the main callback stored; the defaults when a command is run by itself."""
-    return ctx.find_object(Options) or Options()
 
 
 def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = False) -> Home:
@@ -40,9 +31,6 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
     The user is asked whether to trust a home that came from elsewhere. A command that is only
     `reading` gets it untrusted instead. Raises Damaged when there is no home, Refused for a no.
     """
-    from openclaw.storage.home import is_trusted
-    from openclaw.storage.safe_open import follow
-
     home = found_home(ctx, notes=notes)
     if not is_trusted(home):
         from openclaw.cli.home_trust import settle
@@ -54,20 +42,29 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
 
 def found_home(ctx: typer.Context, *, notes: bool = False) -> Home:
     """The home that the command names, trusted or not."""
-    from openclaw.storage.home import find_home
-
     return find_home(options(ctx).home, Path.cwd(), os.environ, notes=notes)
 
 
 def _allowed_links(home: Home) -> Sequence[str]:
     """The folders that links in the home may lead to; none when its settings cannot be read."""
-    from openclaw.config import load_settings
-    from openclaw.errors import OpenclawError
-
     try:
-        return load_settings(home).links
+        return _read_settings(home).links
     except OpenclawError:
         return ()
+
+
+def settings_of(ctx: typer.Context) -> Settings:
+    """The settings of the home; the defaults without one, as a model can be fetched before."""
+    try:
+        return _read_settings(current_home(ctx, reading=True))
+    except Damaged:
+        return _read_settings(None)
+
+
+def _read_settings(home: Home | None) -> Settings:
+    from openclaw.config import Settings, load_settings
+
+    return load_settings(home) if home else Settings()
 
 
 @contextmanager
@@ -87,18 +84,12 @@ def tell_undo() -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON value, for programs."""
-    import json
-
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
 def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
     """Rows as aligned text below their headers, without a newline at the end. Control characters
     are made visible; on a terminal lines are cut at its width."""
-    import shutil
-
-    from openclaw.cli.formatting import columns, one_line
-
     lines = [list(headers), *([one_line(str(cell)) for cell in row] for row in rows)]
     widths = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
     limit = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
@@ -109,26 +100,4 @@ def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
 
 
 def _pad(text: str, width: int) -> str:
-    from openclaw.cli.formatting import columns
-
     return text + " " * (width - columns(text))
-
-
-def settings_of(ctx: typer.Context) -> Settings:
-    """The settings of the home; the defaults without one, as a model can be fetched before."""
-    from openclaw.config import Settings, load_settings
-    from openclaw.errors import Damaged
-
-    try:
-        return load_settings(current_home(ctx, reading=True))
-    except Damaged:
-        return Settings()
-
-
-def open_app(ctx: typer.Context, *, reading: bool = False) -> App:
-    """Open the home with its history, without a model. See `current_home`."""
-    from openclaw.agent.agent import App
-    from openclaw.config import load_settings
-
-    home = current_home(ctx, reading=reading)
-    return App.open(home, load_settings(home))

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # name: (module, attribute, help); the attribute is a function or a Typer app.
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "ask": ("openclaw.cli.ask", "ask", "Ask once; the word ask is optional."),
-    "chat": ("openclaw.cli.ask", "chat", "Chat in the terminal."),
+    "ask": ("openclaw.cli.commands.ask", "ask", "Ask once; the word ask is optional."),
+    "chat": ("openclaw.cli.commands.chat", "chat", "Chat in the terminal."),
     "init": ("openclaw.cli.commands.init", "init", "Make a home, or add what is missing to one."),
     "import": (
         "openclaw.cli.commands.import_",
@@ -98,7 +98,10 @@ LATE_COMMANDS: dict[str, dict[str, str]] = {
         "lint": f"{_COMMANDS}memory.lint",
     },
     "models": {"test": f"{_COMMANDS}models.test"},
-    "sessions": {"replay": f"{_COMMANDS}sessions.replay", "test": f"{_COMMANDS}sessions.replay"},
+    "sessions": {
+        "compact": f"{_COMMANDS}sessions.compact",
+        **dict.fromkeys(("replay", "test"), f"{_COMMANDS}sessions.replay"),
+    },
     "skills": {
         **dict.fromkeys(("install", "update", "remove", "new"), f"{_COMMANDS}skills.install"),
         "review": f"{_COMMANDS}skills.review",

@@ -13,10 +13,9 @@ from openclaw.cli.approval import screen_size
 from openclaw.cli.formatting import folded, one_line, rows, warn
 from openclaw.cli.questions import can_ask, confirmed
 from openclaw.errors import Refused
-from openclaw.hooks.runner import WITHIN
 from openclaw.security.trust import allow, judged, what_it_turns_on
 from openclaw.storage.home import is_trusted
-from openclaw.tools.shell.process import MARK
+from openclaw.storage.program import is_started_by_agent
 
 if TYPE_CHECKING:
     from openclaw.storage.home import Home
@@ -35,7 +34,7 @@ def settle(home: Home, *, reading: bool) -> Home:
     if reading:
         warn([f"this home is not trusted yet: its settings do not count ({say_yes})"])
         return home
-    if not can_ask() or of_an_agent():
+    if not can_ask() or is_started_by_agent():
         raise Refused(
             f"{home.root} came from elsewhere and is not trusted yet",
             f"see what it would turn on, and trust it: {say_yes}",
@@ -46,17 +45,6 @@ def settle(home: Home, *, reading: bool) -> Home:
             "doctor, context, log, memory search and todo list show what is in it",
         )
     return judged(home)
-
-
-def of_an_agent() -> bool:
-    """Return True when a tool or a hook of ours started this process."""
-    return bool(os.environ.get(MARK) or os.environ.get(WITHIN))
-
-
-def check_by_hand(what: str) -> None:
-    """Raise Refused when a tool or a hook of ours started this process."""
-    if of_an_agent():
-        raise Refused(f"a program that the agent or a hook has started cannot allow {what}")
 
 
 def confirm_trust(home: Home, *, yes: bool, keep_private: bool) -> bool:

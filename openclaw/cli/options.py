@@ -1,11 +1,25 @@
-"""Options that the commands for a prompt, for a chat and for the context have in common."""
+"""Options that several commands have in common."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options that stand before the command."""
+
+    home: str | None = None
+    debug: bool = False
+
+
+def options(ctx: typer.Context) -> Options:
+    """The options that the main callback stored; the defaults when a command is run by itself."""
+    return ctx.find_object(Options) or Options()
 
 
 class Modes(StrEnum):
@@ -34,3 +48,10 @@ NoMemory = Annotated[bool, typer.Option("--no-memory", help="Without memory and 
 SkillName = Annotated[
     str, typer.Option("--skill", metavar="NAME", help="Follow this skill.", show_default=False)
 ]
+Steps = Annotated[
+    int | None, typer.Option("--max-steps", min=1, metavar="N", help="Most model calls a turn.")
+]
+NoSave = Annotated[
+    bool, typer.Option("--no-save", help="Keep nothing of what is said; changes to files are kept.")
+]
+Words = Annotated[list[str] | None, typer.Argument(metavar="PROMPT", show_default=False)]

@@ -12,10 +12,13 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Done, Error, Event
 
 if TYPE_CHECKING:
+    from openclaw.agent.agent import App
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
 
 
+BELL_SECONDS = 10.0
+"""After such a wait the user may be looking elsewhere."""
 _GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
 
 
@@ -119,3 +122,8 @@ def choose_listener(
     person = err.isatty()
     dim = person and capable and not environ.get("NO_COLOR")
     return PlainText(out, err, tools=person and not quiet, notes=not quiet, dim=dim)
+
+
+def bell_seconds(app: App) -> float:
+    """Seconds of waiting after which the terminal's bell rings; 0 for never."""
+    return BELL_SECONDS if app.settings.bell else 0.0

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from openclaw.cli.reply import read_reply
-from openclaw.errors import UsageError
+from openclaw.errors import Refused, UsageError
+from openclaw.storage.program import is_started_by_agent
 
 MOST_CHOICES = 10
 QUESTION = "Number or part of the name, Enter for none: "
@@ -74,3 +75,9 @@ def confirmed(question: str, *, yes: bool) -> bool:
             if reply in ("", "n", "no", "y", "yes"):
                 return reply[:1] == "y"
     return False
+
+
+def check_by_hand(what: str) -> None:
+    """Raise Refused when a tool or a hook of ours started this process."""
+    if is_started_by_agent():
+        raise Refused(f"a program that the agent or a hook has started cannot allow {what}")

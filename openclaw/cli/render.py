@@ -172,6 +172,11 @@ def write_json(out: TextIO, event: Event) -> None:
     out.flush()
 
 
+def write_error(out: TextIO, message: str, hint: str, exit_code: int) -> None:
+    """Write an error as a line of JSON."""
+    write_json(out, Error(message, hint, exit_code))
+
+
 # Ends of a turn that the answer itself does not mention.
 _REASONS = {
     "failed": "the turn failed",

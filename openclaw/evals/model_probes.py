@@ -18,8 +18,9 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from openclaw.errors import ModelFailed
 from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Score, Text, fits_text
-from openclaw.models.http_client import Call, Feed, is_loopback
-from openclaw.models.machine import Need, free_memory, need_of
+from openclaw.models.gguf import Need, need_of
+from openclaw.models.http_client import Call, Feed
+from openclaw.models.machine import free_memory, is_loopback
 from openclaw.models.ollama import client
 from openclaw.models.ollama_server import base_url
 from openclaw.models.profile import key_of

@@ -28,11 +28,12 @@ from openclaw.evals.model_probes import (
     window_of,
 )
 from openclaw.events import Done, ToolEnd
-from openclaw.home.opening import bounds, open_model
 from openclaw.models.base import Model, Profile, Score
-from openclaw.models.machine import Need, file_need, free_memory, lacks_memory
-from openclaw.models.profile import LEAST_WINDOW, key_of, place_of, write_profile
-from openclaw.models.registry import gguf_path, split_name
+from openclaw.models.catalog import gguf_path
+from openclaw.models.gguf import Need, file_need
+from openclaw.models.machine import free_memory, lacks_memory, place_of
+from openclaw.models.profile import LEAST_WINDOW, bounds, key_of, write_profile
+from openclaw.models.registry import open_model, split_name
 from openclaw.storage.home import Home, create_home
 from openclaw.types import Material, ToolCall
 

@@ -12,7 +12,6 @@ from openclaw.config import Settings, add_line, load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Progress
 from openclaw.history.history import History, command
-from openclaw.home.opening import open_model
 from openclaw.home.recall import Recall
 from openclaw.memory.todos import TodoFile
 from openclaw.models.base import Model
@@ -132,6 +131,8 @@ class Rooms:
         the model."""
         self.ahead.end()
         if self._model is None:
+            from openclaw.models.registry import open_model
+
             self._model = open_model(self.model_name, self.settings, self.home, saving=self.saving)
         return self._model
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from openclaw.config import Settings
-from openclaw.home.opening import index_options
 from openclaw.nlp.intent import Cues
+from openclaw.retrieval.scan import find_files, index_options
 from openclaw.storage.home import Home
 from openclaw.storage.program import python_command
 from openclaw.types import ToolProblem
@@ -218,8 +218,6 @@ def long_files(home: Home, cues: Cues, page: int) -> list[str]:
 def has_more(home: Home, settings: Settings, known: Collection[str]) -> bool:
     """Return True when the index would hold a file besides `known`. To-dos do not count: their tool
     shows them. Ends at the first such file."""
-    from openclaw.retrieval.scan import find_files
-
     known = {TODO_FILE, *known}
     files = find_files(home, index_options(settings))
     return any(found.path not in known and found.stat.st_size for found in files)

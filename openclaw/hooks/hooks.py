@@ -17,10 +17,11 @@ from openclaw.config.file import settings_text
 from openclaw.config.hook_settings import REFUSING, Event, Fault, Hook, fault_line, read_hooks
 from openclaw.errors import Refused
 from openclaw.events import Done
-from openclaw.hooks.runner import WITHIN, Reply, line, run_hook
+from openclaw.hooks.runner import Reply, line, run_hook
 from openclaw.security.program_trust import Asked, asked, why_not
 from openclaw.security.untrusted import fence
 from openclaw.storage.home import Home, State, Trust, trust_file
+from openclaw.storage.program import HOOK_VARIABLE
 from openclaw.tools.results import Room, as_data, cut
 from openclaw.types import Action, Ledger
 
@@ -146,7 +147,7 @@ class Hooks:
 
     def _fire(self, event: Event, facts: Mapping[str, Any], tool: str = "") -> Answer:
         """Run the hooks of an event one after the other, up to one that refuses."""
-        if os.environ.get(WITHIN):
+        if os.environ.get(HOOK_VARIABLE):
             return Answer()
         self._once(fault.text for fault in self.faults)
         wrong = next((fault for fault in self.faults if fault.required), None)

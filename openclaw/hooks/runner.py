@@ -14,11 +14,11 @@ from openclaw.config.hook_settings import Hook
 from openclaw.security.program_files import Held, Sealed, sealed, starts_scripts, users_home
 from openclaw.security.untrusted import defused, strip
 from openclaw.storage.home import Home
+from openclaw.storage.program import HOOK_VARIABLE
 from openclaw.tools.shell.output import KEPT, plain
 from openclaw.tools.shell.process import CMD, Finished, run
 from openclaw.tools.shell.shell import environment
 
-WITHIN = "OPENCLAW_HOOK"
 """Environment variable that tells openclaw that a hook has started it: it then runs none."""
 MOST_CHARS = 65_536
 MOST_ERRORS = 10_000_000
@@ -103,7 +103,7 @@ def variables(home: Home, hook: Hook) -> dict[str, str]:
     if not starts_scripts(hook.run, root):
         # Python would take modules from its folder before its own, and the agent may write there.
         found["PYTHONSAFEPATH"] = "1"
-    return {**found, WITHIN: hook.event, "OPENCLAW_HOME": str(root)}
+    return {**found, HOOK_VARIABLE: hook.event, "OPENCLAW_HOME": str(root)}
 
 
 def _too_much(errors: BinaryIO) -> str:

@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
+from openclaw.memory.corrections import corrects
 from openclaw.memory.entries import (
     Entry,
     Meta,
@@ -199,9 +200,6 @@ class Notes:
     def _corrected(self, fact: str, where: Where) -> Sequence[Note]:
         """The notes that a fact corrects: among the lasting ones and today's, or, for a note of
         today, among today's alone: an exception of one day changes no lasting fact."""
-        # Here, because the hall imports this module at every start.
-        from openclaw.memory.corrections import corrects
-
         paths = dict.fromkeys((self.target(where), self.target("today")))
         return [
             note

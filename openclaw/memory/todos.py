@@ -69,8 +69,8 @@ def matching(text: str, items: Sequence[Todo]) -> list[Todo]:
     by_id = [todo for todo in items if todo.id.casefold() == ident]
     if by_id:
         return by_id[:1]
-    folded = _plain_text(_BOX.sub("", wanted).partition(" ^")[0])
-    exact = [todo for todo in items if _plain_text(todo.text) == folded]
+    folded = _folded_text(_BOX.sub("", wanted).partition(" ^")[0])
+    exact = [todo for todo in items if _folded_text(todo.text) == folded]
     words = set(re.findall(r"\w+", folded))
     return exact or [
         todo for todo in items if words and words <= set(re.findall(r"\w+", todo.text.casefold()))
@@ -185,7 +185,7 @@ def _todo(item: TaskItem) -> Todo:
     return Todo(item.id, item.list, item.text, item.done, due_of(item.text), item.at + 1)
 
 
-def _plain_text(text: str) -> str:
+def _folded_text(text: str) -> str:
     return text.casefold().strip(" .")
 
 
@@ -421,3 +421,13 @@ def _lift_children(page: TaskPage, item: TaskItem) -> None:
         shift = child.indent - item.indent if shift is None else shift
         line = page.lines[child.at].lstrip(_BLANKS)
         page.lines[child.at] = " " * max(child.indent - shift, 0) + line
+
+
+_BESIDE_THE_TEXT = re.compile(
+    r"\s*(?<![\w:-])due:\S+|\s*\((?:promised|turn) [^()]*\)|\s*(?<!\S)#[\w/-]+|\s*\^[\w-]+$"
+)
+
+
+def plain_text(text: str) -> str:
+    """Return a to-do's text without its date, tags and the note of its origin."""
+    return " ".join(_BESIDE_THE_TEXT.sub("", text).split()).rstrip(" .")

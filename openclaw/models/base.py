@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, AnyStr, Literal, Protocol
 
@@ -349,3 +351,21 @@ def _lines(stream: httpx.SyncByteStream, most: int) -> Iterator[bytes]:
             held, size = [], len(rest)
         held.append(rest)
     yield mend_json(b"".join(held))
+
+
+_patient: ContextVar[bool] = ContextVar("patient", default=True)
+
+
+@contextmanager
+def without_retries() -> Iterator[None]:
+    """Within it this thread does not retry a refused connection: for preloading, which a turn may
+    have to wait for."""
+    token = _patient.set(False)
+    try:
+        yield
+    finally:
+        _patient.reset(token)
+
+
+def is_patient() -> bool:
+    return _patient.get()

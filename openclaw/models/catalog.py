@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from openclaw.errors import ModelFailed, OpenclawError, UsageError
+from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, UsageError
 from openclaw.models.gguf import read_header
 from openclaw.storage.lock import locked
 from openclaw.storage.program import models_folder, python_command
@@ -108,6 +108,20 @@ def default_installed() -> Path | None:
             return path
     known = {file.name for entry in entries() for file in entry.files}
     return next((path for path in installed() if path.name not in known), None)
+
+
+def gguf_path(name: str) -> Path:
+    """The file of an embedded model: a path, or the name of an installed one."""
+    if name.lower().endswith(".gguf"):
+        path = Path(name).expanduser()
+        if not path.is_file():
+            raise ModelMissing(f"no such model file: {path}", "look at the path after --model")
+        return path
+    found = find_installed(name)
+    if found is None:
+        hint = f"openclaw models pull {name}" if find_entry(name) else "openclaw models list"
+        raise ModelMissing(f"the embedded model {name} is not installed", hint)
+    return found
 
 
 def embedding_entry() -> CatalogEntry:

@@ -1,8 +1,14 @@
-"""Reads the header of a GGUF file, which describes a model, without loading the model."""
+"""Reads the header of a GGUF file, which describes a model, and tells how much memory it needs.
+
+The model is not loaded. Its window needs the key-value cache: for each token, in each layer, a key
+and a value of every key-value head, two bytes a number (llama.cpp's default, f16). This is an upper
+bound: layers with sliding windows and recurrent layers need less.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import struct
 from collections.abc import Callable, Mapping
@@ -22,6 +28,13 @@ _STRING, _ARRAY = 8, 9
 _UNITS = {"M": 1e6, "B": 1e9}
 _U64 = struct.Struct("<Q")
 _LONGEST_HEADER = 256 << 20
+NUMBER_BYTES = 2
+ENGINE_BYTES = 300_000_000
+"""Memory of the engine and its buffers."""
+SHARE = 0.9
+"""The share of free memory that a model may take."""
+STEP = 1024
+"""Windows are rounded to steps of this many tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +190,57 @@ class _Reader:
         except struct.error:
             raise _TruncatedError from None
         self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The memory that a model needs.
+
+    model   bytes of its weights
+    token   bytes of each token of its window
+    window  the longest window it was made for, in tokens
+    """
+
+    model: int
+    token: int
+    window: int
+
+    def of(self, window: int) -> int:
+        """All bytes that it needs with that window."""
+        return self.model + ENGINE_BYTES + self.token * window
+
+    def fits(self, free: int) -> int:
+        """The largest window (tokens) that `free` bytes hold, 0 when they hold none."""
+        left = int(free * SHARE) - self.model - ENGINE_BYTES
+        if left < self.token * STEP:
+            return 0
+        most = left // self.token // STEP * STEP
+        return min(most, self.window) if self.window else most
+
+
+def need_of(values: Mapping[str, Any], model: int) -> Need | None:
+    """The memory that a model of `model` bytes needs, from the metadata of its GGUF header (Ollama
+    gives the same); None when they lack a value."""
+    name = str(values.get("general.architecture", ""))
+
+    def number(key: str) -> int:
+        value = values.get(f"{name}.{key}")
+        return int(value) if isinstance(value, int | float) and 0 <= value < math.inf else 0
+
+    heads = number("attention.head_count")
+    keys = number("attention.head_count_kv") or heads
+    size = number("embedding_length") // heads if heads else 0
+    wide = (number("attention.key_length") or size) + (number("attention.value_length") or size)
+    token = number("block_count") * keys * wide * NUMBER_BYTES
+    return Need(model, token, number("context_length")) if token else None
+
+
+def file_need(path: Path) -> Need | None:
+    """The memory that a GGUF file needs, in one part or several; None when its header lacks a
+    value. Raises as `gguf.read_values` does."""
+    return need_of(read_values(path), sum(part.stat().st_size for part in _parts(path)))
+
+
+def _parts(path: Path) -> list[Path]:
+    split = re.fullmatch(r"(.+)-00001-of-(\d{5})\.gguf", path.name)
+    return sorted(path.parent.glob(f"{split[1]}-*-of-{split[2]}.gguf")) if split else [path]

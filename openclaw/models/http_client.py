@@ -19,14 +19,14 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
 from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
-from openclaw.models.base import MOST_BYTES, ask_uncompressed, limit_size
+from openclaw.models.base import MOST_BYTES, ask_uncompressed, is_patient, limit_size
+from openclaw.models.machine import is_loopback
 from openclaw.types import Waiting
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-_patient: ContextVar[bool] = ContextVar("patient", default=True)
 
 SILENT_SECONDS = 3.0
 RETRY_WAITS = (0.5, 1.0, 2.0)  # seconds
@@ -93,21 +91,6 @@ def _announce_silence(
     return cast("tuple[T]", found)[0]
 
 
-@contextmanager
-def without_retries() -> Iterator[None]:
-    """Within it this thread does not retry a refused connection: for preloading, which a turn may
-    have to wait for."""
-    token = _patient.set(False)
-    try:
-        yield
-    finally:
-        _patient.reset(token)
-
-
-def is_patient() -> bool:
-    return _patient.get()
-
-
 def post_json(
     url: str, body: Mapping[str, Any], headers: Mapping[str, str]
 ) -> Generator[Waiting, None, bytes]:
@@ -163,11 +146,6 @@ def client_options(url: str, *hooks: Callable[[Any], None]) -> dict[str, Any]:
         "trust_env": not is_loopback(url),
         "event_hooks": {"request": [ask_uncompressed, *hooks], "response": [limit_size]},
     }
-
-
-def is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def one_line(text: str) -> str:

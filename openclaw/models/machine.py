@@ -1,84 +1,18 @@
-"""How much memory a model and its window need, and how much this machine has.
-
-The window needs the key-value cache: for each token, in each layer, a key and a value of every
-key-value head, two bytes a number (llama.cpp's default, f16). This is an upper bound: layers with
-sliding windows and recurrent layers need less.
-"""
+"""This machine: its memory, its name, and whether a model runs here."""
 
 from __future__ import annotations
 
-import ctypes
-import math
 import os
 import re
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlsplit
 
-from openclaw.models.gguf import read_values
-
-NUMBER_BYTES = 2
-ENGINE_BYTES = 300_000_000
-"""Memory of the engine and its buffers."""
-SHARE = 0.9
-"""The share of free memory that a model may take."""
-STEP = 1024
-"""Windows are rounded to steps of this many tokens."""
 _GROUP = Path("/sys/fs/cgroup")
 _NO_MEMORY = re.compile(r"memory|alloc|\bv?ram\b|\boom\b|signal: killed|\(exit -9\)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """The memory that a model needs.
-
-    model   bytes of its weights
-    token   bytes of each token of its window
-    window  the longest window it was made for, in tokens
-    """
-
-    model: int
-    token: int
-    window: int
-
-    def of(self, window: int) -> int:
-        """All bytes that it needs with that window."""
-        return self.model + ENGINE_BYTES + self.token * window
-
-    def fits(self, free: int) -> int:
-        """The largest window (tokens) that `free` bytes hold, 0 when they hold none."""
-        left = int(free * SHARE) - self.model - ENGINE_BYTES
-        if left < self.token * STEP:
-            return 0
-        most = left // self.token // STEP * STEP
-        return min(most, self.window) if self.window else most
-
-
-def need_of(values: Mapping[str, Any], model: int) -> Need | None:
-    """The memory that a model of `model` bytes needs, from the metadata of its GGUF header (Ollama
-    gives the same); None when they lack a value."""
-    name = str(values.get("general.architecture", ""))
-
-    def number(key: str) -> int:
-        value = values.get(f"{name}.{key}")
-        return int(value) if isinstance(value, int | float) and 0 <= value < math.inf else 0
-
-    heads = number("attention.head_count")
-    keys = number("attention.head_count_kv") or heads
-    size = number("embedding_length") // heads if heads else 0
-    wide = (number("attention.key_length") or size) + (number("attention.value_length") or size)
-    token = number("block_count") * keys * wide * NUMBER_BYTES
-    return Need(model, token, number("context_length")) if token else None
-
-
-def file_need(path: Path) -> Need | None:
-    """The memory that a GGUF file needs, in one part or several; None when its header lacks a
-    value. Raises as `gguf.read_values` does."""
-    return need_of(read_values(path), sum(part.stat().st_size for part in _parts(path)))
 
 
 def lacks_memory(error: Exception) -> bool:
@@ -107,6 +41,34 @@ def total_memory() -> int | None:
     return None
 
 
+def is_loopback(url: str) -> bool:
+    """Return True when a URL is an address of this machine."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def place_of(server: str) -> str:
+    """The place of a model at the address `server` ("" for an embedded one): the server's host and
+    port; for this machine its name and memory, and the server's port."""
+    parts = urlsplit(server)
+    if server and not is_loopback(server):
+        return parts.netloc.rpartition("@")[2].lower()
+    port = f", port {parts.port or (443 if parts.scheme == 'https' else 80)}" if server else ""
+    return f"{_this_machine()}{port}"
+
+
+def is_elsewhere(place: str) -> bool:
+    """Return True when a place is another machine, and not a named server."""
+    return ", " in place and not place.startswith(_this_machine())
+
+
+def _this_machine() -> str:
+    """The name and memory of this machine. `platform.node` would start programs on Windows (Python
+    3.12)."""
+    name = os.uname().nodename if sys.platform != "win32" else socket.gethostname()
+    return f"{name}, {(total_memory() or 0) / 1e9:.0f} GB"
+
+
 def parse_meminfo(text: str) -> int | None:
     """The available bytes of a /proc/meminfo."""
     found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
@@ -118,11 +80,6 @@ def parse_vm_stat(text: str) -> int | None:
     size = re.search(r"page size of (\d+) bytes", text)
     kinds = re.findall(r"^Pages (?:free|inactive|speculative|purgeable):\s+(\d+)\.", text, re.M)
     return int(size[1]) * sum(map(int, kinds)) if size and kinds else None
-
-
-def _parts(path: Path) -> list[Path]:
-    split = re.fullmatch(r"(.+)-00001-of-(\d{5})\.gguf", path.name)
-    return sorted(path.parent.glob(f"{split[1]}-*-of-{split[2]}.gguf")) if split else [path]
 
 
 def _free_on_linux() -> int | None:
@@ -158,6 +115,8 @@ def _free_on_windows() -> int | None:
 def _windows_status(at: int) -> int | None:
     """One of the numbers of GlobalMemoryStatusEx (MEMORYSTATUSEX: two 32-bit, then seven 64-bit
     ones): 1 is `ullTotalPhys`, 2 `ullAvailPhys`."""
+    import ctypes
+
     status = (ctypes.c_uint64 * 8)()
     ctypes.cast(status, ctypes.POINTER(ctypes.c_uint32))[0] = ctypes.sizeof(status)
     windows = getattr(ctypes, "windll", None)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from openclaw.errors import ServerAway, UsageError
-from openclaw.models import http_client
 from openclaw.models.base import MOST_LINE, ModelCard
+from openclaw.models.machine import is_loopback
 
 if TYPE_CHECKING:
     import ollama
@@ -150,7 +150,7 @@ def _get_json(url: str, method: str, path: str, body: str | None = None) -> Mapp
     parts = urlsplit(url)
     is_secure = parts.scheme == "https"
     kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
-    patience = LOOPBACK_PROBE_SECONDS if http_client.is_loopback(url) else REMOTE_PROBE_SECONDS
+    patience = LOOPBACK_PROBE_SECONDS if is_loopback(url) else REMOTE_PROBE_SECONDS
     connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=patience)
     key = os.environ.get("OLLAMA_API_KEY", "")
     try:

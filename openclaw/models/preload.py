@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from openclaw.errors import OpenclawError
-from openclaw.models.base import Model, Request
-from openclaw.models.http_client import without_retries
+from openclaw.models.base import Model, Request, without_retries
 
 Ready = tuple[Model, Request]
 

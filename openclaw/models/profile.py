@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import socket
-import sys
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
+from openclaw.config import Settings
 from openclaw.models.base import VERSION, Profile, Score
-from openclaw.models.http_client import is_loopback
-from openclaw.models.machine import total_memory
+from openclaw.models.machine import place_of
 from openclaw.storage.atomic import replace as put
 from openclaw.storage.readers import parse_foreign_json
 
@@ -165,23 +161,22 @@ def window_notice(card: ModelCard) -> str:
     )
 
 
-def place_of(server: str) -> str:
-    """The place of a model at the address `server` ("" for an embedded one): the server's host and
-    port; for this machine its name and memory, and the server's port."""
-    parts = urlsplit(server)
-    if server and not is_loopback(server):
-        return parts.netloc.rpartition("@")[2].lower()
-    port = f", port {parts.port or (443 if parts.scheme == 'https' else 80)}" if server else ""
-    return f"{_this_machine()}{port}"
+ROOM_TO_THINK = 4096
+"""Tokens of a reply for a model whose thinking cannot be switched off."""
 
 
-def is_elsewhere(place: str) -> bool:
-    """Return True when a place is another machine, and not a named server."""
-    return ", " in place and not place.startswith(_this_machine())
+def bounds(settings: Settings, card: ModelCard) -> tuple[int, bool | None]:
+    """(most tokens of a reply, `think` of the request: True, False, or None for the default).
 
-
-def _this_machine() -> str:
-    """The name and memory of this machine. `platform.node` would start programs on Windows (Python
-    3.12)."""
-    name = os.uname().nodename if sys.platform != "win32" else socket.gethostname()
-    return f"{name}, {(total_memory() or 0) / 1e9:.0f} GB"
+    For a model that used up a whole reply by thinking in its test, thinking is switched off; where
+    that is impossible, replies may be longer, at most half of the window. Settings that are not
+    the default stay.
+    """
+    profile, most, think = card.profile, settings.max_tokens, settings.think
+    if profile is None or not profile.only_thinks or think is not None:
+        return most, think
+    if profile.think_off:
+        return most, False
+    if most == Settings().max_tokens:
+        most = max(most, min(ROOM_TO_THINK, card.window // 2))
+    return most, None

@@ -6,11 +6,13 @@ path that ends in `.gguf` is run embedded; `auto` takes what is there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from openclaw.config import Settings
 from openclaw.errors import (
     ModelFailed,
     ModelMissing,
@@ -19,9 +21,12 @@ from openclaw.errors import (
     ServerAway,
     UsageError,
 )
-from openclaw.models import http_client
-from openclaw.models.base import Chunk, Model, ModelCard, Request
+from openclaw.models.base import Chunk, Model, ModelCard, Request, is_patient
+from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_server import find_chat_model
+from openclaw.models.openai import OpenAIModel
+from openclaw.storage.home import Home
+from openclaw.storage.program import profiles_folder
 from openclaw.types import Waiting
 
 
@@ -96,7 +101,7 @@ class ModelOpener:
             return self._ollama(rest)
         if provider == "openai":
             return self._openai(rest)
-        return self._embedded(gguf_path(rest))
+        return self._embedded(rest)
 
     def _auto(self) -> Model:
         try:
@@ -109,7 +114,7 @@ class ModelOpener:
         from openclaw.models.catalog import default_installed
 
         if (path := default_installed()) is not None:
-            return self._embedded(path)
+            return self._embedded(str(path))
         raise ModelMissing(
             f"no model to talk to: {found}, and no embedded model is installed",
             "get the embedded one with `openclaw models pull`, or start Ollama (`ollama serve`) "
@@ -117,8 +122,6 @@ class ModelOpener:
         )
 
     def _ollama(self, name: str) -> Model:
-        from openclaw.models.ollama import OllamaModel
-
         return OllamaModel(
             name,
             host=self.host,
@@ -128,8 +131,6 @@ class ModelOpener:
         )
 
     def _openai(self, name: str) -> Model:
-        from openclaw.models.openai import OpenAIModel
-
         return OpenAIModel(
             name,
             base_url=self.openai_base_url,
@@ -139,11 +140,11 @@ class ModelOpener:
             profiles=self.profiles,
         )
 
-    def _embedded(self, path: Path) -> Model:
-        from openclaw.models.embedded import EmbeddedModel
+    def _embedded(self, name: str) -> Model:
+        from openclaw.models import catalog, embedded
 
-        return EmbeddedModel(
-            path,
+        return embedded.EmbeddedModel(
+            catalog.gguf_path(name),
             window=self.window,
             threads=self.threads,
             cache_folder=self.kv_folder,
@@ -151,22 +152,6 @@ class ModelOpener:
             wanted=self.wanted,
             profiles=self.profiles,
         )
-
-
-def gguf_path(name: str) -> Path:
-    """The file of an embedded model: a path, or the name of an installed one."""
-    if name.lower().endswith(".gguf"):
-        path = Path(name).expanduser()
-        if not path.is_file():
-            raise ModelMissing(f"no such model file: {path}", "look at the path after --model")
-        return path
-    from openclaw.models.catalog import find_entry, find_installed
-
-    found = find_installed(name)
-    if found is None:
-        hint = f"openclaw models pull {name}" if find_entry(name) else "openclaw models list"
-        raise ModelMissing(f"the embedded model {name} is not installed", hint)
-    return found
 
 
 PROVIDERS = ("ollama", "openai", "embedded")
@@ -278,7 +263,7 @@ class FallbackModel:
     def _use_next(self, error: OpenclawError) -> None:
         """Take the next model; after the last, raise the first failure and name the others. While
         preloading, raise `error` instead: only a turn changes the model."""
-        if not http_client.is_patient():
+        if not is_patient():
             raise error
         self._failures.append(error)
         if self._at + 1 == len(self._ways):
@@ -289,3 +274,25 @@ class FallbackModel:
         self.close()
         self._at += 1
         self._notices.append(f"{error}; taking {self._ways[self._at][0]} instead")
+
+
+def open_model(
+    name: str, settings: Settings, home: Home, *, as_tested: bool = True, saving: bool = True
+) -> Model:
+    """The model of that name, or of "auto". `as_tested` adds the results of its test to its card.
+    Without `saving` it stores no state of a conversation. Raises as `choose` does."""
+    return choose(
+        name,
+        host=settings.ollama.host,
+        window=settings.window,
+        keep_alive=settings.keep_alive,
+        openai_base_url=settings.openai.base_url,
+        api_key=os.environ.get(settings.openai.api_key_env, ""),
+        threads=settings.embedded.threads,
+        kv_folder=home.private / "cache" / "kv",
+        kv_mb=settings.embedded.kv_cache_mb,
+        api_key_env=settings.openai.api_key_env,
+        fallbacks=settings.fallbacks,
+        wanted=lambda session: saving and (home.sessions / f"{session}.json").exists(),
+        profiles=profiles_folder() if as_tested else None,
+    )

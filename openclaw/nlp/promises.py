@@ -325,11 +325,3 @@ POOR = re.compile(
     re.IGNORECASE,
 )
 """What is left of a sentence and says too little, or is none, without its beginning."""
-_BESIDE = re.compile(
-    r"\s*(?<![\w:-])due:\S+|\s*\((?:promised|turn) [^()]*\)|\s*(?<!\S)#[\w/-]+|\s*\^[\w-]+$"
-)
-
-
-def plain_text(text: str) -> str:
-    """Return a to-do's text without its date, tags and the note of its origin."""
-    return " ".join(_BESIDE.sub("", text).split()).rstrip(" .")

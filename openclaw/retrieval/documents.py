@@ -16,29 +16,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
 from html.parser import HTMLParser
-from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 from openclaw.retrieval.records import KnownFile, Stamp
 from openclaw.storage.child import NoText, pdf_text
+from openclaw.storage.readers import Kind
 from openclaw.storage.safe_open import open_file, reading
 from openclaw.storage.text import BOM, decode, md5
 
-Kind = Literal["markdown", "text", "code", "html", "pdf", "session"]
-
-SUFFIXES: dict[Kind, frozenset[str]] = {
-    "markdown": frozenset(".md .markdown .mdown .mkd .mdx .qmd .rmd".split()),
-    "html": frozenset(".html .htm .xhtml .xht".split()),
-    "pdf": frozenset({".pdf"}),
-    "code": frozenset(
-        ".bash .bat .c .cc .clj .cljs .cmake .cmd .cpp .cs .css .cxx .dart .el .elm .erl .ex .exs "
-        ".f90 .fish .fs .go .gradle .groovy .h .hcl .hh .hpp .hs .java .jl .js .jsx .kt .kts .less "
-        ".lisp .lua .m .mjs .ml .mm .nim .nix .pas .php .pl .pm .proto .ps1 .py .pyi .r .rb .rkt "
-        ".rs .sass .scala .scm .scss .sh .sol .sql .svelte .swift .tcl .tf .ts .tsx .v .vb .vhd "
-        ".vim .vue .zig .zsh".split()
-    ),
-}
-CODE_NAMES = frozenset({"dockerfile", "makefile", "rakefile", "gemfile", "cmakelists.txt"})
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 UNDECODABLE_SHARE = 0.1
 CONTROL_SHARE = 0.1
@@ -56,16 +42,6 @@ class Document:
 
 class Unreadable(Exception):
     """A file that gives no text; `str(error)` is the reason in a few words."""
-
-
-def kind_of(path: str) -> Kind:
-    """The kind of a file by its path, home-relative or absolute, with slashes."""
-    pure = PurePosixPath(path.lower())
-    if pure.parts[:1] == ("sessions",) and pure.suffix == ".json":
-        return "session"
-    if pure.name in CODE_NAMES:
-        return "code"
-    return next((kind for kind, known in SUFFIXES.items() if pure.suffix in known), "text")
 
 
 def read_document(path: Path, kind: Kind, max_bytes: int = 10 * 1024 * 1024) -> Document:

@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from openclaw.errors import ServerAway, UsageError
+from openclaw.models.catalog import embedding_files
+from openclaw.models.ollama_server import base_url
+from openclaw.retrieval.embedding_backends import MiniLM, OllamaEmbedder
+from openclaw.retrieval.embedding_models import InstalledModel, find, installed, preferred
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from openclaw.retrieval.embedding_models import InstalledModel
+    from openclaw.config import Settings
 
 
 EMBEDDED = "all-minilm-l6-v2"
@@ -89,14 +93,10 @@ def choose_embedder(
 def _embedded(minilm: tuple[Path, Path] | None, threads: int) -> Choice | None:
     if minilm is None:
         return None
-    from openclaw.retrieval.embedding_backends import MiniLM
-
     return Choice(MiniLM(*minilm, threads))
 
 
 def _any_of_ollama(url: str) -> Choice:
-    from openclaw.retrieval.embedding_models import installed, preferred
-
     try:
         found = preferred(installed(url))
     except ServerAway:
@@ -108,8 +108,6 @@ def _any_of_ollama(url: str) -> Choice:
 
 
 def _of_ollama(name: str, url: str) -> Choice:
-    from openclaw.retrieval.embedding_models import find, installed
-
     try:
         found = find(name, installed(url))
     except ServerAway as error:
@@ -121,6 +119,15 @@ def _of_ollama(name: str, url: str) -> Choice:
 
 
 def _open(found: InstalledModel, url: str) -> Choice:
-    from openclaw.retrieval.embedding_backends import OllamaEmbedder
-
     return Choice(OllamaEmbedder(found, url))
+
+
+def open_embedder(settings: Settings) -> Choice:
+    """The embedder of the settings, or why there is none. Loads nothing yet."""
+
+    return choose_embedder(
+        settings.embedding,
+        minilm=embedding_files(),
+        ollama_url=base_url(settings.ollama.host),
+        threads=settings.embedded.threads,
+    )

@@ -1,7 +1,6 @@
 """Two embedders: all-MiniLM-L6-v2 in this process, and the models of an Ollama server.
 
-Imports numpy: import this module only lazily. MiniLM runs with onnxruntime and tokenizers. Pooling
-and normalisation follow its model card
+MiniLM runs with onnxruntime and tokenizers. Pooling and normalisation follow its model card
 (https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2): the mean over all tokens but
 padding, divided by its length. The model needs no prefixes.
 """

@@ -1,6 +1,6 @@
 """The embedding models of an Ollama server, and the prefixes and windows of model families.
 
-Cheap to import: choosing must not wait for numpy, httpx or llama_index.
+Choosing must not wait for httpx or llama_index.
 """
 
 from __future__ import annotations

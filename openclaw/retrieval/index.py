@@ -16,6 +16,7 @@ from openclaw.retrieval.index_store import Store
 from openclaw.retrieval.indexer import IndexReport, Progress, Upkeep
 from openclaw.retrieval.records import ENGINE, KnownFile, Stamp
 from openclaw.retrieval.scan import IndexOptions
+from openclaw.retrieval.snapshot import SnapshotView, question_vector
 from openclaw.retrieval.vector_store import LazyEngine
 from openclaw.storage.home import Home
 
@@ -152,8 +153,6 @@ class LiveIndex:
         embedder = self.meaning.embedder()
         if not self.engine.is_ready or embedder is None or not snapshot.count:
             return
-        from openclaw.retrieval.snapshot import SnapshotView
-
         try:
             self.engine.vectors(SnapshotView(snapshot), embedder, patient=True)
         except sqlite3.Error:
@@ -222,8 +221,6 @@ class LazyEmbedder:
         embedder = self.embedder()
         if embedder is None or not snapshot.known(embedder.name).any():
             return None
-        from openclaw.retrieval.snapshot import question_vector
-
         try:
             return embedder, question_vector(embedder, text).tolist()
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer

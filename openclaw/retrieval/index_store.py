@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw.retrieval import records
 from openclaw.retrieval.records import KnownFile
+from openclaw.retrieval.snapshot import Snapshot, VectorCache
 from openclaw.retrieval.writer import Writer
 from openclaw.storage.safe_open import NotOrdinary, checked_database, make_folder, remove
 
@@ -125,8 +126,6 @@ class Store:
         Its methods raise sqlite3.Error when the file is damaged: then call `recover`, refresh, and
         take a new snapshot.
         """
-        from openclaw.retrieval.snapshot import Snapshot, VectorCache
-
         with self._reading:
             if self._snapshot and self._snapshot.generation == self._state("generation"):
                 return self._snapshot

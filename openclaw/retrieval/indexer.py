@@ -12,20 +12,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw import __version__
+from openclaw.retrieval import vector_upkeep
 from openclaw.retrieval.chunking import split
 from openclaw.retrieval.documents import (
     Content,
     Unreadable,
     is_young,
-    kind_of,
     read_data,
     read_file,
 )
 from openclaw.retrieval.index_store import Store
 from openclaw.retrieval.records import KnownFile, Stamp
 from openclaw.retrieval.scan import FoundFile, IgnoreCache, IndexOptions, Scan
+from openclaw.retrieval.snapshot import postings
+from openclaw.retrieval.vector_upkeep import VectorFiller
 from openclaw.retrieval.writer import FileReading, Writer
 from openclaw.storage.home import Home
+from openclaw.storage.readers import kind_by_name
 from openclaw.storage.text import md5
 
 if TYPE_CHECKING:
@@ -102,7 +105,7 @@ class Upkeep:
         self.store = store
         self.options = options
         self._split = split
-        self._count_words = count_words
+        self._count_words = count_words or postings
         self._made_by = made_by or recipe()
         self._clock = clock
         self._turn = threading.RLock()
@@ -135,8 +138,6 @@ class Upkeep:
         Ends after `seconds`, or when `stop` returns True. Each batch is saved at once. Raises the
         OpenclawError of the embedder.
         """
-        from openclaw.retrieval.vector_upkeep import VectorFiller
-
         pending = VectorFiller(self.store, embedder, self.contexts)
         return pending.run(seconds, on_progress, stop)
 
@@ -262,14 +263,10 @@ class Upkeep:
     def _chunks(self, path: str, content: Content) -> Sequence[Chunk]:
         if self._split is None:
             self._split = split
-        document = read_data(content.data, kind_of(path))
+        document = read_data(content.data, kind_by_name(path))
         return self._split(document.text, document.kind, path)
 
     def _word_counts(self, chunks: Sequence[Chunk]) -> tuple[Mapping[str, Any], Any]:
-        if self._count_words is None:
-            from openclaw.retrieval.snapshot import postings
-
-            self._count_words = postings
         return self._count_words(chunks)
 
     def _write(self, batch: Sequence[_PreparedFile], counts: dict[str, int]) -> None:
@@ -307,7 +304,7 @@ class Upkeep:
 
 
 def _is_slow(found: FoundFile) -> bool:
-    return kind_of(found.path) == SLOW
+    return kind_by_name(found.path) == SLOW
 
 
 def _is_newer(known: KnownFile | None, reading: FileReading) -> bool:
@@ -316,10 +313,8 @@ def _is_newer(known: KnownFile | None, reading: FileReading) -> bool:
 
 
 def _prune(writer: Writer) -> None:
-    """Drop old vectors when texts have left the index. Loads numpy only then."""
+    """Drop old vectors when texts have left the index."""
     if writer.lost_contexts:
-        from openclaw.retrieval import vector_upkeep
-
         vector_upkeep.prune(writer)
 
 
@@ -336,7 +331,15 @@ def _write_one(writer: Writer, prepared: _PreparedFile, now: KnownFile | None) -
     return ""
 
 
-MODULES = ("../storage/child", "chunking", "documents", "snapshot", "tokens", "units")
+MODULES = (
+    "../storage/child",
+    "../storage/readers",
+    "chunking",
+    "documents",
+    "snapshot",
+    "tokens",
+    "units",
+)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Fuses the ranking by words (BM25) and the ranking by meaning (cosine) into one.
 
-Pure functions over rows and raw scores. Imports numpy: import this module only lazily.
+Pure functions over rows and raw scores.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ from openclaw.storage.text import decode, md5
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+    from openclaw.config import Settings
+
 
 ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
 OWN_STORES = re.compile(r"memory/(\d{4}-\d\d-\d\d[^/]*\.md|MEMORY\.md|TODO\.md)|sessions(/.*)?")
@@ -414,3 +416,9 @@ def _is_pattern(line: str) -> bool:
     except (ValueError, re.error):
         return False
     return True
+
+
+def index_options(settings: Settings) -> IndexOptions:
+    """The index settings as values of the index."""
+    index = settings.index
+    return IndexOptions(index.paths, index.sessions, index.max_file_mb * 1_000_000)

@@ -1,6 +1,6 @@
 """The search over a home's memory: refresh, look up by words and meaning, give back lines.
 
-Importing this is cheap; numpy, LlamaIndex and the embedder come with the first search that finds
+Importing this loads numpy. LlamaIndex and the embedder come with the first search that finds
 something to search in. Every search refreshes the index first, so it never answers from old text.
 """
 
@@ -20,9 +20,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from openclaw.config import Settings
 from openclaw.errors import ModelFailed
-from openclaw.retrieval.documents import Unreadable, kind_of, read_document
-from openclaw.retrieval.embedders import Choice, Embedder
+from openclaw.retrieval import ranking
+from openclaw.retrieval.documents import Unreadable, read_document
+from openclaw.retrieval.embedders import Choice, Embedder, open_embedder
 from openclaw.retrieval.index import STANDING, LiveIndex
 from openclaw.retrieval.indexer import IndexReport, Progress
 from openclaw.retrieval.passages import (
@@ -35,9 +37,13 @@ from openclaw.retrieval.passages import (
     passage_of,
 )
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_path_prefix
+from openclaw.retrieval.ranking import RECALL_SCORE
 from openclaw.retrieval.records import ENGINE
-from openclaw.retrieval.scan import IndexOptions
+from openclaw.retrieval.scan import IndexOptions, index_options
+from openclaw.retrieval.snapshot import SnapshotView, allowed_rows
+from openclaw.retrieval.vector_store import choose_engine
 from openclaw.storage.home import Home
+from openclaw.storage.readers import kind_by_name
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
@@ -162,8 +168,6 @@ class Search:
         today: date | None = None,
     ) -> ChosenPassages:
         """The same passages, and the best of the others with the reason why each is left out."""
-        from openclaw.retrieval.ranking import RECALL_SCORE
-
         query = Query(shorten_question(question), today, k=most, skip=frozenset(skip))
         in_head = replace(query, skip=frozenset(), only=query.skip)
         limits = Limits(most, tokens, RECALL_SCORE, count)
@@ -267,7 +271,6 @@ class Search:
         vector: list[float] | None,
     ) -> list[Fused]:
         """The rows that `HybridRetriever.fused` gives, from our own file, without LlamaIndex."""
-        from openclaw.retrieval import ranking
 
         def by_meaning(others: Rows) -> RowScores | None:
             if embedder is None or vector is None:
@@ -291,16 +294,12 @@ class Search:
 
     def _view(self, snapshot: Snapshot, query: Query) -> SnapshotView | None:
         """The rows of the snapshot that the query allows; None when there are none."""
-        from openclaw.retrieval.snapshot import SnapshotView, allowed_rows
-
         if not snapshot.count or not query.question.strip():
             return None
         allowed = allowed_rows(snapshot, query.prefix, query.since, query.skip, query.only)
         return SnapshotView(snapshot, allowed) if allowed is None or allowed.any() else None
 
     def _fresh_view(self) -> SnapshotView:
-        from openclaw.retrieval.snapshot import SnapshotView
-
         return SnapshotView(self._index.current(EMBED_SECONDS))
 
     def _hybrid(
@@ -362,7 +361,7 @@ def numbered_lines(file: Path, name: str, start: int, end: int, max_bytes: int) 
     """Numbered lines `start` to `end` (from 1, inclusive; 0: the last line), at most `MOST_LINES`.
     Raises ToolProblem when the file cannot be read or has no such lines."""
     try:
-        text = read_document(file, kind_of(name), max_bytes).text
+        text = read_document(file, kind_by_name(name), max_bytes).text
     except (Unreadable, OSError) as error:
         raise ToolProblem(f"{name} cannot be read: {error}") from error
     lines = text.removesuffix("\n").split("\n")
@@ -416,3 +415,15 @@ def preload_llama() -> None:
 def _load() -> None:
     with contextlib.suppress(Exception):  # `load_llama` raises it again
         load_llama()
+
+
+def open_search(home: Home, settings: Settings) -> Search:
+    """The search of a home. It reads nothing before the first question."""
+    index = settings.index
+    return Search(
+        home,
+        index_options(settings),
+        lambda: open_embedder(settings),
+        home.private,
+        engine=choose_engine(index.vectors, index.vectors_uri, home),
+    )

@@ -1,4 +1,4 @@
-"""The index at one moment, as a search reads it. Imports numpy: import this module only lazily."""
+"""The index at one moment, as a search reads it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Adds vectors to the index in batches, each saved at once, and drops vectors no longer needed.
-
-Imports numpy: import this module only lazily.
-"""
+"""Adds vectors to the index in batches, each saved at once, and drops vectors no longer needed."""
 
 from __future__ import annotations
 

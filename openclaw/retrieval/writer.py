@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from openclaw.retrieval import snapshot
 from openclaw.retrieval.records import ORDINALS, KnownFile, Stamp
+from openclaw.retrieval.snapshot import contexts_of, unpack_ids
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -91,8 +93,6 @@ class Writer:
         lengths: npt.NDArray[Any],
     ) -> None:
         """Add or update a file. Writes only rows that differ."""
-        from openclaw.retrieval import snapshot
-
         file, new = self._put_file_row(reading, len(chunks))
         old_terms = b"" if new else self._remove_old_rows(file)
         self._put_chunks(file, new, chunks)
@@ -215,8 +215,6 @@ class Writer:
         return int(cursor.lastrowid or 0)
 
     def _put_postings(self, file: int, new: dict[int, bytes], old_terms: bytes) -> None:
-        from openclaw.retrieval.snapshot import unpack_ids
-
         old = unpack_ids(old_terms)
         self._delete_postings(file, [term for term in old if term not in new])
         select = "SELECT data FROM postings WHERE term = ? AND file = ?"
@@ -235,8 +233,6 @@ class Writer:
 
     def _note_departed(self, file: int, new: bool, rows: bytes) -> None:
         """Note the contexts that leave a file; `vector_upkeep` keeps their vectors for a while."""
-        from openclaw.retrieval.snapshot import contexts_of
-
         if new:
             return
         row = self._db.execute("SELECT rows FROM file_rows WHERE file = ?", (file,)).fetchone()
@@ -254,8 +250,6 @@ class Writer:
         row = self._db.execute("SELECT id, chunks FROM files WHERE path = ?", (path,)).fetchone()
         if not row or not row[1]:
             return
-        from openclaw.retrieval.snapshot import contexts_of, unpack_ids
-
         file = int(row[0])
         if file in self._waiting:
             self._flush()

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from openclaw.config.hook_settings import Hook
-from openclaw.config.mcp_settings import Server, filled
+from openclaw.config.hook_settings import Hook, read_hooks
+from openclaw.config.mcp_settings import Server, filled, read_servers
 from openclaw.security.program_files import (
     OPEN,
     PYTHON,
@@ -27,6 +27,7 @@ from openclaw.security.program_files import (
     name_of,
     named,
     placed,
+    places,
     programs,
     words_of,
 )
@@ -178,3 +179,15 @@ def _filled_or_same(text: str) -> str:
         return filled(text, os.environ)
     except KeyError:  # the server is not started then
         return text
+
+
+def home_programs(
+    home: Home, hooks: Mapping[str, Any], servers: Mapping[str, Any]
+) -> tuple[bool, Sequence[str]]:
+    """Return True when the settings' hooks or servers run files of the home, and the places of
+    these files."""
+    root = Path(os.path.realpath(home.root))
+    lines = [code_words(root, server) for server in read_servers(servers)[0]]
+    commands = [each for hook in read_hooks(hooks)[0] for each in hook.commands]
+    hooked = bool(hooks) or any(in_home(root, words) for words in lines)
+    return hooked, tuple(places(root, [*commands, *lines]))

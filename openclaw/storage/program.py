@@ -8,6 +8,10 @@ from pathlib import Path
 
 import openclaw
 
+RUN_VARIABLE = "OPENCLAW_RUN"
+"""The environment variable of a command that a tool started."""
+HOOK_VARIABLE = "OPENCLAW_HOOK"
+"""The environment variable of a hook; its value is the event."""
 # `sys` is part of the interpreter, so nothing is looked for before the folders are set.
 _RUN = """\
 import sys
@@ -26,6 +30,11 @@ def python_command(module: str, *words: str) -> list[str]:
     top = str(Path(openclaw.__file__).resolve().parent.parent)
     folders = list(dict.fromkeys([*filter(os.path.isabs, sys.path), top]))
     return [sys.executable, "-I", "-c", _RUN, str(len(folders)), *folders, module, *words]
+
+
+def is_started_by_agent() -> bool:
+    """Return True when a tool or a hook of ours started this process."""
+    return bool(os.environ.get(RUN_VARIABLE) or os.environ.get(HOOK_VARIABLE))
 
 
 def data_folder() -> Path:

@@ -7,8 +7,8 @@ import json
 import os
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
 
 from openclaw.storage.safe_open import NotOrdinary, descend
 from openclaw.types import Held
@@ -120,3 +120,30 @@ def yaml_trouble(text: str) -> tuple[int, str]:
     except (yaml.YAMLError, ValueError, OverflowError):
         pass
     return 0, ""
+
+
+Kind = Literal["markdown", "text", "code", "html", "pdf", "session"]
+
+SUFFIXES: dict[Kind, frozenset[str]] = {
+    "markdown": frozenset(".md .markdown .mdown .mkd .mdx .qmd .rmd".split()),
+    "html": frozenset(".html .htm .xhtml .xht".split()),
+    "pdf": frozenset({".pdf"}),
+    "code": frozenset(
+        ".bash .bat .c .cc .clj .cljs .cmake .cmd .cpp .cs .css .cxx .dart .el .elm .erl .ex .exs "
+        ".f90 .fish .fs .go .gradle .groovy .h .hcl .hh .hpp .hs .java .jl .js .jsx .kt .kts .less "
+        ".lisp .lua .m .mjs .ml .mm .nim .nix .pas .php .pl .pm .proto .ps1 .py .pyi .r .rb .rkt "
+        ".rs .sass .scala .scm .scss .sh .sol .sql .svelte .swift .tcl .tf .ts .tsx .v .vb .vhd "
+        ".vim .vue .zig .zsh".split()
+    ),
+}
+CODE_NAMES = frozenset({"dockerfile", "makefile", "rakefile", "gemfile", "cmakelists.txt"})
+
+
+def kind_by_name(path: str) -> Kind:
+    """The kind of a file by its path, home-relative or absolute, with slashes."""
+    pure = PurePosixPath(path.lower())
+    if pure.parts[:1] == ("sessions",) and pure.suffix == ".json":
+        return "session"
+    if pure.name in CODE_NAMES:
+        return "code"
+    return next((kind for kind, known in SUFFIXES.items() if pure.suffix in known), "text")

@@ -9,8 +9,8 @@ import pytest
 from openclaw.agent.todo_offers import Offer, suggest_prompt
 from openclaw.cli.prompt_line import PipedLines
 from openclaw.errors import UsageError
+from openclaw.memory.todos import plain_text
 from openclaw.nlp.claims import day_named
-from openclaw.nlp.promises import plain_text
 from openclaw.tools.web.fetch import WebPages
 from openclaw.types import Ledger
 from tests.agent.test_greeting import asked, typed

@@ -16,7 +16,8 @@ import pytest
 
 from openclaw.cli import dispatch
 from openclaw.cli.dispatch import COMMANDS, check_prompt, hoist, route
-from openclaw.cli.main import run, wants_json
+from openclaw.cli.error_report import wants_json
+from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.storage.home import create_home
 from tests.fakes.command import Result, openclaw

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO
 
 from openclaw.config import load_settings
-from openclaw.home.opening import open_search
 from openclaw.home.recall_worker import lines_of, serve
+from openclaw.retrieval.search import open_search
 from openclaw.storage.home import Home
 
 

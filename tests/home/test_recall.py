@@ -15,10 +15,10 @@ import pytest
 
 from openclaw.config import load_settings
 from openclaw.events import Event, Retrieval, Trouble
-from openclaw.home.opening import open_search
 from openclaw.home.recall import BROKEN, Recall, launch, too_late, worth_looking_up
 from openclaw.home.recall_worker import at_most_tokens, lines_of, serve
 from openclaw.nlp.intent import Cues, cues
+from openclaw.retrieval.search import open_search
 from openclaw.storage.home import Home
 from openclaw.tools.memory_tools import RecallTools, flat, where
 from openclaw.types import ToolProblem

@@ -18,7 +18,7 @@ from openclaw.events import Done, Event, Notice
 from openclaw.hooks.runner import variables
 from openclaw.inspection.context import context_report
 from openclaw.storage.home import Home
-from openclaw.tools.shell.process import MARK
+from openclaw.storage.program import RUN_VARIABLE
 from openclaw.types import Material, Mode
 from tests.fakes.hook_home import NOTE, hooked, of, script, told
 from tests.fakes.talk import Talk, answer, call, done, new_home, notices, results
@@ -186,7 +186,7 @@ def test_a_hook_that_hangs_is_ended_with_its_children(home: Path) -> None:
     )
     spoken = with_one(home, "before_turn", body, timeout=0.5)
     spoken.say("Hello there.", answer("Hi."))
-    wanted = f"{MARK}={(home / 'workspace' / 'mark').read_text()}".encode()
+    wanted = f"{RUN_VARIABLE}={(home / 'workspace' / 'mark').read_text()}".encode()
     left = []
     for place in Path("/proc").glob("[0-9]*/environ"):
         try:

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
-from openclaw.models.base import Chunk, Model, Reply, Request, Text, Thinking
-from openclaw.models.http_client import without_retries
+from openclaw.models.base import Chunk, Model, Reply, Request, Text, Thinking, without_retries
 from openclaw.models.ollama import OllamaModel, estimate_cached, parse_reading, update_rate
 from openclaw.models.ollama_server import base_url
 from openclaw.types import Message, ToolCall, Waiting

@@ -16,14 +16,13 @@ from openclaw.cli.commands.models.test import blocks
 from openclaw.config import Settings
 from openclaw.evals.model_probes import Held, window_of
 from openclaw.events import Notice
-from openclaw.home.opening import bounds
 from openclaw.models.base import ModelCard, Profile, Score
-from openclaw.models.machine import Need, need_of, parse_meminfo, parse_vm_stat
+from openclaw.models.gguf import Need, need_of
+from openclaw.models.machine import is_elsewhere, parse_meminfo, parse_vm_stat, place_of
 from openclaw.models.profile import (
+    bounds,
     file_of,
-    is_elsewhere,
     known_profiles,
-    place_of,
     read_profile,
     window_notice,
     with_profile,

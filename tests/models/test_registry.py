@@ -12,8 +12,7 @@ from typing import Any, cast
 import pytest
 
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
-from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text
-from openclaw.models.http_client import without_retries
+from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text, without_retries
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_server import find_chat_model
 from openclaw.models.openai import OpenAIModel

@@ -13,13 +13,12 @@ import pytest
 
 from openclaw.retrieval.documents import (
     Document,
-    Kind,
     Unreadable,
-    kind_of,
     read_data,
     read_document,
 )
 from openclaw.sessions.store import SessionStore
+from openclaw.storage.readers import Kind, kind_by_name
 from openclaw.types import Entry, ToolUse
 from tests.fakes.pdf import pdf
 
@@ -50,7 +49,7 @@ def reason(data: bytes | str, kind: Kind = "text") -> str:
     ],
 )
 def test_a_name_tells_the_kind(path: str, kind: str) -> None:
-    assert kind_of(path) == kind
+    assert kind_by_name(path) == kind
 
 
 def test_text_is_read_without_its_mark_and_with_plain_line_ends(tmp_path: Path) -> None:

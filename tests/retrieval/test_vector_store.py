@@ -20,10 +20,9 @@ import pytest
 
 from openclaw.cli.main import run
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.home.opening import choose_engine
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
-from openclaw.retrieval.vector_store import LazyEngine, SentVectors, VectorEngine
+from openclaw.retrieval.vector_store import LazyEngine, SentVectors, VectorEngine, choose_engine
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
 from tests.fakes.ollama_server import FakeModel, FakeOllama

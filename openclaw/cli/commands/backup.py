@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import current_home, options
+from openclaw.cli.common import current_home
 from openclaw.cli.formatting import warn
+from openclaw.cli.options import options
 from openclaw.errors import UsageError
 from openclaw.maintenance.backup import back_up
 from openclaw.maintenance.restore import restore as put_back

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.common import as_turn, current_home, print_json, table
-from openclaw.cli.home_trust import of_an_agent
 from openclaw.config import find_key, origins, render, set_value
 from openclaw.security.trust import allow_keys
+from openclaw.storage.program import is_started_by_agent
 
 app = typer.Typer(
     help="Show and change settings (openclaw.yaml in the home).",
@@ -55,7 +55,7 @@ def change(
     home = current_home(ctx)
     with as_turn(home, f"config set {key} {value}") as turn:
         set_value(home, key, value, turn.keep)
-    if not of_an_agent():
+    if not is_started_by_agent():
         allow_keys(home)
     got, origin = next((v, origin) for known, v, origin in origins(home) if known == key)
     typer.echo(f"{key}: {render(got)} ({origin})")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from openclaw.cli.common import open_app, print_json
+from openclaw.cli.common import print_json
 from openclaw.cli.formatting import put, warn
 from openclaw.cli.history_lines import (
     blame_json,
@@ -20,6 +20,7 @@ from openclaw.cli.history_lines import (
     show_lines,
     turn_json,
 )
+from openclaw.cli.opening import open_app
 
 Ref = Annotated[
     str,

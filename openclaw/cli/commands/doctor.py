@@ -22,9 +22,9 @@ from openclaw.config import load_settings
 from openclaw.config.mcp_settings import read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
 from openclaw.evals.model_probes import Listener, holding
-from openclaw.home.opening import open_embedder
 from openclaw.maintenance.doctor.checkup import checkup
 from openclaw.models import token_count
+from openclaw.retrieval.embedders import open_embedder
 from openclaw.security.grants import read_grants
 from openclaw.security.network import read_url
 from openclaw.security.program_trust import why_not

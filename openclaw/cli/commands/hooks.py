@@ -12,8 +12,7 @@ import typer
 
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import folded, harmless, one_line, warn
-from openclaw.cli.home_trust import check_by_hand
-from openclaw.cli.questions import confirmed
+from openclaw.cli.questions import check_by_hand, confirmed
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS
 from openclaw.errors import OpenclawError, Refused, UsageError

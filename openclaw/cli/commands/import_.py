@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openclaw.cli.commands.init import chosen_folder, make_home
-from openclaw.cli.common import as_turn, current_home, options, print_json, table, tell_undo
+from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
 from openclaw.cli.formatting import one_line
+from openclaw.cli.options import options
 from openclaw.cli.questions import can_ask, confirmed
 from openclaw.errors import Damaged
 from openclaw.maintenance.importers.plan import carry_out, plan_import

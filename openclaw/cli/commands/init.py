@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.common import options
 from openclaw.cli.formatting import warn
 from openclaw.cli.home_trust import settle
+from openclaw.cli.options import options
 from openclaw.cli.questions import can_ask, confirmed
 from openclaw.config import starter_text
 from openclaw.errors import Damaged

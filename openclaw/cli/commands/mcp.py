@@ -11,7 +11,7 @@ import typer
 from openclaw.cli.commands.hooks import STATES, ask_yes, say_yes
 from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import warn
-from openclaw.cli.home_trust import check_by_hand
+from openclaw.cli.questions import check_by_hand
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import read_servers, short
 from openclaw.errors import AwayError, OpenclawError, UsageError

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.common import found_home
-from openclaw.cli.home_trust import check_by_hand, confirm_trust
+from openclaw.cli.home_trust import confirm_trust
+from openclaw.cli.questions import check_by_hand
 from openclaw.errors import Refused
 from openclaw.security.trust import revoke
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import open_app, print_json
+from openclaw.cli.common import print_json
 from openclaw.cli.formatting import harmless, one_line, warn
 from openclaw.cli.history_lines import turn_json
+from openclaw.cli.opening import open_app
 from openclaw.cli.questions import can_ask, confirmed
 from openclaw.errors import UsageError
 

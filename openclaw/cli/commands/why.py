@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from openclaw.cli.common import open_app, print_json
+from openclaw.cli.common import print_json
 from openclaw.cli.formatting import colours, harmless, one_line
 from openclaw.cli.history_lines import minute, talk_of
+from openclaw.cli.opening import open_app
 from openclaw.errors import UsageError
 from openclaw.inspection.why import NO_RECORD
 from openclaw.inspection.why import why as told

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from openclaw.errors import OpenclawError
+from openclaw.storage.program import RUN_VARIABLE
 from openclaw.tools.results import spill as keep
 from openclaw.tools.shell.output import Output, excerpt, wrapped
 
-MARK = "OPENCLAW_RUN"
 """Environment variable by which the processes of one run are found again."""
 GRACE_SECONDS = 0.5
 TICK_SECONDS = 0.025
@@ -84,7 +84,7 @@ def run(
     output = Output()
     start = time.monotonic()
     done = threading.Event()
-    process = _start(argv, cwd, {**env, MARK: token}, given, errors)
+    process = _start(argv, cwd, {**env, RUN_VARIABLE: token}, given, errors)
     try:
         threading.Thread(target=_read, args=(process, output, done), daemon=True).start()
         looked = _showing(watch, output, show) if show else watch
@@ -216,7 +216,11 @@ def _kill(process: subprocess.Popen[bytes], token: str) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     until = time.monotonic() + 2
-    while token and (left := marked(process.pid, f"{MARK}={token}")) and time.monotonic() < until:
+    while (
+        token
+        and (left := marked(process.pid, f"{RUN_VARIABLE}={token}"))
+        and time.monotonic() < until
+    ):
         for pid in left:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)

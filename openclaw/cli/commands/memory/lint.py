@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclaw.cli.common import current_home, open_app, print_json
+from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import colours, one_line, put, readable, warn
+from openclaw.cli.opening import open_app
 from openclaw.cli.questions import confirmed
 from openclaw.errors import UsageError
 from openclaw.maintenance.memory_lint import (

@@ -17,8 +17,8 @@ from openclaw.cli.common import current_home, print_json
 from openclaw.cli.formatting import one_line, warn
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.home.opening import index_options, open_search
-from openclaw.retrieval.scan import notes_elsewhere
+from openclaw.retrieval.scan import index_options, notes_elsewhere
+from openclaw.retrieval.search import open_search
 from openclaw.tools.memory_tools import flat
 
 if TYPE_CHECKING:

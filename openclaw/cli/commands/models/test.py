@@ -17,7 +17,8 @@ from openclaw.cli.formatting import one_line, warn
 from openclaw.cli.model_names import at_hand, named_model
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
 from openclaw.evals.model_test import Fit
-from openclaw.models.profile import is_elsewhere, key_of, known_profiles, write_profile
+from openclaw.models.machine import is_elsewhere
+from openclaw.models.profile import key_of, known_profiles, write_profile
 from openclaw.models.registry import split_name
 from openclaw.storage.program import profiles_folder
 

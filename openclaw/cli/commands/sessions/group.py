@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.agent.agent import App
 from openclaw.cli.common import as_turn, current_home, print_json, table, tell_undo
 from openclaw.cli.formatting import harmless, one_line, warn
 from openclaw.cli.questions import confirmed
-from openclaw.cli.render import compaction_line
-from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.events import Compaction, Notice, to_wire
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.text import read_text, write_text
@@ -200,37 +195,6 @@ def fork(
     typer.echo(one_line(f"{session.id}: {session.title}"))
     typer.echo(f"  go on with it: openclaw --session {session.id}", err=True)
     warn(store.problems)
-
-
-@app.command("compact")
-def compact(
-    ctx: typer.Context,
-    ref: Ref,
-    focus: Annotated[
-        str, typer.Option("--focus", metavar="WORDS", help="What matters most in the summary.")
-    ] = "",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the summary and change nothing.")
-    ] = False,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="NAME", help="The model that sums up.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Put all but the last two exchanges into the archive, a summary in their place."""
-    home = current_home(ctx)
-    with closing(App.open(home, load_settings(home), model=model)) as open_home:
-        session = open_home.sessions.load(ref)
-        for event in open_home.compact(session, focus, dry_run=dry_run):
-            if isinstance(event, Notice):
-                warn([event.text])
-            elif isinstance(event, Compaction) and as_json:
-                print_json({"id": session.id, **to_wire(event)})
-            elif isinstance(event, Compaction):
-                typer.echo(harmless(event.summary))
-                warn([compaction_line(event.before_tokens, event.after_tokens)])
-    if not dry_run:
-        warn([f"take it back: openclaw sessions restore {session.id}"])
 
 
 def _store(ctx: typer.Context) -> SessionStore:

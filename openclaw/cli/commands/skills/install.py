@@ -19,6 +19,7 @@ from openclaw.errors import OpenclawError
 from openclaw.skills.install import (
     accept,
     check_free,
+    installed,
     is_here,
     is_pinned,
     news,
@@ -26,6 +27,7 @@ from openclaw.skills.install import (
     stage,
     tracked,
 )
+from openclaw.skills.install import remove as remove_skill
 from openclaw.skills.proposals import create
 from openclaw.skills.skill import gatekeeper
 from openclaw.skills.sources import read_origin
@@ -117,16 +119,14 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Delete a skill's folder from the home's skills folder."""
-    from openclaw.skills import install
-
     home = current_home(ctx)
-    folder = install.installed(home, name)
+    folder = installed(home, name)
     path = home.relative(folder)
     if not confirmed(one_line(f"Delete {path} with all that is in it?"), yes=yes):
         typer.echo("nothing was removed", err=True)
         raise typer.Exit(1)
     with as_turn(home, f"skills remove {name}") as turn:
-        install.remove(home, folder, turn)
+        remove_skill(home, folder, turn)
     if as_json:
         print_json({"name": name, "path": path, "removed": True, "turn": turn.turn})
     else:

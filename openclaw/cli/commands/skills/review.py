@@ -12,7 +12,7 @@ import typer
 from openclaw.cli.common import as_turn, current_home, print_json
 from openclaw.cli.formatting import harmless, one_line
 from openclaw.cli.reply import read_reply
-from openclaw.skills.proposals import find, proposals
+from openclaw.skills.proposals import accept, find, proposals, reject
 
 if TYPE_CHECKING:
     from openclaw.skills.proposals import Proposal
@@ -59,13 +59,11 @@ REPLIES = {"y": "accept", "yes": "accept", "n": "reject", "no": "reject"}
 
 
 def _apply_verdict(home: Home, name: str, verdict: str) -> dict[str, Any]:
-    from openclaw.skills import proposals
-
     with as_turn(home, f"skills review --{verdict} {name}") as turn:
         if verdict == "reject":
-            proposals.reject(home, name, turn)
+            reject(home, name, turn)
             return {"name": name, "state": "deleted"}
-        folder = proposals.accept(home, name, turn)
+        folder = accept(home, name, turn)
     return {"name": name, "state": "accepted", "path": home.relative(folder)}
 
 

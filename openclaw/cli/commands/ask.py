@@ -1,0 +1,97 @@
+"""`openclaw "prompt"`, or `openclaw ask "prompt"`: ask once and print the answer."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from openclaw.cli.dispatch import IMPLICIT, check_prompt
+from openclaw.cli.options import (
+    Continue,
+    ModelName,
+    ModeName,
+    NoMemory,
+    NoSave,
+    SessionName,
+    SkillName,
+    Steps,
+    Words,
+    Yes,
+)
+
+
+class Output(StrEnum):
+    text = "text"
+    json = "json"
+    stream_json = "stream-json"
+
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer only.")]
+Stdin = Annotated[
+    bool | None,
+    typer.Option(
+        "--stdin/--no-stdin",
+        show_default=False,
+        help="Take standard input along, as - at the end does; or leave it alone.",
+    ),
+]
+
+
+def ask(
+    ctx: typer.Context,
+    words: Words = None,
+    continue_: Continue = False,
+    session: SessionName = None,
+    model: ModelName = None,
+    output: Annotated[
+        Output, typer.Option("--output", help="What to print.", show_default=False)
+    ] = Output.text,
+    yes: Yes = False,
+    mode: ModeName = None,
+    no_memory: NoMemory = False,
+    quiet: Quiet = False,
+    max_steps: Steps = None,
+    skill: SkillName = "",
+    no_save: NoSave = False,
+    stdin: Stdin = None,
+) -> None:
+    """Ask once and print the answer.
+
+    What is piped in is material for the prompt, or the prompt itself when none is given.
+
+    \b
+    openclaw "sum up @workspace/report.md:10-40"
+    tail -n 50 app.log | openclaw "what failed?" --quiet
+    openclaw --session trip --model ollama/qwen3:4b "which trains are there?"
+    """
+    words = words or []
+    if ctx.meta.get(IMPLICIT):
+        check_prompt(words)
+    if words[-1:] == ["-"]:
+        words, stdin = words[:-1], True
+    if not words and not stdin and _is_terminal():
+        from openclaw.cli.commands.chat import chat
+
+        options = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
+        chat(ctx, None, *options)
+        return
+    from openclaw.cli.one_shot import answer_once
+
+    answer_once(
+        ctx,
+        words,
+        stdin,
+        (continue_, session),
+        skill,
+        output.value,
+        yes=yes,
+        quiet=quiet,
+        opening=(model, mode, no_memory, max_steps, no_save),
+    )
+
+
+def _is_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()

@@ -1,0 +1,84 @@
+"""`openclaw chat`: a conversation in the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from openclaw.cli.approval import Permission, beforehand, make_keep
+from openclaw.cli.chat import Chat
+from openclaw.cli.chat_commands import Answering
+from openclaw.cli.commands.hooks import ask_trust
+from openclaw.cli.commands.mcp import ask_servers_trust
+from openclaw.cli.formatting import colours
+from openclaw.cli.opening import open_app
+from openclaw.cli.options import (
+    Continue,
+    ModelName,
+    ModeName,
+    NoMemory,
+    NoSave,
+    SessionName,
+    SkillName,
+    Steps,
+    Words,
+    Yes,
+)
+from openclaw.cli.play import bell_seconds, choose_listener, open_session
+from openclaw.cli.prompt_line import choose_lines
+
+
+def chat(
+    ctx: typer.Context,
+    words: Words = None,
+    continue_: Continue = False,
+    session: SessionName = None,
+    model: ModelName = None,
+    yes: Yes = False,
+    mode: ModeName = None,
+    no_memory: NoMemory = False,
+    max_steps: Steps = None,
+    skill: SkillName = "",
+    no_save: NoSave = False,
+) -> None:
+    """Chat in the terminal: streaming answers, history, completion, /commands.
+
+    With PROMPT it begins with that.
+    """
+    app = open_app(ctx, model, mode, no_memory, max_steps, no_save)
+    lines = choose_lines(app, sys.stdin, sys.stdout)
+    listener = choose_listener(
+        "text", sys.stdout, sys.stderr, os.environ, bell=bell_seconds(app), typed=lines.typed
+    )
+    app.progress = listener.meanwhile
+    if not mode and not app.settings.mode:
+        app.mode = "ask"
+    answering = Answering(app.model_name, app.settings.ollama.host)
+    asking = Permission(
+        lines.reply,
+        _say,
+        listener.pause,
+        make_keep(app, _say),
+        listener.resume,
+        colours=colours(sys.stdout, os.environ),
+    )
+    app.ask_user = beforehand(asking, _say) if yes else asking
+    app.notices += app.recover()
+    start = open_session(app.sessions, continue_, session, app.model_name)
+    if app.settings.hooks and lines.interactive:
+        ask_trust(app, lines.reply, _say)
+    if app.settings.mcp and lines.interactive:
+        ask_servers_trust(app.home, lines.reply, _say)
+    first = " ".join(words or []).strip()
+    try:
+        code = Chat(app, start, lines, listener, _say, answering).run(first, skill)
+    finally:
+        app.close()
+    raise typer.Exit(code)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

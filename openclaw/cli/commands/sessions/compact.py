@@ -1,0 +1,44 @@
+"""`openclaw sessions compact`: the beginning of a conversation becomes a summary."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from openclaw.cli.commands.sessions.group import AsJson, Ref
+from openclaw.cli.common import print_json
+from openclaw.cli.formatting import harmless, warn
+from openclaw.cli.opening import open_app
+from openclaw.cli.render import compaction_line
+from openclaw.events import Compaction, Notice, to_wire
+
+
+def compact(
+    ctx: typer.Context,
+    ref: Ref,
+    focus: Annotated[
+        str, typer.Option("--focus", metavar="WORDS", help="What matters most in the summary.")
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the summary and change nothing.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", metavar="NAME", help="The model that sums up.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put all but the last two exchanges into the archive, a summary in their place."""
+    with closing(open_app(ctx, model)) as app:
+        session = app.sessions.load(ref)
+        for event in app.compact(session, focus, dry_run=dry_run):
+            if isinstance(event, Notice):
+                warn([event.text])
+            elif isinstance(event, Compaction) and as_json:
+                print_json({"id": session.id, **to_wire(event)})
+            elif isinstance(event, Compaction):
+                typer.echo(harmless(event.summary))
+                warn([compaction_line(event.before_tokens, event.after_tokens)])
+    if not dry_run:
+        warn([f"take it back: openclaw sessions restore {session.id}"])

@@ -1,0 +1,105 @@
+"""Answers one prompt of the command line: its words, what is piped in, its listener, its exit."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from openclaw.cli.approval import Permission, beforehand, make_keep
+from openclaw.cli.attachments import material_of, piped_in
+from openclaw.cli.common import current_home
+from openclaw.cli.formatting import colours
+from openclaw.cli.opening import open_app
+from openclaw.cli.play import bell_seconds, by_name, choose_listener, code_of, open_session, play
+from openclaw.cli.questions import can_ask
+from openclaw.cli.reply import read_reply
+from openclaw.errors import UsageError
+from openclaw.events import Notice
+
+if TYPE_CHECKING:
+    from openclaw.agent.agent import App
+    from openclaw.cli.options import Modes
+    from openclaw.cli.render import Listener
+    from openclaw.security.policy import Ask
+    from openclaw.types import Material
+
+
+def answer_once(
+    ctx: typer.Context,
+    words: Sequence[str],
+    stdin: bool | None,
+    which: tuple[bool, str | None],
+    skill: str,
+    output: str,
+    *,
+    yes: bool,
+    quiet: bool,
+    opening: tuple[str | None, Modes | None, bool, int | None, bool],
+) -> None:
+    """Ask the words, with standard input and the files they name, and show the turn.
+
+    which: whether the latest session is continued, and the name of a session
+    opening: the model, the mode, without memory, the most model calls, without saving
+
+    Raises typer.Exit with the exit code.
+    """
+    piped = piped_in(stdin if words else stdin is not False, quiet=quiet)
+    typed = " ".join(words).strip()
+    prompt = typed or piped.strip() or (by_name(skill) if skill else "")
+    if not prompt:
+        raise UsageError("no prompt given", 'openclaw "your question"')
+    material = material_of(prompt, piped if words else "", current_home(ctx), quiet=quiet)
+    app = open_app(ctx, *opening)
+    listener = choose_listener(
+        output, sys.stdout, sys.stderr, os.environ, quiet=quiet, bell=bell_seconds(app)
+    )
+    app.progress = listener.meanwhile
+    app.ask_user = _make_ask(yes, listener, app)
+    raise typer.Exit(_answer(app, (prompt, material, skill), which, listener, typed=bool(typed)))
+
+
+def _answer(
+    app: App,
+    asked: tuple[str, Sequence[Material], str],
+    which: tuple[bool, str | None],
+    listener: Listener,
+    *,
+    typed: bool,
+) -> int:
+    """Ask the prompt, with its material and skill, and show the turn; returns the exit code."""
+    try:
+        app.get_ready()
+        session = open_session(app.sessions, *which, app.model_name)
+        for text in app.notices:
+            listener(Notice(text))
+        prompt, material, skill = asked
+        return code_of(play(app.ask(prompt, session, material, skill, typed=typed), listener))
+    finally:
+        app.close()
+
+
+def _make_ask(yes: bool, listener: Listener, app: App) -> Ask | None:
+    """The function that asks before a tool runs; None when no terminal can answer."""
+    asking = None
+    if can_ask():
+        asking = Permission(
+            _reply,
+            _say,
+            listener.pause,
+            make_keep(app, _say),
+            listener.resume,
+            colours=colours(sys.stderr, os.environ),
+        )
+    return beforehand(asking, _say) if yes else asking
+
+
+def _reply(question: str) -> str:
+    return read_reply(question, sys.stderr)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")

@@ -1,0 +1,37 @@
+"""Opens a home as an agent, for a command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import typer
+
+from openclaw.agent.agent import App
+from openclaw.cli.common import current_home
+from openclaw.cli.options import Modes
+from openclaw.config import load_settings
+
+
+def open_app(
+    ctx: typer.Context,
+    model: str | None = None,
+    mode: Modes | None = None,
+    no_memory: bool = False,
+    max_steps: int | None = None,
+    no_save: bool = False,
+    *,
+    reading: bool = False,
+) -> App:
+    """Open the home as an agent. See `current_home`."""
+    home = current_home(ctx, reading=reading)
+    settings = load_settings(home)
+    if max_steps:
+        settings = replace(settings, max_steps=max_steps)
+    return App.open(
+        home,
+        settings,
+        model=model,
+        mode=mode.value if mode else None,
+        use_memory=not no_memory,
+        saving=not no_save,
+    )
