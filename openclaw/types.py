@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -114,6 +114,108 @@ class ToolUse:
     ok: bool
 
 
+READERS: Mapping[str, Callable[[Any], Any]] = {
+    "str | None": lambda value: value if isinstance(value, str) else "",
+    "int | None": lambda value: value if type(value) is int else 0,
+    "bool | None": lambda value: value if isinstance(value, bool) else None,
+    "Mapping[str, Any] | None": lambda value: value if isinstance(value, Mapping) else None,
+    "Sequence[Mapping[str, Any]] | None": lambda value: (
+        tuple(item for item in value if isinstance(item, Mapping))
+        if isinstance(value, list | tuple)
+        else None
+    ),
+    "Sequence[str] | None": lambda value: (
+        tuple(map(str, value)) if isinstance(value, list | tuple) else None
+    ),
+}
+"""How a value of a JSON file becomes that of a field of this type; the file may be edited, so a
+value of another type is read as an empty one or as None."""
+
+
+def fields_from(
+    data: Mapping[str, Any], readers: Mapping[str, Callable[[Any], Any]]
+) -> dict[str, Any]:
+    """Return the values of the known keys of a JSON object, null excepted."""
+    return {
+        name: readers[name](value)
+        for name, value in data.items()
+        if value is not None and name in readers
+    }
+
+
+def fields_to(values: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return these fields as a JSON object, None excepted."""
+    return {name: value for name in names if (value := getattr(values, name)) is not None}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TurnRecord:
+    """How a turn was made, to inspect it or run it again. None: not noted. As JSON it stands on the
+    turn's first message, down to `refused`, and on its last one, in the order of these fields.
+
+    model: its name
+    digest: the sum of the model's file, "" when unknown
+    protocol: "native" or "json"
+    window: tokens
+    options: temperature, max_tokens, max_steps, seed and think of the requests
+    tools: SHA-256 (hex) of the tools' descriptions
+    head: SHA-256 (hex) of the head
+    cut: what the model was not shown as it is: part, path and rule of each
+    commit: the home's newest commit, "" without one
+    mode: what was allowed without a yes
+    asked: the user could be asked for a yes
+    memory: memory was used
+    marker: 8 hex digits that fenced untrusted text
+    cues: what was seen in the prompt, without what was not (`openclaw.nlp.intent.Cues`)
+    found: passages went with the prompt
+    skill: the name of the skill that the user asked for, "" without one
+    offered: the passages that went with it, without their text (docs/why.md)
+    left_out: the passages that did not, each with the rule (docs/why.md)
+    refused: the message was too long to be sent
+    stop: why the turn ended, as in `openclaw.events.Done`
+    unbacked: claims of changes that did not happen
+    changed: paths of changed files, and tools that did something elsewhere
+    citations: the places that the answer cites: path, lines, whether it was shown there
+    sources: the other places that it rests on, as path:line
+    """
+
+    model: str | None = None
+    digest: str | None = None
+    protocol: str | None = None
+    window: int | None = None
+    options: Mapping[str, Any] | None = None
+    tools: str | None = None
+    head: str | None = None
+    cut: Sequence[Mapping[str, Any]] | None = None
+    commit: str | None = None
+    mode: str | None = None
+    asked: bool | None = None
+    memory: bool | None = None
+    marker: str | None = None
+    cues: Mapping[str, Any] | None = None
+    found: bool | None = None
+    skill: str | None = None
+    offered: Sequence[Mapping[str, Any]] | None = None
+    left_out: Sequence[Mapping[str, Any]] | None = None
+    refused: bool | None = None
+    stop: str | None = None
+    unbacked: Sequence[str] | None = None
+    changed: Sequence[str] | None = None
+    citations: Sequence[Mapping[str, Any]] | None = None
+    sources: Sequence[str] | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TurnRecord:
+        return cls(**fields_from(data, _OF_A_RECORD))
+
+    def as_json(self) -> dict[str, Any]:
+        return fields_to(self, _OF_A_RECORD)
+
+
+NO_RECORD = TurnRecord()
+_OF_A_RECORD = {each.name: READERS[str(each.type)] for each in fields(TurnRecord)}
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One message of a session file.
@@ -124,8 +226,7 @@ class Entry:
     raw: the text that the model really generated, where it differs from `content`
     hint: the text after the observation of the last call
     thought: what the model thought before
-    record: how the turn was made, to inspect it or run it again: on the user's message the notes of
-        `openclaw.agent.recording`, on the turn's last message how it ended
+    record_json: `record` as it stands in the file, with keys of newer versions
     extra: keys of newer versions, unchanged
     images: images of a user's message; the file does not hold their bytes
 
@@ -141,9 +242,24 @@ class Entry:
     raw: str = ""
     hint: str = ""
     thought: str = ""
-    record: Mapping[str, Any] = field(default_factory=dict)
+    record_json: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     images: tuple[Image, ...] = ()
+
+    @property
+    def record(self) -> TurnRecord:
+        """How the turn was made, on its first message, and how it ended, on its last. It is read
+        when it is asked for: most messages are only sent."""
+        return TurnRecord.from_json(self.record_json) if self.record_json else NO_RECORD
+
+    @property
+    def refused(self) -> bool:
+        """The message was too long to be sent. Every request asks it of every message."""
+        return bool(self.record_json.get("refused"))
+
+    def with_record(self, record: TurnRecord) -> Entry:
+        """Return the message with these fields in its record; its other keys stay as they are."""
+        return replace(self, record_json={**self.record_json, **record.as_json()})
 
 
 class ToolProblem(Exception):

@@ -315,7 +315,7 @@ class Prepared:
     @property
     def commit(self) -> str:
         """The home's newest commit, "" without one."""
-        return str(self.turn.user.record["commit"])
+        return self.turn.user.record.commit or ""
 
 
 def prepare(
@@ -365,20 +365,20 @@ def prepare(
     lines = [*seen.lines, *fitting.box.beside(native=protocol.name == "native")]
     context = read_tail(rooms, fitting.sources, fitting.changed, attached, lines, passages)
     limits = _make_limits(rooms, rooms.model.card, drawn)
-    record = {
-        **request_record(rooms.model.card, fitting, limits),
-        "commit": rooms.history.head(),
-        "mode": rooms.mode,
-        "asked": rooms.ask_user is not None,
-        "memory": rooms.use_memory,
-        "marker": watch.ledger.marker,
-        "cues": said_of(seen),
-        "found": bool(passages),
-        "skill": skill,
-        "offered": [{k: v for k, v in passage.items() if k != "text"} for passage in found],
-        "left_out": rooms.recall.unshown(),
-    }
-    user = Entry("user", text, context=context, at=timestamp(), record=record, images=images)
+    record = replace(
+        request_record(rooms.model.card, fitting, limits),
+        commit=rooms.history.head(),
+        mode=rooms.mode,
+        asked=rooms.ask_user is not None,
+        memory=rooms.use_memory,
+        marker=watch.ledger.marker,
+        cues=said_of(seen),
+        found=bool(passages),
+        skill=skill,
+        offered=[{k: v for k, v in passage.items() if k != "text"} for passage in found],
+        left_out=rooms.recall.unshown(),
+    )
+    user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     watch.inherit()
     rules = prompt.hard_rules(fitting.sources)
     turn = RunningTurn(user, rules, seen, found=bool(passages), skill=followed)

@@ -385,8 +385,8 @@ def has_text(look: ReadLines, place: Place, text: str) -> bool:
 def _marker(entry: Entry) -> str:
     """Return the marker of a message's fences; without a record that of the first fence, since
     foreign text is always inside a fence."""
-    if marker := entry.record.get("marker"):
-        return str(marker)
+    if marker := entry.record.marker:
+        return marker
     found = re.search(rf"^{_OPENING.pattern}$", entry.context, re.MULTILINE)
     return found["marker"] if found else ""
 
@@ -423,11 +423,11 @@ def _without_fence(lines: Iterable[str]) -> list[str]:
 
 def _recorded_places(entry: Entry) -> frozenset[Place] | None:
     """Return the places that the record of a message names; None without a record."""
-    listed = entry.record.get("offered")
-    if not isinstance(listed, list | tuple):
+    listed = entry.record.offered
+    if listed is None:
         return None
     keys = ("path", "start_line", "end_line")
-    rows = [tuple(each.get(k) for k in keys) for each in listed if isinstance(each, dict)]
+    rows = [tuple(each.get(k) for k in keys) for each in listed]
     return frozenset(
         (path, first, last)
         for path, first, last in rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from openclaw.agent.citations import (
     ReadLines,
@@ -22,7 +22,7 @@ from openclaw.agent.citations import (
 from openclaw.agent.prompt import Source
 from openclaw.storage.readers import kind_by_name
 from openclaw.storage.text import read_text
-from openclaw.types import Entry, ToolProblem, ToolUse
+from openclaw.types import NO_RECORD, Entry, ToolProblem, ToolUse, TurnRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +95,7 @@ class HomeLines:
 def with_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
     """Return a new message; the last one of a turn gets its citations and sources, if any, in its
     record."""
-    if "stop" not in said.record or not _may_cite(fitting, session, said.content):
+    if said.record.stop is None or not _may_cite(fitting, session, said.content):
         return said
     rooms = fitting.rooms
     found = find_sources(
@@ -109,7 +109,7 @@ def with_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
             session.compressed_context,
         )
     )
-    return replace(said, record={**said.record, **found}) if found else said
+    return said.with_record(found)
 
 
 def _may_cite(fitting: Fitting, session: Session, answer: str) -> bool:
@@ -124,14 +124,13 @@ def _may_cite(fitting: Fitting, session: Session, answer: str) -> bool:
 
 def with_citations(done: Done, session: Session) -> Done:
     """Return the end of a turn with the citations and sources of its last message."""
-    record = session.messages[-1].record if session.messages else {}
-    cited, places = record.get("citations", ()), record.get("sources", ())
+    record = session.messages[-1].record if session.messages else NO_RECORD
+    cited, places = record.citations or (), record.sources or ()
     return replace(done, citations=tuple(cited), sources=tuple(places))
 
 
-def find_sources(said: AnswerContext) -> dict[str, Any]:
-    """Return the `citations` of an answer and its other `sources` (as path:line); a key without any
-    is left out."""
+def find_sources(said: AnswerContext) -> TurnRecord:
+    """Return the `citations` of an answer and its other `sources`, None without any."""
     from openclaw.agent.citations import has_text
 
     def holds(line: ShownLine) -> bool:
@@ -144,8 +143,7 @@ def find_sources(said: AnswerContext) -> dict[str, Any]:
     used = rests_on(said.answer, question, _candidate_lines(said, turn), holds)
     own = {(each.path, each.start_line) for each in cited if each.verified}
     rest = [line.place for line in used if (line.path, line.start_line) not in own]
-    found = {"citations": list(map(asdict, cited)), "sources": rest}
-    return {name: each for name, each in found.items() if each}
+    return TurnRecord(citations=list(map(asdict, cited)) or None, sources=rest or None)
 
 
 def _newest_turn(messages: Sequence[Entry]) -> Sequence[Entry]:

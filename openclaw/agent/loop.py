@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
 from openclaw import events
 from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
@@ -16,7 +15,16 @@ from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
 from openclaw.nlp.claims import claims, releasable
 from openclaw.tools.toolbox import Outcome, Toolbox
-from openclaw.types import CHANGING, Entry, ToolCall, ToolUse, Usage, Waiting
+from openclaw.types import (
+    CHANGING,
+    NO_RECORD,
+    Entry,
+    ToolCall,
+    ToolUse,
+    TurnRecord,
+    Usage,
+    Waiting,
+)
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
 FAILED_BEFORE = "Tried before in this turn; it failed:\n{result}\nDo something else, or answer."
@@ -287,15 +295,15 @@ class Loop:
         yield events.Token(answer)
         reason = state.stopped or "steps"
         record = ended(reason, self.receipt())
-        said_last = Entry("assistant", answer, usage=state.usage, at=timestamp(), record=record)
-        yield from self._add(turn, said_last)
+        said_last = Entry("assistant", answer, usage=state.usage, at=timestamp())
+        yield from self._add(turn, said_last.with_record(record))
         yield from self._done(answer, reason, state, ())
 
     def _interrupted(self, turn: RunningTurn, state: TurnState) -> Iterator[TurnOutput]:
         if state.partial and turn.entries[-1].content != state.partial:
             record = ended("interrupted", self.receipt())
-            said = Entry("assistant", state.partial, at=timestamp(), record=record)
-            yield from self._add(turn, said)
+            said = Entry("assistant", state.partial, at=timestamp())
+            yield from self._add(turn, said.with_record(record))
         yield from self._done(state.partial, "interrupted", state, ())
 
     def _done(
@@ -313,7 +321,7 @@ class Loop:
         state: TurnState,
         tool_calls: tuple[ToolUse, ...] = (),
         hint: str = "",
-        record: Mapping[str, Any] | None = None,
+        record: TurnRecord = NO_RECORD,
     ) -> Entry:
         last = state.last
         raw = last.text if last.text != content else ""
@@ -326,7 +334,7 @@ class Loop:
             raw=raw,
             hint=hint,
             thought=state.thought,
-            record=record or {},
+            record_json=record.as_json(),
         )
 
     def _add(self, turn: RunningTurn, entry: Entry) -> Iterator[TurnOutput]:
@@ -367,10 +375,10 @@ class TurnState:
         self.stopped = ""
 
 
-def ended(reason: str, receipt: Receipt, unbacked: Sequence[str] = ()) -> dict[str, Any]:
+def ended(reason: str, receipt: Receipt, unbacked: Sequence[str] = ()) -> TurnRecord:
     """Return the record of a turn's end, for its last message."""
     changed = [*(file.path for file in receipt.files), *receipt.sent]
-    return {"stop": reason, "unbacked": list(unbacked), "changed": changed}
+    return TurnRecord(stop=reason, unbacked=list(unbacked), changed=changed)
 
 
 def timestamp() -> str:

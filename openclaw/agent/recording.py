@@ -20,7 +20,7 @@ from openclaw.models.token_count import compact
 from openclaw.nlp.intent import Cues
 from openclaw.security.vault import in_texts
 from openclaw.sessions.session import Session
-from openclaw.types import Ledger
+from openclaw.types import Ledger, TurnRecord
 
 SHOWN = 3
 NOT_SAVED = "(a prompt that was not saved)"
@@ -87,28 +87,28 @@ def record_turn(
         recording.close("interrupted")
 
 
-def request_record(card: ModelCard, fitting: Fitting, limits: TurnLimits) -> dict[str, Any]:
-    """The model, the options and the sums of head and tools (SHA-256, hex), and what was cut."""
-    return {
-        "model": card.name,
-        "digest": card.digest,
-        "protocol": fitting.protocol.name,
-        "window": card.window,
-        "options": {
+def request_record(card: ModelCard, fitting: Fitting, limits: TurnLimits) -> TurnRecord:
+    """The model, the options and the sums of head and tools, and what was cut."""
+    return replace(
+        fitted(fitting),
+        model=card.name,
+        digest=card.digest,
+        protocol=fitting.protocol.name,
+        window=card.window,
+        options={
             "temperature": limits.temperature,
             "max_tokens": limits.max_tokens,
             "max_steps": limits.max_steps,
             "seed": limits.seed,
             "think": limits.think,
         },
-        "tools": _sha256(compact([dict(spec) for spec in fitting.tools])),
-        **fitted(fitting),
-    }
+        tools=_sha256(compact([dict(spec) for spec in fitting.tools])),
+    )
 
 
-def fitted(fitting: Fitting) -> dict[str, Any]:
+def fitted(fitting: Fitting) -> TurnRecord:
     """What a compaction in the middle of the turn changes of it."""
-    return {"head": _sha256(fitting.head), "cut": _cut(fitting.session, fitting)}
+    return TurnRecord(head=_sha256(fitting.head), cut=_cut(fitting.session, fitting))
 
 
 def renew(session: Session, fitting: Fitting) -> None:
@@ -116,9 +116,7 @@ def renew(session: Session, fitting: Fitting) -> None:
     for at in range(len(session.messages) - 1, -1, -1):
         entry = session.messages[at]
         if entry.role == "user":
-            record = {**entry.record, **fitted(fitting)}
-            if record != entry.record:
-                session.messages[at] = replace(entry, record=record)
+            session.messages[at] = entry.with_record(fitted(fitting))
             return
 
 

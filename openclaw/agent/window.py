@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from openclaw.models.token_count import Meter
-from openclaw.types import Entry, Message, ToolUse
+from openclaw.types import Entry, Message, ToolUse, TurnRecord
 
 INPUT_SHARE = 0.75
 """The part of the window that a request may fill; the rest is for the reply."""
@@ -38,9 +38,6 @@ LARGEST_SUMMARY, LEAST_SUMMARY = 3_000, 60
 
 LONGEST_ARGUMENT = 120
 """Characters of an argument that a shortened call still shows."""
-
-REFUSED = "refused"
-"""Key in the record of a message that was too long to be sent."""
 
 Wire = Callable[[Entry], list[Message]]
 
@@ -171,11 +168,11 @@ def messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> 
 def mark_refused(entry: Entry) -> Entry:
     """Mark the user's message as too long to be sent. It stays in the conversation, and later
     requests repeat only its beginning: else each of them would be too long."""
-    return replace(entry, record={**entry.record, REFUSED: True})
+    return entry.with_record(TurnRecord(refused=True))
 
 
 def _cut_refused(entry: Entry) -> Entry:
-    if not entry.record.get(REFUSED):
+    if not entry.refused:
         return entry
     note = f"[{len(entry.content):,} characters, too long: the rest was never sent]"
     return replace(entry, content=f"{entry.content[:LONGEST_ARGUMENT]}... {note}", context="")

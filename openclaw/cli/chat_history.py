@@ -73,7 +73,7 @@ def find_last_prompt(session: Session) -> LastPrompt:
     """The last prompt of a conversation. Raises UsageError when there is none."""
     for entry in reversed(session.messages):
         if entry.role == "user":
-            return LastPrompt(entry.content, str(entry.record.get("skill") or ""))
+            return LastPrompt(entry.content, entry.record.skill or "")
     raise UsageError("nothing was asked yet", "type a question first")
 
 

@@ -379,7 +379,7 @@ def window_used(session: Session, window: int) -> str:
     """How much of the window the last request and its reply took; "" when not known."""
     said = next((entry for entry in reversed(session.messages) if entry.role == "user"), None)
     used = session.messages[-1].usage if said else None
-    window = window or _number(said and said.record.get("window"))
+    window = window or (said and said.record.window) or 0
     if not (used and window):
         return ""
     # A turn that was stopped has the usage of all its calls on its last message.
@@ -407,10 +407,6 @@ def _shorten_path(path: Path) -> str:
         return f"~/{path.relative_to(Path.home()).as_posix()}".removesuffix("/.")
     except (ValueError, RuntimeError):
         return str(path)
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def is_shell_line(text: str) -> bool:

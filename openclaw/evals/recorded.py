@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.sessions.session import Part, Session
 from openclaw.sessions.store import SessionStore
-from openclaw.types import Entry, ToolUse
+from openclaw.types import NO_RECORD, Entry, ToolUse, TurnRecord
 
 COMPACTED = "a compaction came with it: its request cannot be made again"
 UNREADABLE = "the archive before it cannot be read"
@@ -41,23 +40,28 @@ class Recorded:
     lost: str = ""
 
     @property
-    def record(self) -> Mapping[str, Any]:
-        """The record of how it was made; empty in conversations of older versions."""
+    def record(self) -> TurnRecord:
+        """The record of how it was made."""
         return self.user.record
+
+    @property
+    def has_record(self) -> bool:
+        """False in conversations of older versions."""
+        return bool(self.user.record_json)
 
     @property
     def model(self) -> str:
         """The model that made it, "" where that was not noted."""
-        return text_of(self.record, "model")
+        return self.record.model or ""
 
     @property
-    def end(self) -> Mapping[str, Any]:
+    def end(self) -> TurnRecord:
         """The record of its end, empty when it broke off."""
-        return self.said[-1].record if self.said else {}
+        return self.said[-1].record if self.said else NO_RECORD
 
     @property
     def stop(self) -> str:
-        return str(self.end.get("stop", ""))
+        return self.end.stop or ""
 
     @property
     def uses(self) -> tuple[ToolUse, ...]:
@@ -73,12 +77,6 @@ def answer_of(said: Sequence[Entry]) -> str:
     """Return the answer of a turn with these messages of the assistant."""
     last = said[-1] if said else None
     return last.content if last and not last.tool_calls and not last.hint else ""
-
-
-def text_of(record: Mapping[str, Any], name: str) -> str:
-    """Return the text under a name of a record, "" for other values: the file may be edited."""
-    value = record.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def recorded_turns(store: SessionStore, session: Session) -> list[Recorded]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from openclaw.agent.request import Fitting
 from openclaw.agent.toolset import toolbox
 from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.evals.playback import NotRecorded, Playback
-from openclaw.evals.recorded import Recorded, text_of
+from openclaw.evals.recorded import Recorded
 from openclaw.evals.replay_compare import Replayed, ReplayResult, compare
 from openclaw.evals.replay_home import Stage, with_memory_of
 from openclaw.events import FileChange, Receipt
@@ -35,7 +35,7 @@ from openclaw.sessions import masking
 from openclaw.sessions.session import ARCHIVED, SHORTENED, Session
 from openclaw.tools.skill_tools import Shelf, instructions
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Entry, Ledger, Mode, ToolCall
+from openclaw.types import Entry, Ledger, Mode, ToolCall, TurnRecord
 
 NO_ROOM = "the conversation no longer fits the window; it would be compacted first"
 CORRECTED = "Nothing was changed in this turn"
@@ -82,15 +82,15 @@ class Replay:
         rooms, record = self.stage.rooms, recorded.record
         self.stage.prepare(self.session, recorded)
         card = self.stage.card(recorded.model or self.session.model)
-        other = self.stage.named and record.get("model") not in (None, card.name)
+        other = self.stage.named and record.model not in (None, card.name)
         ledger = Ledger(request=recorded.user.content)
-        ledger.marker = text_of(record, "marker") or ledger.marker
+        ledger.marker = record.marker or ledger.marker
         shelf = rooms.shelf(recorded.user.content)
         turn = self._restore_turn(recorded, shelf, ledger)
         fitting = self._restore_request(
             recorded, self._protocol(record, other=other), shelf, ledger
         )
-        then = self.stage.head_of(str(record.get("head") or ""))
+        then = self.stage.head_of(record.head or "")
         if then:
             fitting.parts = with_memory_of(fitting.parts, then)
             fitting.head = rooms.vault.mask(prompt.render(fitting.parts))
@@ -135,10 +135,10 @@ class Replay:
             box = toolbox(rooms, ledger, shelf, "", watch, meter)
         return FixedRequestBuilder(rooms, talk, protocol, shelf, box, meter, name)
 
-    def _protocol(self, record: Any, *, other: bool) -> StepProtocol:
+    def _protocol(self, record: TurnRecord, *, other: bool) -> StepProtocol:
         """Return the recorded protocol; another model gets the one chosen for it."""
         setting = self.stage.rooms.settings.protocol
-        known = record.get("protocol")
+        known: Any = record.protocol
         if known in ("native", "json") and not other:
             setting = known
         return choose_protocol(setting, self.stage.rooms.model.card)
@@ -156,20 +156,19 @@ class Replay:
     def _restore_turn(self, recorded: Recorded, shelf: Shelf, ledger: Ledger) -> RunningTurn:
         """Return the turn at its start, with the recorded cues."""
         record, rooms = recorded.record, self.stage.rooms
-        noted = record.get("cues")
         seen = (
-            cues_from(noted)
-            if isinstance(noted, dict)
-            else cues_of(rooms, recorded.user.content, shelf)
+            cues_of(rooms, recorded.user.content, shelf)
+            if record.cues is None
+            else cues_from(record.cues)
         )
         followed = ""
-        name = text_of(record, "skill")
+        name = record.skill or ""
         if asked := next((each for each in rooms.skills() if each.name == name), None):
             ledger.allowed = asked.allowed_tools
             followed = instructions(asked, recorded.user.content)
         elif name:  # the skill is gone: its instructions are behind the tail's block
             followed = recorded.user.context.partition("</context>")[2].strip()
-        return RunningTurn(recorded.user, (), seen, found=bool(record.get("found")), skill=followed)
+        return RunningTurn(recorded.user, (), seen, found=bool(record.found), skill=followed)
 
     def _shorten(self, fitting: Fitting, recorded: Recorded) -> None:
         """Shorten the results that were in one line then, as the turns before did it."""
@@ -189,8 +188,7 @@ class Replay:
         files: list[FileChange] = []
         sent = list(ledger.sent)
         if player.changes > count_unchanging(recorded, player):
-            noted = recorded.end.get("changed")
-            for path in map(str, noted if isinstance(noted, list) else ()):
+            for path in recorded.end.changed or ():
                 files.append(FileChange(path, "changed", 0, 0))
         if self.live:
             made = changes(self.stage.rooms, ledger)
@@ -203,7 +201,7 @@ class Replay:
         """Run the turn; a turn that broke off runs as far as it went."""
         said: list[Entry] = []
         stop, missing = "", None
-        whole = recorded.stop not in ("", "interrupted") or not recorded.record
+        whole = recorded.stop not in ("", "interrupted") or not recorded.has_record
         run = loop.run(turn)
         try:
             for happening in run:
@@ -243,9 +241,8 @@ def count_unchanging(recorded: Recorded, player: Playback) -> int:
 def could_ask(recorded: Recorded, box: Toolbox, mode: Mode) -> bool:
     """Return True when a user could be asked for a yes: other turns got no tools that need one. In
     older records this shows only by a yes or a no."""
-    noted = recorded.record.get("asked")
-    if isinstance(noted, bool):
-        return noted
+    if recorded.record.asked is not None:
+        return recorded.record.asked
     alone = Policy(mode)
     for use in recorded.uses:
         effect = box.effect(ToolCall(use.id, use.tool, use.input))
@@ -254,10 +251,9 @@ def could_ask(recorded: Recorded, box: Toolbox, mode: Mode) -> bool:
     return False
 
 
-def limits_of(record: Any, settings: Any) -> TurnLimits:
+def limits_of(record: TurnRecord, settings: Any) -> TurnLimits:
     """Return the recorded options; missing and invalid ones come from the settings."""
-    options = record.get("options")
-    noted = options if isinstance(options, dict) else {}
+    noted = record.options or {}
     chosen = {item.name: getattr(settings, item.name) for item in fields(TurnLimits)}
     taken = {k: v for k, v in noted.items() if k in chosen and _is_option(k, v)}
     return TurnLimits(**{**chosen, **taken})
@@ -276,7 +272,7 @@ def _is_option(name: str, value: Any) -> bool:
     return isinstance(value, int) and value > 0
 
 
-def cues_from(noted: dict[str, Any]) -> Cues:
+def cues_from(noted: Mapping[str, Any]) -> Cues:
     """Read recorded cues: lists become tuples, a missing or invalid field its default."""
     found = _fitting_fields(Cues(), noted)
     if isinstance(given := noted.get("errands"), dict):
@@ -284,7 +280,7 @@ def cues_from(noted: dict[str, Any]) -> Cues:
     return Cues(**found)
 
 
-def _fitting_fields(usual: Cues | Errands, noted: dict[str, Any]) -> dict[str, Any]:
+def _fitting_fields(usual: Cues | Errands, noted: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the same type as in `usual`: bool, text or texts."""
     found = {}
     for name, value in noted.items():

@@ -15,7 +15,7 @@ from openclaw.evals.recorded import Recorded, answer_of
 from openclaw.evals.replay_home import sha256_of
 from openclaw.models.base import ModelCard
 from openclaw.models.token_count import compact
-from openclaw.types import Entry, ToolCall, ToolUse, Usage
+from openclaw.types import Entry, ToolCall, ToolUse, TurnRecord, Usage
 
 Kind = Literal["head", "tools", "model", "window", "protocol", "options", "call", "answer", "stop"]
 Piece = tuple[Literal["same", "then", "now"], str]
@@ -100,9 +100,9 @@ def compare(
         *_texts(recorded, played),
     ]
     notes = []
-    if not recorded.record:
+    if not recorded.has_record:
         notes.append("recorded by an older version: without its head, options and cues")
-    if recorded.stop == "interrupted" or (recorded.record and not recorded.stop):
+    if recorded.stop == "interrupted" or (recorded.has_record and not recorded.stop):
         notes.append("the recorded turn broke off; compared as far as it went")
     return Replayed(recorded, played, tuple(found), tuple(notes))
 
@@ -116,7 +116,7 @@ def total_usage(said: Sequence[Entry]) -> Usage:
 
 
 def _request_differences(
-    record: Mapping[str, Any],
+    record: TurnRecord,
     fitting: Fitting,
     card: ModelCard,
     then: Sequence[prompt.Part],
@@ -124,21 +124,21 @@ def _request_differences(
     other: bool,
 ) -> Iterator[Difference]:
     facts: list[tuple[Kind, Any, Any]] = [
-        ("model", record.get("model"), card.name),
-        ("model", record.get("digest"), card.digest),
-        ("window", record.get("window"), card.window),
-        ("protocol", record.get("protocol"), fitting.protocol.name),
+        ("model", record.model, card.name),
+        ("model", record.digest, card.digest),
+        ("window", record.window, card.window),
+        ("protocol", record.protocol, fitting.protocol.name),
     ]
     for kind, was, now in facts:
         if was is not None and was != now:
             yield Difference(kind, f"{was or 'unknown'} -> {now or 'unknown'}", counts=not other)
-    if record.get("head") not in (None, sha256_of(fitting.head)):
+    if record.head not in (None, sha256_of(fitting.head)):
         lines = tuple(head_diff(then, fitting.parts)) if then else ()
         paths = changed_parts(then, fitting.parts) if then else []
         text = ", ".join(paths) or "changed (no copy of the recorded one is left to compare with)"
         yield Difference("head", text, lines, counts=not other or _is_users_file(paths))
     tools = sha256_of(compact([dict(spec) for spec in fitting.tools]))
-    if record.get("tools") not in (None, tools):
+    if record.tools not in (None, tools):
         yield Difference("tools", "the description of the tools has changed", counts=not other)
 
 
@@ -223,7 +223,7 @@ def _texts(recorded: Recorded, played: ReplayResult) -> Iterator[Difference]:
 
 
 def _has_broken_off(recorded: Recorded) -> bool:
-    return bool(recorded.record) and recorded.stop in ("", "interrupted")
+    return recorded.has_record and recorded.stop in ("", "interrupted")
 
 
 def _interim_texts(said: Sequence[Entry]) -> list[str]:

@@ -8,13 +8,13 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from openclaw.agent import prompt
 from openclaw.agent.prompt import SOURCES
@@ -30,7 +30,7 @@ from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import is_folder, read_bytes, reading
-from openclaw.types import Mode
+from openclaw.types import Mode, TurnRecord
 
 PRIVATE = ("learned.json", "cache/mcp.json", "cache/tokens.json")
 """Private files that shape a prompt. Secrets are not copied: they stay in memory."""
@@ -68,7 +68,7 @@ class Stage:
             write_copy(self.rooms.home, self.rooms.home.root / path, content if known else now)
         self._add_other_conversation(session, turn)
         self.rooms.mode = _mode(turn.record, self.rooms.settings, live=self.live)
-        self.rooms.use_memory = turn.record.get("memory") is not False
+        self.rooms.use_memory = turn.record.memory is not False
 
     def card(self, recorded: str) -> ModelCard:
         """Return the card of the model for a turn that was `recorded` with this name. ModelMissing
@@ -179,10 +179,10 @@ def _bytes(path: Path) -> bytes | None:
         return None
 
 
-def _mode(record: Mapping[str, Any], settings: Settings, *, live: bool) -> Mode:
+def _mode(record: TurnRecord, settings: Settings, *, live: bool) -> Mode:
     """Return the recorded mode; with `live` at most edit, as the file may be forged."""
-    noted = record.get("mode")
-    mode = cast(Mode, noted) if noted in get_args(Mode) else settings.mode or "edit"
+    known = record.mode in get_args(Mode)
+    mode = cast(Mode, record.mode) if known else settings.mode or "edit"
     return "edit" if live and mode == "full" else mode
 
 

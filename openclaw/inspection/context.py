@@ -6,9 +6,9 @@ import difflib
 import hashlib
 import re
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, get_args
 
 from openclaw import events
 from openclaw.agent import prompt
@@ -27,7 +27,7 @@ from openclaw.security.policy import Question
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5
-from openclaw.types import Entry, Ledger, Material, Message, Mode
+from openclaw.types import Entry, Ledger, Material, Message, Mode, TurnRecord
 
 T = TypeVar("T")
 END_OF_TAIL, FENCE = "</context>", "\n<<data "
@@ -52,8 +52,7 @@ class ContextReport:
 
     `compacted`: number of messages that would be put away before it is sent. Their summary is not
     in it yet.
-    `record`: what the turn would note of itself (see `Entry.record`): the model, what was offered
-    and left out, and which rule cut what.
+    `record`: what the turn would note of itself.
     """
 
     window: int
@@ -63,7 +62,7 @@ class ContextReport:
     raw: bytes
     compacted: int = 0
     notices: tuple[str, ...] = ()
-    record: Mapping[str, Any] = field(default_factory=dict)
+    record: TurnRecord = TurnRecord()
 
     @property
     def reply(self) -> int:
@@ -238,16 +237,15 @@ def head_changes(rooms: Rooms, session: Session, given: Collection[str] = OPTION
     return HeadChanges(session.id, session.turns, last.at, True, changes, tools, described)
 
 
-def _as_recorded(rooms: Rooms, record: Mapping[str, Any], given: Collection[str]) -> Rooms:
+def _as_recorded(rooms: Rooms, record: TurnRecord, given: Collection[str]) -> Rooms:
     """Return the home with the options of a recorded turn; what is open in it is shared."""
-    then = {name: record[name] for name in OPTIONS if name in record and name not in given}
     changed: dict[str, Any] = {}
-    if then.get("mode") in get_args(Mode):
-        changed["mode"] = cast(Mode, then["mode"])
-    if isinstance(then.get("asked"), bool):
-        changed["ask_user"] = _nobody if then["asked"] else None
-    if isinstance(then.get("memory"), bool):
-        changed["use_memory"] = then["memory"]
+    if "mode" not in given and record.mode in get_args(Mode):
+        changed["mode"] = record.mode
+    if "asked" not in given and record.asked is not None:
+        changed["ask_user"] = _nobody if record.asked else None
+    if "memory" not in given and record.memory is not None:
+        changed["use_memory"] = record.memory
     if not changed:
         return rooms
     for opened in (rooms.model, rooms.served):  # what a copy opens nobody closes
@@ -369,6 +367,6 @@ def _tools(kept: Mapping[str, Any], specs: Sequence[Mapping[str, Any]]) -> tuple
 
 def _has_tools_changed(last: Entry, specs: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether the specs of the tools differ from those sent in the last turn."""
-    sent = last.record.get("tools")
+    sent = last.record.tools
     text = compact([dict(spec) for spec in specs])
     return bool(sent) and sent != hashlib.sha256(text.encode()).hexdigest()

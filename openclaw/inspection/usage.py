@@ -159,12 +159,11 @@ def _turn(
         total, usages = usages[-1], usages[:-1] or usages
     reading = [u for u in usages if _uncached(u) >= MEASURED and u.read_seconds > 0]
     writing = [u for u in usages if u.generated_tokens >= WRITTEN and _write_seconds(u) > 0]
-    told = asked.record.get("model")
     yield TurnUsage(
         session.id,
         number,
         asked.at or replies[0].at or session.updated_at,
-        told if isinstance(told, str) and told else session.model,
+        asked.record.model or session.model,
         max(total.calls, 1),
         total.prompt_tokens,
         min(total.cached_tokens, total.prompt_tokens),
@@ -180,8 +179,8 @@ def _turn(
 
 def _sums_up(reply: Entry) -> bool:
     """Tell whether a message holds the usage of the whole turn instead of its own call."""
-    if "stop" in reply.record:
-        return reply.record["stop"] in SUMMING
+    if (stop := reply.record.stop) is not None:
+        return stop in SUMMING
     return bool(reply.usage and reply.usage.calls > 1 and STOPPED in reply.content)
 
 

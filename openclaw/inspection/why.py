@@ -5,12 +5,12 @@ model thought and did, and what the answer rests on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from openclaw.agent.citations import beside, passages_of, rests_on
 from openclaw.errors import UsageError
-from openclaw.types import Entry, ToolUse
+from openclaw.types import Entry, ToolUse, TurnRecord
 
 Found = Mapping[str, Any]
 NO_RECORD = "no record was kept of this turn: shown is what its messages say"
@@ -50,11 +50,10 @@ class Why:
     stop: str = ""
     unbacked: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
-    record: Found = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it for programs; the record stands for itself in the session file."""
-        return {name: value for name, value in asdict(self).items() if name != "record"}
+        """All of it for programs."""
+        return asdict(self)
 
 
 def why(session: str, messages: Sequence[Entry], number: int, shown_as: int = 0) -> Why:
@@ -72,26 +71,25 @@ def why(session: str, messages: Sequence[Entry], number: int, shown_as: int = 0)
     end = starts[number] if number < len(starts) else len(messages)
     user, *replies = messages[starts[number - 1] : end]
     last = replies[-1] if replies else None
-    record, ended = user.record, last.record if last else {}
+    record, ended = user.record, last.record if last else TurnRecord()
     answer = last.content if last and not last.tool_calls else ""
     return Why(
         session=session,
         turn=shown_as or number,
         at=user.at,
         prompt=user.content,
-        recorded=bool(record),
-        model=str(record.get("model") or ""),
-        offered=_listed(record, "offered") or tuple(_places(user)),
-        left_out=_listed(record, "left_out"),
-        cut=_listed(record, "cut"),
+        recorded=bool(user.record_json),
+        model=record.model or "",
+        offered=tuple(record.offered or _places(user)),
+        left_out=tuple(record.left_out or ()),
+        cut=tuple(record.cut or ()),
         steps=tuple(Step(e.thought, e.content, e.tool_calls, e.hint) for e in replies),
         answer=answer,
-        citations=_listed(ended, "citations"),
-        sources=_texts(ended, "sources") or tuple(_guessed(ended, user, replies, answer)),
-        stop=str(ended.get("stop") or ""),
-        unbacked=_texts(ended, "unbacked"),
-        changed=_texts(ended, "changed"),
-        record=record,
+        citations=tuple(ended.citations or ()),
+        sources=tuple(ended.sources or _guessed(user, replies, answer)),
+        stop=ended.stop or "",
+        unbacked=tuple(ended.unbacked or ()),
+        changed=tuple(ended.changed or ()),
     )
 
 
@@ -102,22 +100,10 @@ def _places(user: Entry) -> Iterator[dict[str, Any]]:
             yield {"path": line.path, "start_line": line.start_line, "end_line": line.end_line}
 
 
-def _guessed(ended: Found, user: Entry, replies: Sequence[Entry], answer: str) -> Iterator[str]:
+def _guessed(user: Entry, replies: Sequence[Entry], answer: str) -> Iterator[str]:
     """Return what the answer of an older turn rests on, as it would be found today."""
-    if ended or not answer:
+    if not answer or replies[-1].record_json:
         return
     passages = (passage for entry in (user, *replies) for passage in passages_of(entry))
     offered = (line for passage in passages for line in passage.each())
     yield from (line.place for line in rests_on(answer, user.content, offered))
-
-
-def _listed(record: Found, name: str) -> tuple[Found, ...]:
-    """Return a list of objects; an editor may have damaged the file."""
-    value = record.get(name)
-    items = value if isinstance(value, list | tuple) else ()
-    return tuple(item for item in items if isinstance(item, Mapping))
-
-
-def _texts(record: Found, name: str) -> tuple[str, ...]:
-    value = record.get(name)
-    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()

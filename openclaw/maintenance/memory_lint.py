@@ -34,7 +34,7 @@ from openclaw.storage.lock import locked
 from openclaw.storage.safe_open import checked, is_folder, is_ordinary, read_bytes
 from openclaw.storage.saving import Changed, save_over
 from openclaw.storage.text import BOM, decode
-from openclaw.types import Keep
+from openclaw.types import Keep, TurnRecord
 
 ROUNDS = 4
 """Hidden characters, then the secrets they were in, then what is the same without them."""
@@ -309,12 +309,13 @@ def _finding(document: Document, unseen: Sequence[int], old: int, turns: int) ->
 def _offers(home: Home) -> _Offers:
     offers = _Offers()
     for message in _messages(home):
-        record = message.get("record")
-        if not isinstance(record, dict) or not {"found", "offered"} & {*record}:
+        noted = message.get("record")
+        record = TurnRecord.from_json(noted if isinstance(noted, dict) else {})
+        if record.found is None and record.offered is None:
             continue
         offers.turns += 1
         offers.texts.append(str(message.get("context", "")))
-        for passage in _dicts(record.get("offered")):
+        for passage in record.offered or ():
             first, last = passage.get("start_line"), passage.get("end_line")
             if isinstance(first, int) and isinstance(last, int):
                 lines = offers.lines.setdefault(str(passage.get("path")), set())

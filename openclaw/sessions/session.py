@@ -15,9 +15,9 @@ from openclaw.types import Entry, Image, ToolUse, Usage
 VERSION = 2
 INTERRUPTED = "(interrupted)"
 TITLE_LENGTH = 60
-OPTIONAL = ("raw", "hint", "thought", "record")
-"""Keys of a message that are left out when they are empty. The last two belong to somebody else
-when they are of another type than ours."""
+OPTIONAL = {"raw": "raw", "hint": "hint", "thought": "thought", "record": "record_json"}
+"""Keys of a message that are left out when they are empty, and the fields that hold them. The last
+two belong to somebody else when they are of another type than ours."""
 KNOWN = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint")
 IMAGES = "images"
 """Key of a message: which images went with it, each by path, kind and SHA-256."""
@@ -204,7 +204,7 @@ def _count(value: Any) -> int:
 
 
 def _entry_out(entry: Entry) -> dict[str, Any]:
-    optional = {name: value for name in OPTIONAL if (value := getattr(entry, name))}
+    optional = {key: value for key, name in OPTIONAL.items() if (value := getattr(entry, name))}
     if entry.images:
         optional[IMAGES] = [
             {"path": each.path, "kind": each.kind, "sha256": each.sha256} for each in entry.images
@@ -245,7 +245,7 @@ def _entry_in(item: Any) -> Entry:
         tool_calls=tuple(_call_in(call) for call in calls),
         usage=_usage_in(item.get("usage")),
         extra={k: v for k, v in item.items() if k not in KNOWN and k not in own},
-        **own,
+        **{OPTIONAL.get(k, k): v for k, v in own.items()},
         **texts,
     )
 

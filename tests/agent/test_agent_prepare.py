@@ -33,12 +33,12 @@ def it(tmp_path: Path) -> Talk:
 def test_a_message_says_what_its_turn_was_made_of(it: Talk) -> None:
     it.say("Add milk to the list Shopping.", call("todo", action="add", text="milk"), "Added.")
     user, *_, last = it.session.messages
-    record = user.record
+    record = user.record_json
     assert (record["model"], record["protocol"], record["window"]) == (CARD.name, "native", 8192)
     assert record["options"]["max_steps"] == 12 and record["options"]["seed"] >= 0
     assert record["cues"]["orders"] is True and "fact" not in record["cues"]
     assert len(record["head"]) == len(record["tools"]) == 64
-    assert last.record == {"stop": "answer", "unbacked": [], "changed": ["memory/TODO.md"]}
+    assert last.record_json == {"stop": "answer", "unbacked": [], "changed": ["memory/TODO.md"]}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -46,7 +46,7 @@ def test_what_is_noted_outlives_the_file(tmp_path: Path, protocol: Protocol) -> 
     it = talk(tmp_path / "home", protocol=protocol)
     it.say("Who are you?", answer("Claw.", protocol))
     again = from_json(to_json(it.session), it.session.id)
-    assert again.messages[0].record["head"] == it.session.messages[0].record["head"]
+    assert again.messages[0].record_json["head"] == it.session.messages[0].record_json["head"]
     assert to_json(again) == to_json(it.session)
 
 
@@ -60,7 +60,7 @@ def test_what_the_model_thought_before_a_call_is_kept_with_it(tmp_path: Path) ->
 def test_the_seed_of_the_settings_is_sent(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", seed=42)
     it.say("Hello.", "Hello.")
-    assert it.requests[-1].seed == it.session.messages[0].record["options"]["seed"] == 42
+    assert it.requests[-1].seed == it.session.messages[0].record_json["options"]["seed"] == 42
 
 
 def test_the_same_prompt_in_the_same_minute_is_the_same_request(it: Talk) -> None:
@@ -82,14 +82,14 @@ def test_a_turn_that_stops_on_its_own_says_why(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", max_steps=1)
     happened = it.say("What is here?", call("list_files"))
     assert done(happened).stop_reason == "steps"
-    assert it.session.messages[-1].record["stop"] == "steps"
+    assert it.session.messages[-1].record_json["stop"] == "steps"
 
 
 def test_a_record_that_an_editor_has_spoilt_is_read_as_none(it: Talk) -> None:
     it.say("Hello.", "Hello.")
     text = to_json(it.session).replace('"record": {', '"record": 7, "was": {', 1)
     read = from_json(text, "x")
-    assert read.messages[0].record == {} and read.messages[0].extra["record"] == 7
+    assert read.messages[0].record_json == {} and read.messages[0].extra["record"] == 7
     assert '"record": 7' in to_json(read)
 
 
@@ -116,9 +116,9 @@ def test_a_compaction_in_the_turn_is_noted_on_its_message(tmp_path: Path) -> Non
         it.say(f"{number}: " + "what about it? " * 40, answer("Well. " * 40, "json"))
     newest = next(e for e in reversed(it.session.messages) if e.role == "user")
     assert it.session.archived
-    assert newest.record["cut"][-1]["part"] in ("history", "results")
+    assert newest.record_json["cut"][-1]["part"] in ("history", "results")
     said = it.requests[-1].messages[0].content
-    assert newest.record["head"] == hashlib.sha256(said.encode()).hexdigest()
+    assert newest.record_json["head"] == hashlib.sha256(said.encode()).hexdigest()
 
 
 def test_a_record_takes_one_line_of_the_file(it: Talk) -> None:
@@ -126,8 +126,8 @@ def test_a_record_takes_one_line_of_the_file(it: Talk) -> None:
     lines = [line for line in to_json(it.session).splitlines() if '"record":' in line]
     assert len(lines) == 2
     assert json.loads(lines[0].strip().removeprefix('"record": ').rstrip(",")) == {
-        **it.session.messages[0].record,
-        "cues": dict(it.session.messages[0].record["cues"]),
+        **it.session.messages[0].record_json,
+        "cues": dict(it.session.messages[0].record_json["cues"]),
     }
 
 

@@ -178,9 +178,9 @@ def test_with_a_record_only_the_offered_places_are_passages() -> None:
     context = f"<context>\n<<data ab from the user's files, no orders>>\n{body}\n<</data ab>>\n"
     offered = [{"path": "workspace/mail.md", "start_line": 1, "end_line": 2}]
     record = {"marker": "ab", "offered": offered}
-    entry = Entry("user", "", context=f"{context}</context>", record=record)
+    entry = Entry("user", "", context=f"{context}</context>", record_json=record)
     assert shown_spans(entry) == {"workspace/mail.md": [(1, 2)]}
-    other = Entry("user", "", context=entry.context, record={**record, "marker": "cd"})
+    other = Entry("user", "", context=entry.context, record_json={**record, "marker": "cd"})
     assert shown_spans(other) == {}
 
 

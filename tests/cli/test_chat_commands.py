@@ -117,7 +117,7 @@ def test_a_conversation_is_called_by_the_name_that_it_was_given() -> None:
 
 
 def test_the_use_of_the_window_is_that_of_one_request() -> None:
-    asked = Entry("user", "hi", record={"window": 8192})
+    asked = Entry("user", "hi", record_json={"window": 8192})
     end = Entry("assistant", "I stopped.", usage=Usage(8000, generated_tokens=192, calls=2))
     assert prompt_line.window_used(Session("a", messages=[asked, end]), 0) == "50 % of 8,192"
     assert prompt_line.window_used(Session("a"), 8192) == ""

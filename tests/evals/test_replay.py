@@ -224,7 +224,7 @@ def test_a_prompt_that_was_looked_up_comes_out_the_same(world: World) -> None:
     session = world.record([turn("When does the boiler man come?", "{sum}")], recall="auto")
     assert "Pavel" in session.messages[0].context
     (each,) = world.replay(session.id)
-    assert (each.verdict, each.recorded.record["found"]) == ("same", True)
+    assert (each.verdict, each.recorded.record.found) == ("same", True)
 
 
 def test_a_call_that_was_not_recorded_ends_the_turn_as_different(world: World) -> None:
@@ -300,7 +300,7 @@ def test_a_conversation_of_an_older_version_is_run_without_what_it_does_not_know
     world: World,
 ) -> None:
     session = world.record([turn("Hello.", "Fine.")])
-    session.messages[:] = [replace(said, record={}) for said in session.messages]
+    session.messages[:] = [replace(said, record_json={}) for said in session.messages]
     world.app().sessions.save(session)
     (each,) = world.replay(session.id)
     assert each.verdict == "same"
@@ -340,7 +340,7 @@ def test_a_claim_that_was_backed_by_a_recorded_change_is_not_sent_back(world: Wo
     write: Line = [("write_file", {"path": "a.md", "content": "x"})]
     session = world.record([turn("Write it.", write, "I have written a.md {sum}.")])
     (each,) = world.replay(session.id)
-    assert each.verdict == "same" and each.recorded.end["changed"] == ["workspace/a.md"]
+    assert each.verdict == "same" and each.recorded.end.changed == ("workspace/a.md",)
     nothing = turn("Write it again.", write, "I have written b.md.", "Nothing was written. {sum}")
     again = world.record([nothing])
     assert [each.verdict for each in world.replay(again.id)] == ["same"]

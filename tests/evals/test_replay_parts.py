@@ -83,7 +83,7 @@ def test_changes_before_a_claim_that_was_sent_back_changed_nothing(box: Toolbox)
 
 def test_a_call_that_needed_a_yes_tells_that_somebody_could_be_asked(box: Toolbox) -> None:
     def turn(*uses: ToolUse, **record: object) -> Recorded:
-        user = Entry("user", "x", record=record)
+        user = Entry("user", "x", record_json=record)
         return Recorded(1, user, (Entry("assistant", "", tool_calls=uses),))
 
     ran = use("run_shell", "ok", command="make")

@@ -18,6 +18,7 @@ from openclaw.evals.replay import cues_from, limits_of
 from openclaw.evals.replay_home import remove_old_copies, staged
 from openclaw.security.policy import Question
 from openclaw.security.vault import Vault
+from openclaw.types import TurnRecord
 from tests.evals.test_replay import TOKEN, World, new_world, turn
 from tests.fakes.hashing import Line
 
@@ -104,8 +105,8 @@ def test_what_a_session_file_allows_does_not_count_for_live_tools(
 ) -> None:
     session = world.record([turn("Do.", "Fine.")])
     user = session.messages[0]
-    record = {**user.record, "mode": "full", "asked": True}
-    session.messages[0] = replace(user, record=record)
+    record = {**user.record_json, "mode": "full", "asked": True}
+    session.messages[0] = replace(user, record_json=record)
     world.app().sessions.save(session)
     out = tmp_path / "out.md"
     calls: list[tuple[str, dict[str, Any]]] = [
@@ -194,10 +195,12 @@ def test_a_signal_to_end_removes_the_copy(
 def test_values_of_the_wrong_type_in_a_record_are_not_taken() -> None:
     settings = Settings()
     odd = {"temperature": "hot", "max_tokens": None, "max_steps": "x", "seed": "y", "think": 3}
-    assert limits_of({"options": odd}, settings) == limits_of({}, settings)
+    usual = limits_of(TurnRecord(), settings)
+    assert limits_of(TurnRecord(options=odd), settings) == usual
     out = {"temperature": float("nan"), "max_tokens": True, "max_steps": 0, "seed": 2**70}
-    assert limits_of({"options": out}, settings) == limits_of({"options": "x"}, settings)
-    assert limits_of({"options": {"max_tokens": 7, "seed": None}}, settings).max_tokens == 7
+    assert limits_of(TurnRecord(options=out), settings) == usual
+    assert limits_of(TurnRecord.from_json({"options": "x"}), settings) == usual
+    assert limits_of(TurnRecord(options={"max_tokens": 7, "seed": None}), settings).max_tokens == 7
     seen = cues_from({"asks": "x", "known_lists": 5, "lines": [1], "errands": {"urls": 1}})
     assert seen == cues_from({})
 
@@ -207,8 +210,8 @@ def test_a_record_of_odd_values_is_run_all_the_same(world: World) -> None:
     user, said = session.messages
     odd = {"model": ["x"], "marker": 9, "skill": 7, "head": 5, "options": "x", "mode": ["full"]}
     session.messages[:] = [
-        replace(user, record={**user.record, **odd}),
-        replace(said, record={**said.record, "changed": 7}),
+        replace(user, record_json={**user.record_json, **odd}),
+        replace(said, record_json={**said.record_json, "changed": 7}),
     ]
     world.app().sessions.save(session)
     (each,) = world.replay(session.id)

@@ -78,7 +78,7 @@ def test_a_turn_that_was_given_up_counts_its_calls_once(tmp_path: Path) -> None:
     assert turn.calls == 2
     assert turn.prompt_tokens == last.usage.prompt_tokens
     # Sessions of older versions do not note how a turn ended.
-    it.session.messages[-1] = replace(last, record={})
+    it.session.messages[-1] = replace(last, record_json={})
     assert turns_of(it.app.sessions, it.session)[0] == turn
 
 
@@ -106,7 +106,7 @@ def test_what_a_fork_has_from_its_source_counts_once(store: SessionStore) -> Non
 def test_days_and_models_have_sums_of_their_own(store: SessionStore) -> None:
     saved(store, "trip", [COLD], [WARM])
     other = saved(store, "old", [later(COLD, 1)], at="2026-10-02T09:00:00+02:00")
-    other.messages[0] = replace(other.messages[0], record={"model": "fake/two"})
+    other.messages[0] = replace(other.messages[0], record_json={"model": "fake/two"})
     store.save(other)
     turns = all_turns(store)
     days = [(row.name, row.turns) for row in group_turns(turns, lambda turn: turn.day)]

@@ -176,8 +176,8 @@ RANKS = {"words": ["1", "x"], "meaning": [1, "y"]}
     [{"offered": 3}, {"offered": ["x", {}]}, {"cut": {}}, {"offered": [{"ranks": RANKS}]}],
 )
 def test_a_record_that_an_editor_has_spoilt_breaks_nothing(spoilt: dict[str, Any]) -> None:
-    user, last = old(record={"citations": "?", "sources": 7, "stop": None})
-    found = why("s", [replace(user, record=spoilt), last], 1)
+    user, last = old(record_json={"citations": "?", "sources": 7, "stop": None})
+    found = why("s", [replace(user, record_json=spoilt), last], 1)
     assert list(why_lines(found, 80))
 
 
@@ -201,9 +201,9 @@ def long_turn() -> Any:
         ],
     }
     messages = [
-        Entry("user", "Do it \x1b[31mnow", record=record),
+        Entry("user", "Do it \x1b[31mnow", record_json=record),
         Entry("assistant", "", tool_calls=(use,), thought="word " * 200, hint="Go on."),
-        Entry("assistant", "Done.", record=ended),
+        Entry("assistant", "Done.", record_json=ended),
     ]
     return why("s", messages, 1)
 

@@ -176,11 +176,11 @@ def report_json(report: ContextReport) -> dict[str, Any]:
         "reply": report.reply,
         "free": report.free,
         "compacted": report.compacted,
-        "cuts": list(record.get("cut", ())),
-        "offered": list(record.get("offered", ())),
-        "left_out": list(record.get("left_out", ())),
-        "model": record.get("model", ""),
-        "protocol": record.get("protocol", ""),
+        "cuts": list(record.cut or ()),
+        "offered": list(record.offered or ()),
+        "left_out": list(record.left_out or ()),
+        "model": record.model or "",
+        "protocol": record.protocol or "",
         "notices": list(report.notices),
     }
 
@@ -235,17 +235,17 @@ def _rows(report: ContextReport, on: Canvas) -> list[Row]:
 
 def _offered(report: ContextReport) -> str:
     """Return the files that the passages are from, in words."""
-    paths = [str(each.get("path", "")) for each in report.record.get("offered", ())]
+    paths = [str(each.get("path", "")) for each in report.record.offered or ()]
     first, *more = list(dict.fromkeys(paths)) or [""]
     return f"{first} and {len(more)} more" if more else first
 
 
 def _cut_rule(report: ContextReport, name: str, *, is_cut: bool) -> str:
     """Return the rule by which a part was cut, "" when it was not."""
-    if name == "passages" and (left := len(report.record.get("left_out", ()))):
+    if name == "passages" and (left := len(report.record.left_out or ())):
         return f"{left} more not included"
     told = (CUT_AS.get(name, name), name)
-    for cut in report.record.get("cut", ()):
+    for cut in report.record.cut or ():
         if cut.get("part") == told[0]:
             return one_line(str(cut.get("rule", "")))
     return "its share of the window" if is_cut else ""
@@ -253,7 +253,7 @@ def _cut_rule(report: ContextReport, name: str, *, is_cut: bool) -> str:
 
 def _title_lines(report: ContextReport) -> Iterator[str]:
     record = report.record
-    named = (record.get("model"), record.get("protocol") and f"protocol {record['protocol']}")
+    named = (record.model, record.protocol and f"protocol {record.protocol}")
     told = ", ".join(filter(None, (*named, f"window {report.window:,} tokens")))
     yield one_line(told)
 

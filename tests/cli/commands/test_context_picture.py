@@ -12,6 +12,7 @@ from openclaw.cli.commands.context import report_json, report_lines
 from openclaw.cli.formatting import ASCII, BLOCKS, Canvas, bar, canvas, shares
 from openclaw.inspection.context import ContextReport, Part
 from openclaw.models.base import Request
+from openclaw.types import TurnRecord
 
 PLAIN = Canvas(80, ASCII)
 
@@ -43,7 +44,7 @@ def test_free_room_and_the_room_for_the_reply_are_parts_too() -> None:
 
 def test_a_cut_part_names_the_rule() -> None:
     cut = [{"part": "memory", "path": "memory/MEMORY.md", "rule": "6 % of the window"}]
-    told = report(part("memory", 480, "memory/MEMORY.md", cut=True), record={"cut": cut})
+    told = report(part("memory", 480, "memory/MEMORY.md", cut=True), record=TurnRecord(cut=cut))
     assert "memory/MEMORY.md  cut: 6 % of the window" in report_lines(told, PLAIN)[4]
     narrow = report_lines(told, Canvas(45, ASCII))
     assert narrow[5].strip() == "cut: 6 % of the window"
@@ -54,7 +55,7 @@ def test_what_was_cut_of_the_conversation_stands_beside_what_is_left_of_it() -> 
         {"part": "history", "path": "s", "rule": "4 messages are archived"},
         {"part": "results", "path": "s", "rule": "results in one line"},
     ]
-    record = {"cut": rules, "left_out": [{"path": "a"}, {"path": "b"}]}
+    record = TurnRecord(cut=rules, left_out=[{"path": "a"}, {"path": "b"}])
     told = report(part("earlier", 9), part("history", 9), part("passages", 9), record=record)
     lines = report_lines(told, Canvas(100, ASCII))
     assert lines[4].endswith("cut: 4 messages are archived")
@@ -64,7 +65,7 @@ def test_what_was_cut_of_the_conversation_stands_beside_what_is_left_of_it() -> 
 
 def test_passages_name_the_files_that_they_are_from() -> None:
     offered = [{"path": "memory/a.md"}, {"path": "memory/a.md"}, {"path": "b.md"}]
-    lines = report_lines(report(part("passages", 9), record={"offered": offered}), PLAIN)
+    lines = report_lines(report(part("passages", 9), record=TurnRecord(offered=offered)), PLAIN)
     assert lines[4].endswith("  memory/a.md and 1 more")
 
 
@@ -92,13 +93,14 @@ def test_colours_add_nothing_to_the_words() -> None:
 
 
 def test_as_json_the_parts_keep_their_five_keys() -> None:
-    record = {"model": "ollama/x", "protocol": "json", "cut": [{"part": "soul", "rule": "6 %"}]}
+    cuts = [{"part": "soul", "rule": "6 %"}]
+    record = TurnRecord(model="ollama/x", protocol="json", cut=cuts)
     shape = report_json(report(part("soul", 2000, "workspace/SOUL.md"), record=record))
     assert shape["parts"] == [
         {"name": "soul", "path": "workspace/SOUL.md", "tokens": 2000, "bytes": 8000, "cut": False}
     ]
     assert (shape["window"], shape["used"]) == (8000, 2000)
-    assert (shape["free"], shape["reply"], shape["cuts"]) == (5000, 1000, record["cut"])
+    assert (shape["free"], shape["reply"], shape["cuts"]) == (5000, 1000, cuts)
 
 
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=25), st.integers(40, 200))
