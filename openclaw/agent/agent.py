@@ -44,7 +44,7 @@ from openclaw.nlp.intent import Cues
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.untrusted import Nonces
 from openclaw.sessions import masking
-from openclaw.sessions.session import NOTED, Session
+from openclaw.sessions.session import Session, SessionState
 from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import flat, where
 from openclaw.tools.skill_tools import Shelf, instructions, wanted
@@ -102,7 +102,7 @@ class App(Rooms):
         if needs_recall(self, "anything", Cues()):
             self.recall.rest()
         if session is not None and self.settings.preload:
-            seen = replace(session, extra=dict(session.extra), messages=list(session.messages))
+            seen = session.copy()
             self.ahead.begin(lambda: (self.model, self.next_request(seen)))
 
     def greeting(self, *, offering: bool = True) -> Greeting:
@@ -189,8 +189,7 @@ class App(Rooms):
 
     def next_request(self, session: Session) -> Request:
         """Return the beginning of the next prompt's request, for the model to read it ahead."""
-        session = replace(session, extra=dict(session.extra), messages=list(session.messages))
-        return self._fitting(session, self.shelf()).beginning(".")
+        return self._fitting(session.copy(), self.shelf()).beginning(".")
 
     def _fitting(self, session: Session, shelf: Shelf) -> Fitting:
         masking.session(self.vault, session)
@@ -244,7 +243,7 @@ def _run_and_save(
                 said = with_sources(made.fitting, session, happening)
                 session.messages.append(masking.entry(rooms.vault, said))
                 renew(session, made.fitting)
-                session.extra["read"] = dict(ledger.read)
+                session.note(SessionState(read=dict(ledger.read)))
                 watch.save()
                 try:
                     if _is_last(happening):  # notes first: the session says how far they go
@@ -278,9 +277,9 @@ def _run_and_save(
 
 def _remember_and_save(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:
     session = watch.session
-    known = dict(session.extra)
+    captured = session.state.captured
     yield from remember_after_turn(rooms, watch, answer)
-    if session.extra != known:
+    if session.state.captured != captured:
         rooms.sessions.save(session)
 
 
@@ -291,7 +290,7 @@ def _is_last(said: Entry) -> bool:
 
 def update_working_notes(rooms: Rooms, session: Session, ledger: Ledger | None = None) -> list[str]:
     """Add new messages to the working notes; return notices for the user."""
-    if not rooms.saving or session.extra.get(NOTED) == session.archived + len(session.messages):
+    if not rooms.saving or session.state.noted == session.archived + len(session.messages):
         return []
     from openclaw.agent.note_taking import keep_up
 
@@ -401,9 +400,7 @@ def _mask_prompt(
 
 
 def _start_provenance(rooms: Rooms, text: str, session: Session, drawn: bytes) -> Provenance:
-    known = session.extra.get("read")
-    read = dict(known) if isinstance(known, dict) else {}
-    ledger = Ledger(read=read, request=text, marker=drawn[:4].hex())
+    ledger = Ledger(read=dict(session.state.read or {}), request=text, marker=drawn[:4].hex())
     log = rooms.home.private / "logs" / ACTIONS
     audit = Audit(log, session.id, 1 + session.turns, rooms.vault.mask, rooms.now)
     return Provenance(rooms.home, ledger, session, audit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from openclaw import events
 from openclaw.memory.entries import Meta, entries_of
@@ -12,7 +12,7 @@ from openclaw.memory.markdown import same, text_of
 from openclaw.memory.notes import Notes
 from openclaw.nlp.words import denies, telling_words
 from openclaw.security.untrusted import defused, plain_source
-from openclaw.sessions.session import Session
+from openclaw.sessions.session import Session, SessionState
 from openclaw.storage.safe_open import NotOrdinary, checked, is_ordinary
 from openclaw.storage.text import read_text
 from openclaw.types import ToolProblem
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from openclaw.types import Ledger
 
 
-CAPTURED = "captured"
-"""Key of the session's file: number of facts saved in this conversation."""
 MOST = 3
 HEAD_FILES = ("USER.md", "SOUL.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md")
 SAID_AGAIN = 0.6
@@ -51,7 +49,7 @@ def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Eve
     session, ledger = watch.session, watch.ledger
     if not ledger.typed:
         return
-    had = _count(session.extra.get(CAPTURED))
+    had = max(0, session.state.captured or 0)
     if had >= MOST:
         return
     from openclaw.nlp.fact_candidates import candidates
@@ -66,7 +64,7 @@ def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Eve
         notice = "" if keeping.is_known(candidate) else keeping.keep(candidate)
         if notice:
             had += 1
-            session.extra[CAPTURED] = had
+            session.note(SessionState(captured=had))
             yield events.Notice(notice)
 
 
@@ -204,11 +202,6 @@ def _text(path: Path) -> str | None:
         return read_text(path)
     except FileNotFoundError:
         return None
-
-
-def _count(value: Any) -> int:
-    """Return the count in a session's file, 0 when an editor has damaged it."""
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 def _short(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from openclaw.errors import OpenclawError
 from openclaw.nlp.notable import Additions, notable, request_of
 from openclaw.security.untrusted import defused
-from openclaw.sessions.session import NOTED, Session
+from openclaw.sessions.session import Session, SessionState
 from openclaw.sessions.working_notes import WorkingNotes, notes_path
 from openclaw.types import Change, Entry
 
@@ -25,8 +25,7 @@ def keep_up(
     holds the number of noted messages, and the caller saves it: a note that the user has deleted
     does not come back.
     """
-    value = session.extra.get(NOTED, 0)
-    start = max(0, (value if isinstance(value, int) else 0) - session.archived)
+    start = max(0, (session.state.noted or 0) - session.archived)
     talk = exchanges(session.messages)
     notes = WorkingNotes.read(notes_path(sessions, session.id))
     for at, (first, exchange) in enumerate(talk):
@@ -39,7 +38,7 @@ def keep_up(
         _add(notes, found, mask, talk[at - 1][1][0].content if at else None)
     notice = _save(notes)
     if not notice:
-        session.extra[NOTED] = session.archived + len(session.messages)
+        session.note(SessionState(noted=session.archived + len(session.messages)))
     return [notice] if notice else []
 
 

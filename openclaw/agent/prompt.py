@@ -21,7 +21,7 @@ from openclaw.home.recall import has_more, long_files, worth_looking_up
 from openclaw.models.token_count import count, cut, surely_fits
 from openclaw.nlp.intent import Cues, cues
 from openclaw.nlp.relevance import SHORTEST, Blurb, listed
-from openclaw.sessions.session import Session
+from openclaw.sessions.session import Session, SessionState
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import read_bytes, reading
 from openclaw.storage.text import md5, read_text, write_text
@@ -207,8 +207,7 @@ class Heads:
         head from the present files.
         """
         sums = {source.path: md5(source.text.encode()) for source in sources.values()}
-        kept = session.extra.get("head")
-        kept = kept if isinstance(kept, dict) else {}
+        kept = session.state.head or {}
         if session.messages and kept.get("protocol") == protocol:
             old = self.kept(str(kept.get("sha256", "")))
             if old is not None:
@@ -217,11 +216,11 @@ class Heads:
                 changed = [path for path, value in sums.items() if told.get(path) != value]
                 fresh = make() if changed else ()
                 notes = [_head_diff(path, old, fresh) for path in changed]
-                session.extra["head"] = {**kept, "files": sums}
+                session.note(SessionState(head={**kept, "files": sums}))
                 return old, [note for note in notes if note]
         fresh = make()
         key = self._save(fresh)
-        session.extra["head"] = {"sha256": key, "protocol": protocol, "files": sums}
+        session.note(SessionState(head={"sha256": key, "protocol": protocol, "files": sums}))
         return fresh, []
 
     def _save(self, parts: Sequence[Part]) -> str:
@@ -297,7 +296,7 @@ def read_head(
     )
     specs = toolbox.specs() if protocol.name == "native" else ()
     names = [spec["function"]["name"] for spec in specs]  # for `openclaw context --diff`
-    session.extra["head"] = {**session.extra["head"], "tools": names}
+    session.note(SessionState(head={**(session.state.head or {}), "tools": names}))
     return found
 
 

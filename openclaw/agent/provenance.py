@@ -25,7 +25,7 @@ from openclaw.security.audit import Audit
 from openclaw.security.foreign_files import Learned
 from openclaw.security.policy import is_identity
 from openclaw.security.untrusted import fence
-from openclaw.sessions.session import FOREIGN, Session
+from openclaw.sessions.session import FOREIGN, NAMED, Session, SessionState
 from openclaw.skills.source_records import sources
 from openclaw.storage.home import PROPOSED, Home, starter_files
 from openclaw.storage.safe_open import read_bytes
@@ -34,9 +34,6 @@ from openclaw.tools.results import Room, as_data, cut
 from openclaw.tools.tool import Tool
 from openclaw.types import Action, Deed, Image, Ledger, Material, ToolUse
 
-KEY = FOREIGN
-NAMED = "named"
-"""Key of the session's file: names that the model made up unasked since it saw a foreign text."""
 OWN_FILES = "the user's files"
 HERE = "earlier in this conversation"
 MOST_CHARS = 200_000
@@ -100,8 +97,7 @@ class Provenance:
         self._inherit(_foreign_sources(self.session))
         if self.session.compressed_context:
             self.seen.append((HERE, self.session.compressed_context))
-        names = self.session.extra.get(NAMED)
-        self._names = [*map(str, names)] if isinstance(names, list) else []
+        self._names = [*(self.session.state.named or ())]
         for entry in self.session.messages:
             self.seen += [
                 (_use_path(use), use.output) for use in entry.tool_calls if _showed_file(use)
@@ -115,11 +111,8 @@ class Provenance:
         kept = dict.fromkeys(self.ledger.inherited, self._at) | _foreign_sources(self.session)
         kept |= dict.fromkeys(self.ledger.foreign, self._at)
         names = self._names if kept else []
-        for key, value in ((KEY, kept), (NAMED, names)):
-            if value:
-                self.session.extra[key] = value
-            else:
-                self.session.extra.pop(key, None)
+        self.session.note(SessionState(foreign=kept or None, named=names or None))
+        self.session.forget(*(key for key, v in ((FOREIGN, kept), (NAMED, names)) if not v))
 
     # -------- attachments and passages
 
@@ -402,15 +395,14 @@ def _use_path(use: ToolUse) -> str:
 
 def _foreign_sources(session: Session) -> dict[str, int]:
     """Return the foreign sources in a session's file, without values an editor has damaged."""
-    value = session.extra.get(KEY)
-    found = value.items() if isinstance(value, dict) else ()
-    return {str(source): at for source, at in found if isinstance(at, int)}
+    found = session.state.foreign or {}
+    return {str(source): at for source, at in found.items() if isinstance(at, int)}
 
 
 def brought_along(session: Session) -> str:
     """Return the source label of a conversation that has seen foreign text, "" for any other; for
     conversations that show parts of it."""
-    if not session.extra.get(KEY):
+    if not session.is_foreign:
         return ""
     return f"session {session.id}: {_join_sources(list(_foreign_sources(session))) or 'unknown'}"
 

@@ -34,7 +34,7 @@ from openclaw.models.base import ModelCard, Request
 from openclaw.models.profile import bounds
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import denied
-from openclaw.sessions.session import SHORTENED, Session
+from openclaw.sessions.session import Session, SessionState
 from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
 from openclaw.tools.skill_tools import Shelf
@@ -96,7 +96,7 @@ class Fitting:
     def __post_init__(self) -> None:
         self.before = len(self.session.messages)
         if self.session.shortened > self.before:  # an editor has taken messages out
-            self.session.extra[SHORTENED] = self.before
+            self.session.note(SessionState(shortened=self.before))
         self.read_head()
 
     def read_head(self) -> None:
@@ -172,7 +172,7 @@ class Fitting:
             if not made.drop or made.tokens > self.most:
                 break
             yield from self.compact(made.drop, request.tools)
-            self.session.extra[SHORTENED] = max(0, made.short - made.drop)
+            self.session.note(SessionState(shortened=max(0, made.short - made.drop)))
         if made.drop or made.tokens > self.most:
             raise PromptTooLarge(
                 self._too_large(turn, request.tools, made.tokens),
@@ -192,7 +192,7 @@ class Fitting:
         self, turn: RunningTurn, request: Request, entries: Sequence[Entry], made: CutPlan
     ) -> Request:
         if made.short != self.session.shortened:
-            self.session.extra[SHORTENED] = made.short
+            self.session.note(SessionState(shortened=made.short))
         turn.forgotten = max(0, made.short - self.before)
         said = messages(entries, made.short, self.session.compressed_context, self.protocol.wire)
         left = self.window - (made.tokens or self.limit)
@@ -246,13 +246,7 @@ class Fitting:
         before = self._tokens(tools)
         prepared = yield from compaction.prepare(session, upto, self.talk(tools), room, focus)
         if dry_run:
-            extra = {**session.extra, SHORTENED: max(0, session.shortened - upto)}
-            self.session = replace(
-                session,
-                messages=session.messages[upto:],
-                compressed_context=prepared.summary,
-                extra=extra,
-            )
+            self.session = session.compacted(upto, prepared.summary)
             yield from (events.Notice(f"for your memory: {fact}") for fact in prepared.facts)
         else:
             yield from compaction.put_away(session, prepared)

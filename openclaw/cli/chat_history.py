@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 
 SHOWN_TURNS = 10
-FORKED = "forked_from"
-"""Key in the file of a session that is a copy of another one."""
 UNDO_OPTIONS = ("--files", "--talk", "--keep")
 
 
@@ -87,7 +85,7 @@ def take_back(app: PastApp, session: Session, say: Say) -> Session:
             raise OpenclawError("so the last turn stays as it is", "ask in other words")
         if app.saving:
             return _refresh_session(app, session, lambda line: None)
-    elif app.saving and FORKED not in session.extra:
+    elif app.saving and session.state.forked_from is None:
         raise UsageError("the last turn cannot be taken back", "see what was done: /log")
     _drop_last_turn(session)
     with app.sessions.writing(session.id, timeout=2.0):

@@ -32,7 +32,7 @@ from openclaw.nlp.intent import Cues, Errands
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.policy import Policy
 from openclaw.sessions import masking
-from openclaw.sessions.session import ARCHIVED, SHORTENED, Session
+from openclaw.sessions.session import Session, SessionState
 from openclaw.tools.skill_tools import Shelf, instructions
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Entry, Ledger, Mode, ToolCall, TurnRecord
@@ -150,7 +150,7 @@ class Replay:
         talk.compressed_context = "" if self.chained and self._new else recorded.earlier
         if recorded.archived:
             part = {"file": "0001.json", "messages": recorded.archived, "turns": 0}
-            talk.extra[ARCHIVED] = [part]
+            talk.note(SessionState(archived=[part]))
         return talk
 
     def _restore_turn(self, recorded: Recorded, shelf: Shelf, ledger: Ledger) -> RunningTurn:
@@ -178,7 +178,7 @@ class Replay:
         starts = [at for at, entry in enumerate(entries) if entry.role == "user"]
         for end in starts[1:]:
             short = fitting.plan(entries[:end], fitting.tools).short
-            session.extra[SHORTENED] = min(short, recorded.shortened)
+            session.note(SessionState(shortened=min(short, recorded.shortened)))
 
     # -------- the run and its result
 

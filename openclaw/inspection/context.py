@@ -27,7 +27,7 @@ from openclaw.security.policy import Question
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5
-from openclaw.types import Entry, Ledger, Material, Message, Mode, TurnRecord
+from openclaw.types import NO_RECORD, Entry, Ledger, Material, Message, Mode, TurnRecord
 
 T = TypeVar("T")
 END_OF_TAIL, FENCE = "</context>", "\n<<data "
@@ -62,7 +62,7 @@ class ContextReport:
     raw: bytes
     compacted: int = 0
     notices: tuple[str, ...] = ()
-    record: TurnRecord = TurnRecord()
+    record: TurnRecord = NO_RECORD
 
     @property
     def reply(self) -> int:
@@ -88,8 +88,7 @@ def context_report(
     vault.
     """
     seen = session or rooms.sessions.new(None, rooms.model_name)
-    scratch = replace(seen, extra=dict(seen.extra), messages=list(seen.messages))
-    return report(rooms, prepare(rooms, text, scratch, material, skill, ahead=False))
+    return report(rooms, prepare(rooms, text, seen.copy(), material, skill, ahead=False))
 
 
 def report(rooms: Rooms, preparing: Generator[events.Event, None, Prepared]) -> ContextReport:
@@ -222,8 +221,7 @@ def head_changes(rooms: Rooms, session: Session, given: Collection[str] = OPTION
         raise UsageError(
             f"nothing was sent in conversation {session.id} yet", "see all: openclaw sessions list"
         )
-    kept = session.extra.get("head")
-    kept = kept if isinstance(kept, dict) else {}
+    kept = session.state.head or {}
     heads = Heads(rooms.home.private / "cache" / "heads")
     old = heads.kept(str(kept.get("sha256", "")))
     last = asked[-1]

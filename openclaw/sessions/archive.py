@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.sessions.session import PART_FILE, SHORTENED, Part, Session, from_json, to_json
+from openclaw.sessions.session import (
+    PART_FILE,
+    Part,
+    Session,
+    SessionState,
+    from_json,
+    to_json,
+)
 from openclaw.storage.safe_open import checked, read_bytes
 from openclaw.storage.text import BOM, remove_file, unwritable, write_if_same, write_text
 from openclaw.types import Entry, Keep, keep_nothing
@@ -48,9 +55,8 @@ class Archive:
         Returns how the session's file lists it. OpenclawError when it cannot be written."""
         messages = session.messages[:upto]
         number = self._number(session)
-        extra: dict[str, Any] = {"part": number, "first": session.archived + 1}
-        if SHORTENED in session.extra:
-            extra[SHORTENED] = session.shortened
+        shortened = session.state.shortened
+        state = SessionState(part=number, first=session.archived + 1, shortened=shortened)
         document = Session(
             session.id,
             session.title,
@@ -59,7 +65,7 @@ class Archive:
             session.model,
             session.compressed_context,
             messages,
-            extra,
+            state.as_json(),
         )
         write_text(self._path(number), to_json(document), self.keep)
         turns = sum(entry.role == "user" for entry in messages)

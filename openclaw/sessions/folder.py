@@ -24,7 +24,6 @@ from openclaw.sessions.session import (
     is_version_1,
     to_json,
     unlist,
-    without,
 )
 from openclaw.sessions.working_notes import notes_path
 from openclaw.storage.home import name_trouble
@@ -207,7 +206,7 @@ class SessionFolder:
         lost = self._archive(session.id).missing(session.parts)
         messages = sum(part.messages for part in lost)
         unlist(session, lost)
-        session.extra = without(session.extra, SHORTENED, NOTED, *OF_THE_REQUEST)
+        session.forget(SHORTENED, NOTED, *OF_THE_REQUEST)
         session.stamp = ""
         archive = f", with {messages} archived messages" if messages else ""
         return f"conversation {session.id} was deleted or moved by another program{archive}"

@@ -22,6 +22,7 @@ from openclaw.sessions.session import (
     SHORTENED,
     Part,
     Session,
+    SessionState,
     TooNew,
     from_json,
     is_newer,
@@ -74,12 +75,7 @@ def _mark(session: Session) -> None:
     """Count a session as one that others wrote in: what said so may have been lost."""
     users = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
     last = session.archived + (users[-1] if users else 0)
-    session.extra[FOREIGN] = _marks(session) | {UNKNOWN: last}
-
-
-def _marks(session: Session) -> dict[str, Any]:
-    marks = session.extra.get(FOREIGN)
-    return marks if isinstance(marks, dict) else {}
+    session.note(SessionState(foreign={**(session.state.foreign or {}), UNKNOWN: last}))
 
 
 def best(found: Session | None, earlier: Session | None) -> Session | None:
@@ -94,16 +90,16 @@ def best(found: Session | None, earlier: Session | None) -> Session | None:
         return earlier
     for name in HEAD[1:]:
         setattr(found, name, getattr(found, name) or getattr(earlier, name))
-    marks = _marks(earlier) | _marks(found)
+    marks = {**(earlier.state.foreign or {}), **(found.state.foreign or {})}
     found.extra = without(earlier.extra, SHORTENED, NOTED, *OF_THE_REQUEST) | found.extra
-    found.extra |= {FOREIGN: marks} if marks else {}
+    found.note(SessionState(foreign=marks or None))
     return found
 
 
 def relist(session: Session, archive: Archive) -> None:
     """Make a session whose list of archived parts was lost list those that are there: each that
     goes on where the one before ended and holds no message that the session itself has."""
-    if ARCHIVED in session.extra:
+    if session.state.archived is not None:
         return
     listed: list[dict[str, Any]] = []
     try:
@@ -116,14 +112,15 @@ def relist(session: Session, archive: Archive) -> None:
             part = from_json(read_bytes(path).decode("utf-8"), session.id)
         except (OSError, ValueError):
             break
-        if part.extra.get("first", first) != first or _begins_with(session, part):
+        if part.state.first not in (None, first) or _begins_with(session, part):
             break
         count = len(part.messages)
         turns = sum(entry.role == "user" for entry in part.messages)
         listed.append({"file": path.name, "messages": count, "turns": turns, "at": part.updated_at})
         first += count
     if listed:
-        session.extra = without(session.extra, SHORTENED, NOTED) | {ARCHIVED: listed}
+        session.forget(SHORTENED, NOTED)
+        session.note(SessionState(archived=listed))
 
 
 def joined(ours: Session, theirs: Session) -> Session | None:
@@ -349,7 +346,8 @@ class Mending(SessionFolder):
             {**item, **saved} if item["file"] == case.path.name else item
             for item in listing(session.parts)
         ]
-        session.extra = without(session.extra, NOTED) | {ARCHIVED: listed}
+        session.forget(NOTED)
+        session.note(SessionState(archived=listed))
         self._write(session)
 
     def forget_part(self, session_id: str, name: str) -> None:

@@ -6,11 +6,11 @@ import json
 import math
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from openclaw.types import Entry, Image, ToolUse, Usage
+from openclaw.types import READERS, Entry, Image, ToolUse, Usage, fields_from, fields_to
 
 VERSION = 2
 INTERRUPTED = "(interrupted)"
@@ -22,9 +22,8 @@ KNOWN = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint
 IMAGES = "images"
 """Key of a message: which images went with it, each by path, kind and SHA-256."""
 HEAD = ("id", "title", "created_at", "updated_at", "model", "compressed_context")
-ARCHIVED, SHORTENED, NOTED, FOREIGN = "archived", "shortened", "noted", "foreign"
-"""Keys of the file. The last holds who else wrote in it, with the index of the newest message of
-the user that it came with."""
+ARCHIVED, SHORTENED, NOTED, FOREIGN, NAMED = "archived shortened noted foreign named".split()
+"""Keys of the file that are taken out of it; `SessionState` says what they mean."""
 OF_THE_REQUEST = ("head", "history_from")
 """Keys that say what the last request was made of; a compaction begins the request anew."""
 PART_FILE = re.compile(r"[0-9]{4,9}\.json")
@@ -47,11 +46,56 @@ class Part:
         return self.first + self.messages - 1
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionState:
+    """What a session's file says besides its head and messages. None: it does not say.
+
+    imported_from: the agent that it comes from, its id, path and SHA-256 there, and when
+    forked_from: the id of the session that it is a copy of, and how many of its messages
+    part, first: of a part of an archive: its number, and that of its first message, from 1
+    archived: the parts of the archive as listed, oldest first (`Session.parts`)
+    shortened: the index in the messages before which results are given in one line
+    head: SHA-256 of the head that the conversation began with, its protocol, the MD5 of its files
+        by path, and the names of its native tools
+    read: MD5 by path of the files that the model has read or written, as they were then
+    foreign: who else wrote in it, and the index of the newest message of the user that it came with
+    named: names that the model made up unasked since it saw a foreign text
+    noted: how many messages, archived ones too, are in the working notes
+    captured: how many facts of the user's prompts were saved
+    """
+
+    imported_from: Mapping[str, Any] | None = None
+    forked_from: Mapping[str, Any] | None = None
+    part: int | None = None
+    first: int | None = None
+    archived: Sequence[Mapping[str, Any]] | None = None
+    shortened: int | None = None
+    head: Mapping[str, Any] | None = None
+    read: Mapping[str, Any] | None = None
+    foreign: Mapping[str, Any] | None = None
+    named: Sequence[str] | None = None
+    noted: int | None = None
+    captured: int | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SessionState:
+        return cls(**fields_from(data, _OF_A_STATE))
+
+    def as_json(self) -> dict[str, Any]:
+        return fields_to(self, _OF_A_STATE)
+
+
+_OF_A_STATE = {each.name: READERS[str(each.type)] for each in fields(SessionState)}
+_OF_A_STATE[ARCHIVED] = lambda listed: listed if isinstance(listed, list) else ()
+"""A state is read more often than the list, which `Session.parts` looks through."""
+
+
 @dataclass(slots=True)
 class Session:
-    """One conversation. Times are ISO 8601 with offset; `extra` are keys of newer versions.
+    """One conversation. Times are ISO 8601 with offset.
 
-    `stamp` is the MD5 of the file as this process last saw it, "" when it was never saved.
+    `extra` is `state` as it stands in the file, with keys of newer versions. `stamp` is the MD5 of
+    the file as this process last saw it, "" when it was never saved.
     """
 
     id: str
@@ -65,11 +109,40 @@ class Session:
     stamp: str = field(default="", repr=False, compare=False)
 
     @property
+    def state(self) -> SessionState:
+        return SessionState.from_json(self.extra)
+
+    def note(self, state: SessionState) -> None:
+        """Take over what is given of a state; the rest stays as it is."""
+        self.extra.update(state.as_json())
+
+    def forget(self, *names: str) -> None:
+        """Take these keys out of the state."""
+        self.extra = without(self.extra, *names)
+
+    def copy(self) -> Session:
+        """One that may be changed without changing this one."""
+        return replace(self, extra=dict(self.extra), messages=list(self.messages))
+
+    def compacted(self, upto: int, summary: str) -> Session:
+        """One without the first `upto` messages, for which the summary stands."""
+        extra = without(self.extra, *OF_THE_REQUEST)
+        if SHORTENED in extra:
+            extra[SHORTENED] = max(0, self.shortened - upto)
+        rest = self.messages[upto:]
+        return replace(self, messages=rest, compressed_context=summary, extra=extra)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether others wrote in it; also when what says so was damaged."""
+        return bool(self.extra.get(FOREIGN))
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """The parts of the archive, oldest first; what is no part is passed over."""
         found: dict[str, Part] = {}
-        listed, first = self.extra.get(ARCHIVED), 1
-        for item in listed if isinstance(listed, list) else ():
+        first = 1
+        for item in self.state.archived or ():
             part = _part(item, first)
             if part is not None and part.file not in found:
                 found[part.file] = part
@@ -90,7 +163,7 @@ class Session:
     @property
     def shortened(self) -> int:
         """The index in `messages` before which results are given to the model in one line."""
-        return _count(self.extra.get(SHORTENED))
+        return max(0, self.state.shortened or 0)
 
 
 class NotASession(ValueError):
@@ -175,8 +248,8 @@ def unlist(session: Session, lost: Iterable[Part]) -> None:
     gone = frozenset(lost)
     if gone:
         left = [part for part in session.parts if part not in gone]
-        extra = without(session.extra, ARCHIVED, NOTED)
-        session.extra = extra | ({ARCHIVED: listing(left)} if left else {})
+        session.forget(ARCHIVED, NOTED)
+        session.note(SessionState(archived=listing(left) or None))
 
 
 def title_of(messages: list[Entry]) -> str:

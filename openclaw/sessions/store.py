@@ -18,9 +18,9 @@ from openclaw.sessions.session import (
     SHORTENED,
     Part,
     Session,
+    SessionState,
     listing,
     title_of,
-    without,
 )
 from openclaw.sessions.session_search import (
     SessionHit,
@@ -185,14 +185,9 @@ class SessionStore(SessionFolder):
         session.created_at = session.created_at or at
         session.updated_at = session.updated_at or at
         listed = self._archive(session.id).put(session, upto, at)
-        extra = without(session.extra, *OF_THE_REQUEST)
-        extra[ARCHIVED] = [*listing(session.parts), listed]
-        if SHORTENED in extra:
-            extra[SHORTENED] = max(0, session.shortened - upto)
-        rest = session.messages[upto:]
-        self._become(
-            session, replace(session, messages=rest, compressed_context=summary, extra=extra)
-        )
+        fresh = session.compacted(upto, summary)
+        fresh.note(SessionState(archived=[*listing(session.parts), listed]))
+        self._become(session, fresh)
 
     def restore(self, session: Session) -> int:
         """Undo the last compaction; returns how many messages came back. The caller is the
@@ -207,14 +202,15 @@ class SessionStore(SessionFolder):
         *earlier, part = session.parts
         archive = self._archive(session.id)
         document = archive.read(part)
-        extra = without(session.extra, ARCHIVED, SHORTENED, *OF_THE_REQUEST)
-        extra |= {ARCHIVED: listing(earlier)} if earlier else {}
-        extra |= {SHORTENED: document.shortened} if SHORTENED in document.extra else {}
-        messages = document.messages + session.messages
-        context = document.compressed_context
-        self._become(
-            session, replace(session, messages=messages, compressed_context=context, extra=extra)
+        fresh = replace(
+            session,
+            messages=document.messages + session.messages,
+            compressed_context=document.compressed_context,
         )
+        fresh.forget(ARCHIVED, SHORTENED, *OF_THE_REQUEST)
+        shortened = document.state.shortened
+        fresh.note(SessionState(archived=listing(earlier) or None, shortened=shortened))
+        self._become(session, fresh)
         archive.drop(part)
         return len(document.messages)
 
@@ -275,22 +271,23 @@ class SessionStore(SessionFolder):
     def _forked(self, source: Session, end: int, name: str | None, *, whole: bool) -> Session:
         fork = self.new(name, source.model)
         fork.title = name or self._free_title(source.title or source.id)
-        fork.extra = source.extra | {"forked_from": {"id": source.id, "messages": end}}
+        fork.extra = dict(source.extra)
+        fork.note(SessionState(forked_from={"id": source.id, "messages": end}))
         if whole:
             copy(self._notes(source.id), self._notes(fork.id), self.keep)
         else:
-            fork.extra = without(fork.extra, NOTED)
+            fork.forget(NOTED)
         archived = source.archived
         if not whole and end <= archived:
-            fork.extra = without(fork.extra, ARCHIVED, SHORTENED, *OF_THE_REQUEST)
+            fork.forget(ARCHIVED, SHORTENED, *OF_THE_REQUEST)
             fork.messages = self._archived_upto(source, end)
             return fork
         lost = self._carry(source.id, fork)
         self.problems += [f"{in_words(lost)} are missing and not in the fork"] if lost else []
         fork.compressed_context = source.compressed_context
         fork.messages = source.messages[: end - archived]
-        if SHORTENED in fork.extra:
-            fork.extra[SHORTENED] = min(source.shortened, len(fork.messages))
+        if fork.state.shortened is not None:
+            fork.note(SessionState(shortened=min(source.shortened, len(fork.messages))))
         return fork
 
     def _archived_upto(self, session: Session, end: int) -> Entries:
@@ -326,12 +323,7 @@ class UnsavedSessions(SessionStore):
 
     def compact(self, session: Session, upto: int, summary: str) -> None:
         """The first messages are gone; `summary` stands for them."""
-        extra = without(session.extra, *OF_THE_REQUEST)
-        if SHORTENED in extra:
-            extra[SHORTENED] = max(0, session.shortened - upto)
-        rest = session.messages[upto:]
-        fresh = replace(session, messages=rest, compressed_context=summary, extra=extra)
-        self._take(session, fresh)
+        self._take(session, session.compacted(upto, summary))
 
     def restore(self, session: Session) -> int:
         raise UsageError("this conversation is not saved, so nothing of it is in the archive")

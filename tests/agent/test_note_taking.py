@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.fact_capture import CAPTURED, MOST
+from openclaw.agent.fact_capture import MOST
 from openclaw.storage.home import create_home
 from openclaw.types import Material, Mode
 from tests.fakes.command import openclaw
@@ -38,7 +38,7 @@ def test_a_fact_goes_to_todays_note_with_its_category_and_source(it: Talk) -> No
     )
     assert f"kept in {NOTE}: {FACT} (openclaw undo takes it back)" in notices(happened)
     assert done(happened).answer == "A net."
-    assert it.stored[CAPTURED] == 1
+    assert it.stored["captured"] == 1
 
 
 def test_the_next_turns_fact_has_its_own_number(it: Talk) -> None:
@@ -59,7 +59,7 @@ def test_without_anything_of_worth_nothing_is_written_or_told(said: str, it: Tal
     happened = it.say(said, "Here.")
     assert held(it) == inbox(it) == ""
     assert "kept" not in notices(happened)
-    assert CAPTURED not in it.stored
+    assert "captured" not in it.stored
 
 
 def test_the_setting_turns_it_off(tmp_path: Path) -> None:
@@ -121,13 +121,13 @@ def test_of_a_conversation_three_are_kept(it: Talk) -> None:
     it.say(" ".join(facts[:2]), "I see.")
     happened = it.say(" ".join(facts[2:]), "I see.")
     assert [fact in held(it) for fact in facts] == [True, True, True, False]
-    assert it.stored[CAPTURED] == MOST
+    assert it.stored["captured"] == MOST
     assert notices(happened).count("kept in") == 1
 
 
 @pytest.mark.parametrize("value", ["many", -4, None, [1, 2, 3]])
 def test_a_count_that_somebody_has_spoiled_is_none(value: object, it: Talk) -> None:
-    it.session.extra[CAPTURED] = value
+    it.session.extra["captured"] = value
     it.say(FACT, "I see.")
     assert FACT in held(it)
 
@@ -199,7 +199,7 @@ def test_a_note_that_cannot_be_written_is_told_and_the_turn_is_done(it: Talk) ->
     happened = it.say(FACT, "I see.")
     assert done(happened).answer == "I see."
     assert "kept in" not in notices(happened)
-    assert CAPTURED not in it.stored
+    assert "captured" not in it.stored
 
 
 @pytest.mark.parametrize("name", ["memory/2025-02-03.md", "memory/inbox/2026-01-01.md"])

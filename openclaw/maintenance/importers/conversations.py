@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from openclaw.agent.provenance import KEY
 from openclaw.errors import OpenclawError
 from openclaw.maintenance.importers.detect import Format, Item
 from openclaw.maintenance.importers.source import Source
@@ -20,7 +19,14 @@ from openclaw.maintenance.importers.steps import Step
 from openclaw.security.untrusted import fence
 from openclaw.security.vault import Vault, disarmed, in_texts
 from openclaw.sessions import masking
-from openclaw.sessions.session import INTERRUPTED, NotASession, Session, title_of, to_json
+from openclaw.sessions.session import (
+    INTERRUPTED,
+    NotASession,
+    Session,
+    SessionState,
+    title_of,
+    to_json,
+)
 from openclaw.storage.home import Home
 from openclaw.storage.text import encode, read_text, write_if_same
 from openclaw.types import Entry, Keep, ToolUse, keep_nothing
@@ -67,16 +73,17 @@ class ConversationImporter:
         session.created_at = session.created_at or self._now()
         session.updated_at = session.updated_at or session.created_at
         users = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
-        session.extra = {
-            IMPORTED: {
+        state = SessionState(
+            imported_from={
                 "agent": self.format,
                 "id": found.id,
                 "path": item.path,
                 "sha256": _sha256(source, item),
                 "at": self._now(),
             },
-            KEY: {f"a conversation of {self.label}": users[-1] if users else 0},
-        }
+            foreign={f"a conversation of {self.label}": users[-1] if users else 0},
+        )
+        session.extra = state.as_json()
         masking.session(self.vault, session)
         if put(self.home.sessions, session, self.keep):
             return step
@@ -111,8 +118,8 @@ class ConversationImporter:
             data = json.loads(read_text(self.home.root / target))
         except (OSError, ValueError, RecursionError):
             return False
-        note = data.get(IMPORTED) if isinstance(data, dict) else None
-        return isinstance(note, dict) and note.get("sha256") == _sha256(source, item)
+        note = SessionState.from_json(data if isinstance(data, dict) else {}).imported_from or {}
+        return note.get("sha256") == _sha256(source, item)
 
     def _now(self) -> str:
         return self.now().isoformat(timespec="milliseconds")
@@ -136,8 +143,6 @@ def _sha256(source: Source, item: Item) -> str:
     return hashlib.sha256(source.held(item.path)).hexdigest()
 
 
-IMPORTED = "imported_from"
-"""Of a session's file: which agent it comes from, its id there and the SHA-256 of its file."""
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9_]+")
 _HERMES_FILE = re.compile(r"session_(?P<id>.+)")
 

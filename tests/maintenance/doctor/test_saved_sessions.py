@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.provenance import KEY
 from openclaw.errors import Damaged
 from openclaw.history import journal, record
 from openclaw.history.turns import Turn
@@ -138,14 +137,14 @@ def test_the_file_is_taken_when_only_its_list_of_parts_was_lost(home: Home) -> N
 
 def test_a_session_that_lost_its_last_keys_counts_as_one_that_others_wrote_in(home: Home) -> None:
     session = talk(home)
-    session.extra[KEY] = {"the inbox": 0}
+    session.extra["foreign"] = {"the inbox": 0}
     store(home).save(session)
     damage(path_of(home), lambda data: data[: data.index(b'"foreign"')])
     repaired(home, "sessions")
-    assert store(home).load("talk").extra[KEY] == {"a damaged conversation": 4}
+    assert store(home).load("talk").extra["foreign"] == {"a damaged conversation": 4}
     damage(path_of(home), lambda data: data.replace(b'"content": "question 1",', b'"content" '))
     repaired(home, "sessions")
-    assert store(home).load("talk").extra[KEY] == {"a damaged conversation": 4}
+    assert store(home).load("talk").extra["foreign"] == {"a damaged conversation": 4}
 
 
 def test_a_session_cut_off_inside_a_character_keeps_the_others(home: Home) -> None:
