@@ -31,6 +31,7 @@ from openclaw.storage.home import (  # noqa: E402
     Home,
     create_home,
 )
+from openclaw.tools.shell.read_only import LineRules  # noqa: E402
 from openclaw.tools.shell.sandbox import (  # noqa: E402
     Room,
     available,
@@ -40,7 +41,6 @@ from openclaw.tools.shell.sandbox import (  # noqa: E402
 from openclaw.tools.shell.shell import (  # noqa: E402
     Order,
     Runner,
-    reads,
 )
 from openclaw.types import (  # noqa: E402
     Action,
@@ -102,7 +102,7 @@ def decisions(number: int, count: int, *, lines: bool = False) -> float:
         if lines:
             text = next(line)
             action = Action(
-                "run_shell", "read" if reads(text, HOME, confined=True) else "run", text
+                "run_shell", "read" if LineRules(HOME, confined=True).reads(text) else "run", text
             )
         return policy.decide(action, tainted=tainted)
 

@@ -353,3 +353,22 @@ def _wire(text: str) -> str:
     if re.search(r"[\x00-\x1f\x7f\\]", text):
         raise ToolProblem("A web address with control characters or backslashes is refused.")
     return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", text), safe=_SAFE + "?")
+
+
+def check_url_allowed(
+    url: Url, allow: Collection[str] = (), resolve: Resolve = system_resolve
+) -> None:
+    """Raise ToolProblem for a URL that is refused before any name is looked up.
+
+    allow: the setting `web.allow_hosts`
+
+    Below 1024 only 80 and 443 are web servers; a request may be taken for an order by what else
+    listens there (mail, printers). Above there are many honest ones.
+    """
+    local = allows(allow, url)
+    if not local and url.port < 1024 and url.port not in (80, 443):
+        raise ToolProblem(f"Refused: port {url.port}. Only 80, 443 and those from 1024 on.")
+    if url.host == "localhost" or url.host.endswith(".localhost"):
+        addresses("127.0.0.1", url.port, resolve, local=local)
+    elif ":" in url.host or url.host.replace(".", "").isdigit():
+        addresses(url.host, url.port, resolve, local=local)

@@ -13,6 +13,7 @@ from typing import Any
 
 from openclaw.security.secrets import key_begin
 from openclaw.security.vault import Vault
+from openclaw.storage.child import NoText, paged_text
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
@@ -309,8 +310,6 @@ def _checked(data: bytes, name: str) -> bytes:
 
 
 def _of_pdf(data: bytes, name: str) -> str:
-    from openclaw.storage.child import NoText, paged_text
-
     try:
         return paged_text(data)
     except NoText as error:

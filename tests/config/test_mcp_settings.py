@@ -11,7 +11,7 @@ from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, filled, read_servers, short
 from openclaw.errors import UsageError
 from openclaw.storage.home import Home
-from openclaw.tools.mcp.servers import fault_line
+from openclaw.tools.mcp.start import fault_line
 
 
 def load(tmp_path: Path, text: str) -> tuple[list[Server], list[str]]:

@@ -14,7 +14,8 @@ from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.output import changed, disarm, look
 from openclaw.tools.shell.process import Limits
-from openclaw.tools.shell.shell import Order, Runner, reads
+from openclaw.tools.shell.read_only import LineRules
+from openclaw.tools.shell.shell import Order, Runner
 from openclaw.types import Ledger, ToolProblem
 
 REASON = sandbox.available()
@@ -94,11 +95,11 @@ def test_where_not_all_are_known_nothing_runs_unasked(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(home.workspace / "notes.md")
-    assert reads("cat workspace/notes.md", home, confined=True)
-    assert reads("grep -r x workspace", home, confined=True)
-    assert not reads("cat workspace/node_modules/a/.env", home, confined=True)
+    assert LineRules(home, confined=True).reads("cat workspace/notes.md")
+    assert LineRules(home, confined=True).reads("grep -r x workspace")
+    assert not LineRules(home, confined=True).reads("cat workspace/node_modules/a/.env")
     monkeypatch.setattr(module, "MOST_ENTRIES", 3)
-    assert not reads("cat workspace/notes.md", home, confined=True)
+    assert not LineRules(home, confined=True).reads("cat workspace/notes.md")
 
 
 def test_in_a_home_of_too_many_files_only_what_a_command_touched_is_a_change(

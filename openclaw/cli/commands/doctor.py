@@ -32,8 +32,7 @@ from openclaw.security.secrets import find
 from openclaw.storage.program import models_folder
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import read_text
-from openclaw.tools.mcp.servers import fault_line, started
-from openclaw.tools.mcp.start import Starts
+from openclaw.tools.mcp.start import Starts, enabled, fault_line
 from openclaw.tools.shell.sandbox import available
 from openclaw.types import ToolProblem
 
@@ -384,7 +383,7 @@ def check_mcp(home: Home, settings: Settings) -> Check:
 
 def _waiting(home: Home, servers: Sequence[Server]) -> str:
     """Return servers that are not started because nobody has trusted the files that they run."""
-    starts = Starts(home, started(servers))
+    starts = Starts(home, enabled(servers))
     now = starts.asked()
     why = why_not(now, starts.state(now)) if now.servers else ""
     names = ", ".join(server.name for server in now.servers)

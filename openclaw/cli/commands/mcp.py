@@ -16,9 +16,8 @@ from openclaw.config import load_settings
 from openclaw.config.mcp_settings import read_servers, short
 from openclaw.errors import AwayError, OpenclawError, UsageError
 from openclaw.tools.mcp.schema import read_cache
-from openclaw.tools.mcp.servers import fault_line, open_door, started
-from openclaw.tools.mcp.start import KIND, Starts
-from openclaw.tools.mcp.tools import McpServers
+from openclaw.tools.mcp.start import KIND, Starts, enabled, fault_line
+from openclaw.tools.mcp.tools import McpServers, open_door
 
 if TYPE_CHECKING:
     from openclaw.config.mcp_settings import Server
@@ -134,7 +133,7 @@ def _read(home: Home) -> tuple[list[Server], list[tuple[str, str]]]:
 
 def _starts(home: Home) -> tuple[Starts, list[tuple[str, str]]]:
     servers, faults = _read(home)
-    return Starts(home, started(servers)), faults
+    return Starts(home, enabled(servers)), faults
 
 
 def _cache(home: Home) -> Cache:

@@ -22,6 +22,7 @@ from openclaw import __version__
 from openclaw.config.mcp_settings import Server, filled, short
 from openclaw.errors import AwayError, CallFailedError
 from openclaw.storage.scratch import scratch
+from openclaw.tools.mcp.start import Start
 from openclaw.tools.shell.shell import program_path
 
 if TYPE_CHECKING:
@@ -259,15 +260,6 @@ ON_WINDOWS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """How a server process is started: its words, the folder that it runs in, its variables."""
-
-    words: tuple[str, ...]
-    folder: Path
-    environment: Mapping[str, str]
-
-
 Prepare = Callable[[Server, Start], AbstractContextManager[Start]]
 """Changes how a server is started, and holds what it is started from until it has ended; raises
 AwayError for one that may not be."""
@@ -301,11 +293,13 @@ async def reach(
     """Fill `reached` as far as it comes; `heard` is told what the server says by itself."""
     from mcp import Client, Implementation
 
+    from openclaw.tools.mcp.transport import open_pipe, open_web
+
     async with AsyncExitStack() as stack:
         if server.url:
-            transport = await _web(server, around, stack)
+            transport = await _web(open_web, server, around, stack)
         else:
-            transport = await _local(server, around, reached, stack)
+            transport = await _local(open_pipe, server, around, reached, stack)
         info = Implementation(name="openclaw", version=__version__)
         reached.client = await stack.enter_async_context(
             Client(transport, client_info=info, message_handler=heard, cache=None)
@@ -314,10 +308,12 @@ async def reach(
 
 
 async def _local(
-    server: Server, around: Surroundings, reached: Reached, stack: AsyncExitStack
+    open_pipe: Callable[..., Any],
+    server: Server,
+    around: Surroundings,
+    reached: Reached,
+    stack: AsyncExitStack,
 ) -> Any:
-    from openclaw.tools.mcp.transport import open_pipe
-
     root = os.path.realpath(around.root)
     ours = {**around.environment, "PATH": program_path(around.environment, root)}
     environment = clean_environment(server, ours)
@@ -337,9 +333,9 @@ async def _local(
     return transport
 
 
-async def _web(server: Server, around: Surroundings, stack: AsyncExitStack) -> Any:
-    from openclaw.tools.mcp.transport import open_web
-
+async def _web(
+    open_web: Callable[..., Any], server: Server, around: Surroundings, stack: AsyncExitStack
+) -> Any:
     headers = {name: _filled(text, around.environment) for name, text in server.headers.items()}
     address = _filled(server.url, around.environment)
     return await stack.enter_async_context(open_web(address, headers))

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openclaw.config import Settings
-from openclaw.config.file import FILE, line_of, settings_text
-from openclaw.config.mcp_settings import Fault, Server, read_servers
 from openclaw.nlp.relevance import SHORTLIST, Blurb, fitting
 from openclaw.storage.home import Home
 from openclaw.tools.selection import MOST_LISTED, Shortlist
 from openclaw.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from openclaw.tools.mcp.client import Door
     from openclaw.tools.mcp.tools import McpServers
 
 
@@ -36,8 +32,7 @@ class Served:
             return
         if not self._begun:
             self._begun = True
-            self._servers, faults = open_servers(self.home, self.settings, self.tell)
-            yield from faults
+            yield from self._open()
         if self._servers is None:
             return
         self._servers.begin()
@@ -46,54 +41,25 @@ class Served:
             self._servers.list_missing()
         yield from self.news()
 
+    def _open(self) -> list[str]:
+        """Open the servers; returns what is wrong with some."""
+        from openclaw.tools.mcp.tools import open_servers
+
+        self._servers, faults = open_servers(self.home, self.settings, self.tell)
+        return faults
+
     def news(self) -> list[str]:
         return self._servers.news() if self._servers else []
 
     def share(self, built_in: Sequence[Tool], request: str) -> tuple[list[Tool], Shortlist | None]:
         """See `shared_out`."""
         if self._servers is None and self.settings.mcp:
-            self._servers, _ = open_servers(self.home, self.settings, self.tell)
+            self._open()
         return shared_out(built_in, self._servers.tools() if self._servers else (), request)
 
     def close(self) -> None:
         if self._servers is not None:
             self._servers.close()
-
-
-def open_servers(
-    home: Home, settings: Settings, tell: Callable[[str], None] = lambda what: None
-) -> tuple[McpServers | None, list[str]]:
-    """The servers that the settings name, None when there are none, and what is wrong with the
-    others. Nothing is started; `tell` is that of `McpServers`."""
-    servers, faults = read_servers(settings.mcp or {})
-    notices = [fault_line(home, fault) for fault in faults]
-    if all(server.disabled for server in servers):
-        return None, notices
-    from openclaw.tools.mcp.schema import read_cache
-    from openclaw.tools.mcp.tools import McpServers
-
-    cache = read_cache(home.private / "cache" / "mcp.json")
-    return McpServers(servers, cache, lambda: open_door(home, servers), tell), notices
-
-
-def open_door(home: Home, servers: Sequence[Server]) -> Door:
-    """The way to the servers of a home, all of which are named: they have one yes together."""
-    from openclaw.tools.mcp.client import Door, Surroundings
-    from openclaw.tools.mcp.start import Starts
-
-    starts = Starts(home, started(servers))
-    return Door(Surroundings(home.root, home.private / "logs", os.environ, starts.prepare))
-
-
-def started(servers: Sequence[Server]) -> list[Server]:
-    """Those that may be started."""
-    return [server for server in servers if not server.disabled]
-
-
-def fault_line(home: Home, fault: Fault) -> str:
-    """What is wrong with a server, with its line in openclaw.yaml."""
-    line = line_of(settings_text(home), ("mcp", *fault.path))
-    return f"{FILE} line {line}: MCP server {'.'.join(fault.path)}: {fault.text}; it is skipped"
 
 
 def shared_out(

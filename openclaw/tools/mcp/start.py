@@ -8,12 +8,13 @@ folder unless `cwd` says so, since the agent may write there.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from openclaw.config.mcp_settings import Server
+from openclaw.config.file import FILE, line_of, settings_text
+from openclaw.config.mcp_settings import Fault, Server
 from openclaw.errors import AwayError
 from openclaw.security.program_files import (
     PYTHON,
@@ -28,10 +29,18 @@ from openclaw.security.program_files import (
 )
 from openclaw.security.program_trust import Asked, code_words, in_home, marked, real_word, why_not
 from openclaw.storage.home import Home, State, Trust, trust_file
-from openclaw.tools.mcp.client import Start
 
 KIND = "mcp"
 TRUST = "openclaw mcp trust"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a server process is started: its words, the folder that it runs in, its variables."""
+
+    words: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +122,14 @@ def _check(root: Path, server: Server, words: tuple[str, ...]) -> None:
 
 def _root(home: Home) -> Path:
     return Path(os.path.realpath(home.root))
+
+
+def enabled(servers: Sequence[Server]) -> list[Server]:
+    """Those that may be started."""
+    return [server for server in servers if not server.disabled]
+
+
+def fault_line(home: Home, fault: Fault) -> str:
+    """What is wrong with a server, with its line in openclaw.yaml."""
+    line = line_of(settings_text(home), ("mcp", *fault.path))
+    return f"{FILE} line {line}: MCP server {'.'.join(fault.path)}: {fault.text}; it is skipped"

@@ -7,13 +7,17 @@ policy as "send", whatever the server claims, unless the user has marked the ser
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from openclaw.config.mcp_settings import Server
+from openclaw.config import Settings
+from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError, CallFailedError
-from openclaw.tools.mcp.schema import Cache, Listed, nest, plain_key, read_list
+from openclaw.storage.home import Home
+from openclaw.tools.mcp.schema import Cache, Listed, nest, plain_key, read_cache, read_list
+from openclaw.tools.mcp.start import Starts, enabled, fault_line
 from openclaw.tools.tool import Form, Tool
 from openclaw.types import Action, Effect, ForeignProblem, ToolProblem
 
@@ -273,3 +277,24 @@ def _resource(resource: Any) -> str:
 
 def _decoded(base64: str) -> int:
     return len(base64.rstrip("=")) * 3 // 4
+
+
+def open_servers(
+    home: Home, settings: Settings, tell: Callable[[str], None] = lambda what: None
+) -> tuple[McpServers | None, list[str]]:
+    """The servers that the settings name, None when there are none, and what is wrong with the
+    others. Nothing is started; `tell` is that of `McpServers`."""
+    servers, faults = read_servers(settings.mcp or {})
+    notices = [fault_line(home, fault) for fault in faults]
+    if all(server.disabled for server in servers):
+        return None, notices
+    cache = read_cache(home.private / "cache" / "mcp.json")
+    return McpServers(servers, cache, lambda: open_door(home, servers), tell), notices
+
+
+def open_door(home: Home, servers: Sequence[Server]) -> Door:
+    """The way to the servers of a home, all of which are named: they have one yes together."""
+    from openclaw.tools.mcp.client import Door, Surroundings
+
+    starts = Starts(home, enabled(servers))
+    return Door(Surroundings(home.root, home.private / "logs", os.environ, starts.prepare))

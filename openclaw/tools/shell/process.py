@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import stat
 import subprocess
@@ -479,3 +480,12 @@ def _remove(path: Path) -> None:
             time.sleep(0.002)
         else:
             return
+
+
+def posix_shell() -> str | None:
+    """bash or sh; on Windows not the one of its system folder, which starts a Linux."""
+    for name in ("bash", "sh"):
+        found = shutil.which(name)
+        if found and Path(found).is_absolute() and "system32" not in found.casefold():
+            return found
+    return None

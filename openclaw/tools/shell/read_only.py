@@ -20,21 +20,26 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
+from openclaw.errors import OpenclawError
 from openclaw.security.credentials import Credentials, credentials, denied_name
 from openclaw.storage.git import Git, environ, folder_of
 from openclaw.storage.home import Home, name_trouble
+from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 from openclaw.tools.shell.command_rules import PROGRAMS, Use, all_below, tell_apart, use, why_not
 from openclaw.tools.shell.parser import Command, Unreadable, Unsafe, Word, commands
+from openclaw.tools.shell.process import posix_shell
 from openclaw.tools.shell.program_rules import RULES, doubt
 from openclaw.tools.shell.program_rules import git as git_rule
 from openclaw.tools.shell.sandbox import Room, wrap
 
 _MOST_FOLDERS = 8
+MOST_LOOKED_AT = 50
+MOST_BYTES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,64 @@ class Reading:
     trees: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
     history: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LineRules:
+    """What is known of command lines before they run in a home.
+
+    home: the folder they run in
+    confined: they run in the sandbox
+    """
+
+    home: Home
+    confined: bool
+
+    def reads(self, line: str) -> bool:
+        """Return True when a line is known to do nothing but read what may be read of the home.
+
+        In the sandbox nothing can be written, whatever a repository has git do, and credentials are
+        not there, if all are known; so a folder may be searched that holds some. What git keeps is
+        shown where no credentials were ever committed. cmd.exe takes a line in another way than it
+        is read here, so that nothing is known there.
+        """
+        if posix_shell() is None:
+            return False
+        reading = self._read(line, confined=self.confined)
+        if not reading.safe or reading.elsewhere:
+            return False
+        if reading.history and committed(self.home, confined=self.confined) != "":
+            return False
+        found = credentials(Path(os.path.realpath(self.home.root)))
+        if not self.confined:
+            return not objection(self.home, reading, found)
+        return found.whole and not objection(self.home, replace(reading, trees=()), found)
+
+    def stays(self, line: str) -> bool:
+        """See `stays`; False where nothing is known of a line."""
+        return posix_shell() is not None and stays(self.home, self._read(line))
+
+    def kept_by_git(self, text: str) -> str:
+        """The credentials that git is known to keep, for a line or a program that names it."""
+        if not re.search(r"\bgit\b", text):
+            return ""
+        return committed(self.home, confined=self.confined) or ""
+
+    def texts(self, line: str) -> Iterator[str]:
+        """The texts of the files of the home that a line reads, of the first 50 that are not
+        large."""
+        root = os.path.realpath(self.home.root)
+        reading = read_line(line, home=root)
+        for name in islice(names(root, reading), MOST_LOOKED_AT):
+            path = Path(root, name)
+            with suppress(OSError, OpenclawError):
+                if path.is_file() and path.stat().st_size <= MOST_BYTES:
+                    yield read_text(path)
+
+    def _read(self, line: str, *, confined: bool = False) -> Reading:
+        root = Path(os.path.realpath(self.home.root))
+        git = (lambda _: "") if confined else (lambda folder: doubt(root / folder, root))
+        return read_line(line, home=str(root), git=git)
 
 
 def read_line(text: str, *, home: str = "", git: Callable[[str], str] | None = None) -> Reading:

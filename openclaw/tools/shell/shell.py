@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from openclaw.errors import OpenclawError
 from openclaw.security.credentials import MOST_HIDDEN, credentials
 from openclaw.security.foreign_files import Learned
 from openclaw.security.untrusted import strip
@@ -23,23 +19,30 @@ from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
 from openclaw.storage.own_writes import watching
 from openclaw.storage.readers import held
-from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import USUAL, Room, as_data
 from openclaw.tools.shell import process, sandbox
 from openclaw.tools.shell.output import MOST_CHANGES, UNKNOWN, Look, as_text, changed, disarm, look
-from openclaw.tools.shell.process import CMD, Finished, Limits, Show, group, joined, limited, run
+from openclaw.tools.shell.process import (
+    CMD,
+    Finished,
+    Limits,
+    Show,
+    group,
+    joined,
+    limited,
+    posix_shell,
+    run,
+)
 from openclaw.tools.tool import Form, Tool, tool
 from openclaw.types import Action, Held, Ledger, ToolProblem
 
 if TYPE_CHECKING:
-    from openclaw.tools.shell.read_only import Reading
+    from openclaw.tools.shell.read_only import LineRules
 
 
 SCRIPT = "/tmp/script.py"  # noqa: S108  in the sandbox, whose /tmp is its own
 NAME = "script.py"
-MOST_LOOKED_AT = 50
-MOST_BYTES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,12 @@ class ShellTools:
         line = command.strip()
         if not line or "\0" in line:
             raise ToolProblem("command is empty: give a command line, for example: ls workspace")
-        reads = self._reads(line)
+        rules = self._rules()
+        reads = rules.reads(line)
         if self.vault and reads:
-            for text in files_read(line, self.runner.home):
+            for text in rules.texts(line):
                 self.vault.mask(text)
-        stays = reads or self._stays(line)
+        stays = reads or rules.stays(line)
         return self.runner.run(Order(shell(line), line.split()[0][:40], reads, stays))
 
     def run_python(self, code: str) -> str:
@@ -85,31 +89,21 @@ class ShellTools:
 
     def _shell_action(self, arguments: Mapping[str, Any]) -> Action:
         line = str(arguments["command"]).strip()
-        if self._reads(line):
+        rules = self._rules()
+        if rules.reads(line):
             return Action("run_shell", "read", line, self._warning())
-        return Action("run_shell", "run", line, self._warning(), held=self._held(line))
+        return Action("run_shell", "run", line, self._warning(), held=rules.kept_by_git(line))
 
     def _python_action(self, arguments: Mapping[str, Any]) -> Action:
         code = str(arguments["code"])
-        return Action("run_python", "run", "", self._warning(), code, self._held(code))
+        return Action(
+            "run_python", "run", "", self._warning(), code, self._rules().kept_by_git(code)
+        )
 
-    def _reads(self, line: str) -> bool:
-        confined = self.runner.unconfined() is None
-        return reads(line, self.runner.home, confined=confined)
+    def _rules(self) -> LineRules:
+        from openclaw.tools.shell.read_only import LineRules
 
-    def _stays(self, line: str) -> bool:
-        from openclaw.tools.shell.read_only import stays
-
-        home = self.runner.home
-        return posix_shell() is not None and stays(home, _reading(line, home))
-
-    def _held(self, text: str) -> str:
-        """The credentials that git is known to keep, for a line or a program that names it."""
-        from openclaw.tools.shell.read_only import committed
-
-        if not re.search(r"\bgit\b", text):
-            return ""
-        return committed(self.runner.home, confined=self.runner.unconfined() is None) or ""
+        return LineRules(self.runner.home, self.runner.unconfined() is None)
 
     def _warning(self) -> str:
         why = self.runner.unconfined()
@@ -122,61 +116,6 @@ def shell(line: str) -> tuple[str, ...]:
     if program is None:
         return (os.environ.get("COMSPEC", "cmd.exe"), *CMD, line)
     return (program, "-c", line)
-
-
-def posix_shell() -> str | None:
-    """bash or sh; on Windows not the one of its system folder, which starts a Linux."""
-    for name in ("bash", "sh"):
-        found = shutil.which(name)
-        if found and Path(found).is_absolute() and "system32" not in found.casefold():
-            return found
-    return None
-
-
-def reads(line: str, home: Home, *, confined: bool) -> bool:
-    """Whether a command line is known to do nothing but read what may be read of the home.
-
-    In the sandbox nothing can be written, whatever a repository has git do, and credentials are not
-    there, if all are known; so a folder may be searched that holds some. What git keeps is shown
-    where no credentials were ever committed. cmd.exe takes a line in another way than it is read
-    here, so that nothing is known there.
-    """
-    from openclaw.tools.shell.read_only import committed, objection
-
-    if posix_shell() is None:
-        return False
-    reading = _reading(line, home, confined=confined)
-    if not reading.safe or reading.elsewhere:
-        return False
-    root = Path(os.path.realpath(home.root))
-    if reading.history and committed(home, confined=confined) != "":
-        return False
-    found = credentials(root)
-    if not confined:
-        return not objection(home, reading, found)
-    return found.whole and not objection(home, replace(reading, trees=()), found)
-
-
-def _reading(line: str, home: Home, *, confined: bool = False) -> Reading:
-    from openclaw.tools.shell.program_rules import doubt
-    from openclaw.tools.shell.read_only import read_line
-
-    root = Path(os.path.realpath(home.root))
-    git = (lambda _: "") if confined else (lambda folder: doubt(root / folder, root))
-    return read_line(line, home=str(root), git=git)
-
-
-def files_read(line: str, home: Home) -> Iterator[str]:
-    """The texts of the files of the home that a line reads, of the first 50 that are not large."""
-    from openclaw.tools.shell.read_only import names, read_line
-
-    root = os.path.realpath(home.root)
-    reading = read_line(line, home=root)
-    for name in islice(names(root, reading), MOST_LOOKED_AT):
-        path = Path(root, name)
-        with suppress(OSError, OpenclawError):
-            if path.is_file() and path.stat().st_size <= MOST_BYTES:
-                yield read_text(path)
 
 
 TIMEOUT_SECONDS = 30.0

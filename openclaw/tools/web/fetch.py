@@ -7,14 +7,23 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from openclaw.security.network import Resolve, Url, effect_of, read_url, system_resolve, urls_in
+from openclaw.security.network import (
+    Resolve,
+    Url,
+    check_url_allowed,
+    effect_of,
+    read_url,
+    system_resolve,
+    urls_in,
+)
 from openclaw.security.vault import MASK
 from openclaw.tools.tool import Form, Tool, tool
+from openclaw.tools.web.page import INSTEAD, read_page_in_child
 from openclaw.tools.web.web_search import Fetched, Seen
 from openclaw.types import Action, ForeignProblem, Ledger, ToolProblem
 
 if TYPE_CHECKING:
-    from openclaw.tools.web.http_get import Reply, Way
+    from openclaw.tools.web.http_get import Reply
 
 
 PAGE_CHARS = 8_000
@@ -43,13 +52,11 @@ class WebPages:
     def action(self, arguments: Mapping[str, Any]) -> Action:
         """What a call would do. A page that is kept is read again without the network. Raises
         ToolProblem for what could never be fetched, so that nobody is asked about it."""
-        from openclaw.tools.web.http_get import check_way
-
         text = str(arguments.get("url", ""))
         url = read_url(text)
         if self.seen.page(url) is not None:
             return Action("fetch_url", "read", url.host, str(url))
-        check_way(url, self._way())
+        check_url_allowed(url, self.allow_hosts, self.resolve)
         if MASK.search(text):  # a secret takes its place before the page is fetched
             return Action("fetch_url", "send", url.host, text.strip())
         typed = urls_in(self.ledger.request) if self.ledger.typed else ()
@@ -70,11 +77,10 @@ class WebPages:
         return _shown(fetched, asked, number)
 
     def _fetched(self, url: Url) -> Fetched:
-        from openclaw.tools.web.http_get import get
-        from openclaw.tools.web.page import INSTEAD, read_page_in_child
+        from openclaw.tools.web.http_get import Way, get
 
         try:
-            reply = get(url, self._way())
+            reply = get(url, Way(tuple(self.allow_hosts), self.permit, self.resolve, self.seconds))
         except ForeignProblem as problem:
             self.seen.read(str(problem))
             raise
@@ -88,11 +94,6 @@ class WebPages:
                 f"browser, or be nested too deep. {INSTEAD}"
             )
         return Fetched(reply.url, page.title, parts_of(page.text, self.page_chars))
-
-    def _way(self) -> Way:
-        from openclaw.tools.web.http_get import Way
-
-        return Way(tuple(self.allow_hosts), self.permit, self.resolve, self.seconds)
 
 
 def parts_of(text: str, most: int = PAGE_CHARS) -> tuple[str, ...]:
@@ -124,8 +125,6 @@ def _pages(count: int) -> str:
 
 def _failed(reply: Reply) -> str:
     """Status and what the server says about it, in a line."""
-    from openclaw.tools.web.page import INSTEAD, read_page_in_child
-
     try:
         phrase = f" {HTTPStatus(reply.status).phrase}"
     except ValueError:

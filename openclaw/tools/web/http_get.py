@@ -27,6 +27,7 @@ from openclaw.security.network import (
     addresses,
     allows,
     check_peer,
+    check_url_allowed,
     join,
     system_resolve,
 )
@@ -81,7 +82,7 @@ class Reply:
 def get(url: Url, way: Way) -> Reply:
     """Fetch a URL, redirects followed. Raises ToolProblem for whatever stands against it."""
     clock = Clock(way.seconds, url.host)
-    check_way(url, way)
+    check_url_allowed(url, way.allow, way.resolve)
     seen = {url}
     while True:
         reply = _hop(url, way, clock)
@@ -98,21 +99,6 @@ def get(url: Url, way: Way) -> Reply:
         url = target
 
 
-def check_way(url: Url, way: Way) -> None:
-    """ToolProblem for a URL that is refused before any name is looked up.
-
-    Below 1024 only 80 and 443 are web servers; a request may be taken for an order by what else
-    listens there (mail, printers). Above there are many honest ones.
-    """
-    local = allows(way.allow, url)
-    if not local and url.port < 1024 and url.port not in (80, 443):
-        raise ToolProblem(f"Refused: port {url.port}. Only 80, 443 and those from 1024 on.")
-    if url.host == "localhost" or url.host.endswith(".localhost"):
-        addresses("127.0.0.1", url.port, way.resolve, local=local)
-    elif ":" in url.host or url.host.replace(".", "").isdigit():
-        addresses(url.host, url.port, way.resolve, local=local)
-
-
 def check_redirect(url: Url, target: Url, way: Way) -> None:
     """ToolProblem for a redirect that is not followed."""
     if url.scheme == "https" and target.scheme == "http":
@@ -120,7 +106,7 @@ def check_redirect(url: Url, target: Url, way: Way) -> None:
     if allows(way.allow, target) and not allows(way.allow, url):
         # The user lets the agent go there; no page may send it there.
         raise ToolProblem(f"Refused: {url.host} redirects to the local host {target.netloc}.")
-    check_way(target, way)
+    check_url_allowed(target, way.allow, way.resolve)
     if site(url) == site(target):
         return
     if way.permit is None:

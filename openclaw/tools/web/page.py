@@ -59,14 +59,18 @@ def read_page(body: bytes, content_type: str, url: str) -> Page:
     kind, charset = _kind(content_type)
     if body.startswith(b"%PDF-") or kind == "application/pdf":
         return _cut(_pdf(body))
-    if kind in ("text/html", "application/xhtml+xml") or (not kind and _HTML.match(body)):
-        from openclaw.tools.web.html import html_page
+    is_html = kind in ("text/html", "application/xhtml+xml") or (not kind and _HTML.match(body))
+    is_xml = kind.endswith(("/xml", "+xml")) and not kind.startswith("image/")
+    if is_html or (is_xml and _FEED.search(body[:4096])):
+        from openclaw.tools.web import html
 
-        return _cut(html_page(decoded(body, charset), url))
+        page = html.html_page(decoded(body, charset), url) if is_html else html.feed_page(body, url)
+        if page is not None:
+            return _cut(page)
     if kind.endswith(("/json", "+json")):
         return _cut(Page("", _json(decoded(body, charset))))
-    if kind.endswith(("/xml", "+xml")) and not kind.startswith("image/"):
-        return _cut(_xml(body, charset, url))
+    if is_xml:
+        return _cut(Page("", decoded(body, charset)))
     text = _text(body, charset, sure=kind.startswith("text/"))
     if text is None:
         raise ToolProblem(f"It is {kind or 'no text'}, {_size(len(body))}: nothing to read.")
@@ -123,16 +127,6 @@ def _json(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     return "".join(shown)
-
-
-def _xml(body: bytes, charset: str, url: str) -> Page:
-    if _FEED.search(body[:4096]):
-        from openclaw.tools.web.html import feed_page
-
-        page = feed_page(body, url)
-        if page is not None:
-            return page
-    return Page("", decoded(body, charset))
 
 
 def _pdf(body: bytes) -> Page:

@@ -20,9 +20,9 @@ from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError
 from openclaw.storage.home import Home, Trust
-from openclaw.tools.mcp.client import Door, Start, Surroundings
+from openclaw.tools.mcp.client import Door, Surroundings
 from openclaw.tools.mcp.schema import read_cache
-from openclaw.tools.mcp.start import KIND, Starts
+from openclaw.tools.mcp.start import KIND, Start, Starts
 from openclaw.tools.mcp.tools import McpServers
 from tests.data.sample import sample
 from tests.fakes.mcp_home import HERE, as_settings

@@ -21,8 +21,8 @@ from openclaw.tools.file_tools import FileTools
 from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.output import changed, look
 from openclaw.tools.shell.process import Limits
-from openclaw.tools.shell.read_only import committed
-from openclaw.tools.shell.shell import Order, Runner, ShellTools, environment, reads
+from openclaw.tools.shell.read_only import LineRules, committed
+from openclaw.tools.shell.shell import Order, Runner, ShellTools, environment
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Change, Ledger, Mode, ToolCall, ToolProblem
 
@@ -219,7 +219,7 @@ def test_what_was_committed_is_not_shown_unasked(home: Home, confined: bool, mod
         text, ok = call(box(home, confined, mode), line)
         assert not ok and text.startswith("Refused") and "geheim" not in text, line
     for harmless in ("git log --oneline --stat", "git ls-files", "git status --short"):
-        assert reads(harmless, home, confined=True)
+        assert LineRules(home, confined=True).reads(harmless)
 
 
 def test_a_person_may_allow_it_and_is_told_why(home: Home) -> None:
@@ -247,7 +247,7 @@ def test_a_person_may_allow_it_and_is_told_why(home: Home) -> None:
 def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
     place = home.workspace / "proj" if where == "nested" else home.root
     commits(place, "a.md", "two\n")
-    assert reads("git log -p", home, confined=True)
+    assert LineRules(home, confined=True).reads("git log -p")
     if where in ("nested", "staged"):
         (place / "x.pem").write_text("geheim\n")
         git(place, "add", "-f", "x.pem")
@@ -276,7 +276,7 @@ def test_they_are_found_wherever_git_keeps_them(home: Home, where: str) -> None:
         if where != "branch":
             git(place, "branch", "-D", "side")
     assert committed(home, confined=REASON is None)
-    assert not reads("git log -p", home, confined=True)
+    assert not LineRules(home, confined=True).reads("git log -p")
 
 
 def test_in_all_kinds_of_repositories_without_any_git_shows_what_it_keeps(home: Home) -> None:
@@ -290,7 +290,7 @@ def test_in_all_kinds_of_repositories_without_any_git_shows_what_it_keeps(home: 
     os.mkfifo(inner / "pipe" / ".git")
     (place / ".git" / "FETCH_HEAD").touch()
     for folder in (".", "workspace/tree", "workspace/fake"):
-        assert reads(f"cd {folder} && git log -p", home, confined=True)
+        assert LineRules(home, confined=True).reads(f"cd {folder} && git log -p")
 
 
 def test_a_repository_of_the_agents_runs_nothing_while_it_is_looked_over(
@@ -317,8 +317,8 @@ def test_a_repository_that_cannot_be_looked_over_may_hold_some(home: Home, confi
     commits(home.root, "a.md", "two\n")
     (home.root / ".git/index").write_bytes(b"x" * 100)
     assert committed(home, confined=confined) is None
-    assert not reads("git log -p", home, confined=True)
-    assert reads("git log", home, confined=True)
+    assert not LineRules(home, confined=True).reads("git log -p")
+    assert LineRules(home, confined=True).reads("git log")
 
 
 LINKED = ("cat workspace/proj/.env", "cat workspace/proj/.e*", "cat < workspace/proj/.env",
@@ -593,7 +593,7 @@ def test_what_only_reads_the_home_is_the_homes_also_where_it_was_asked_for(
 ) -> None:
     ledger = Ledger()
     shell = shell_tools(home, False, ledger)
-    assert not reads("grep -r one workspace", home, confined=False)  # workspace/.env
+    assert not LineRules(home, confined=False).reads("grep -r one workspace")  # workspace/.env
     assert shell.run_shell("grep -r one workspace") == "Exit code 0.\nworkspace/notes.md:one"
     assert ledger.foreign == []
     (tmp_path / "outside").write_text("evil")
