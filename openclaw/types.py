@@ -148,7 +148,7 @@ def fields_to(values: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(values, name)) is not None}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)  # nobody compares them; a start pays for it
 class TurnRecord:
     """How a turn was made, to inspect it or run it again. None: not noted. As JSON it stands on the
     turn's first message, down to `refused`, and on its last one, in the order of these fields.

@@ -46,7 +46,7 @@ class Part:
         return self.first + self.messages - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)  # nobody compares them; a start pays for it
 class SessionState:
     """What a session's file says besides its head and messages. None: it does not say.
 
