@@ -423,11 +423,11 @@ def _lift_children(page: TaskPage, item: TaskItem) -> None:
         page.lines[child.at] = " " * max(child.indent - shift, 0) + line
 
 
-_BESIDE_THE_TEXT = re.compile(
+_TODO_MARKS = re.compile(
     r"\s*(?<![\w:-])due:\S+|\s*\((?:promised|turn) [^()]*\)|\s*(?<!\S)#[\w/-]+|\s*\^[\w-]+$"
 )
 
 
 def plain_text(text: str) -> str:
     """Return a to-do's text without its date, tags and the note of its origin."""
-    return " ".join(_BESIDE_THE_TEXT.sub("", text).split()).rstrip(" .")
+    return " ".join(_TODO_MARKS.sub("", text).split()).rstrip(" .")

@@ -1,4 +1,4 @@
-"""Guesses what kind of memory a line is, from a few words of four languages."""
+"""Guess the category of a memory from a few words of four languages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ENTITY = re.compile(
 
 @lru_cache(maxsize=4096)
 def guess_category(text: str) -> Category:
-    """preference, decision or entity ("Anna is my sister"), else fact."""
+    """Return preference, decision or entity ("Anna is my sister"), else fact."""
     if _PREFERENCE_VERB.search(text):
         return "preference"
     if _DECISION.search(text):

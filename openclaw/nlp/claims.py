@@ -1,9 +1,8 @@
-"""Does a reply claim that something was done, or say that it will be done now? Compared with the
-receipt by the loop.
+"""Find claims in a reply that something was done or will be done now, and the days it names.
 
 Small models say "I have saved it", or "Sure, I'll save it", without any call
-(docs/small-models.md). A claim counts only when nothing at all was changed in the turn, so the
-check needs to be sure, not complete.
+(docs/small-models.md). The loop compares the claims with the receipt: they count only when the
+turn changed nothing at all, so the check must be sure, not complete.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from openclaw.nlp.intent import BEGS, MARK, only_asks
+from openclaw.nlp.intent import BEGS, QUESTION_MARK, only_asks
 from openclaw.nlp.words import content_words
 
 PAST = (
@@ -32,12 +31,12 @@ CLAIMS = re.compile(
     r"|\bho (?:aggiunto|salvato|creato|modificato|eliminato|cancellato|aggiornato)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-DENIED = re.compile(
+DENIAL = re.compile(
     r"\b(?:not|n't|n\u2019t|cannot|never|nothing|no file|unable|failed|should|shall|would|could|"
     r"may|if|whether|until|once|after|before|when|nicht|kein\w*|ne|pas|no|non)\b",
     re.IGNORECASE,
 )
-SUSPECT = re.compile(rf"\b(?:{PAST}|done|habe|wurden?|j['\u2019]ai|he|ho)\b", re.IGNORECASE)
+CLAIM_WORD = re.compile(rf"\b(?:{PAST}|done|habe|wurden?|j['\u2019]ai|he|ho)\b", re.IGNORECASE)
 _WILL = (
     r"\b(?:(?:I|we)(?:['\u2019]ll| will| am going to|['\u2019]m going to)|let me|ich werde|je vais|"
     r"voy a|vado a)\b"
@@ -45,24 +44,24 @@ _WILL = (
 _CAN = r"\b(?P<can>(?:I|we) can)\b"
 WILL = re.compile(
     rf"^\W*(?:[\w' \u2019]{{1,20}}[,.!:\u2013\u2014-]+ *)?(?:{_WILL}|(?<=[,.!:] ){_CAN})"
-    # Help that is offered, what is needed, and what is kept without a tool.
+    # Not help that is offered, needs, and what needs no tool.
     r"(?! (?:\w+ )?(?:be|need|have|help|assist|try|wait|know|remember|keep|note|see|talk)\b)",
     re.IGNORECASE,
 )
-"""A sentence that says what will be done at once ("yes, I can add it" too)."""
-SUSPECT_WILL = re.compile(rf"{_WILL}|{_CAN}|\bwe\s*\Z", re.IGNORECASE)
-OPENING = re.compile(
+"""A sentence that promises something at once ("yes, I can add it" too)."""
+PROMISE_WORDS = re.compile(rf"{_WILL}|{_CAN}|\bwe\s*\Z", re.IGNORECASE)
+CLAIM_OPENING = re.compile(
     r"(?:\A|\b(?:I(?:['\u2019]\w*)?|has|have|was|were|is|are)\W"
     r"(?:(?:have|now|just|also|already|been|successfully) )*)\w*\Z",
     re.IGNORECASE,
 )
-TELLING = re.compile(
+ASKS_TO_TELL = re.compile(
     r"^\W*(?:(?:please|can you|could you|bitte) )?(?:tell|say|show|read|list|give|explain|find|"
     r"look|check|compare|describe|translate|quote|summar\w+|sag|zeig|lies|erkl\u00e4r\w*|fasse?|r\u00e9sume|"
     r"explique|montre|lis|resume|muestra|lee|explica)\b",
     re.IGNORECASE,
 )
-CHANGING = re.compile(
+CHANGE_VERB = re.compile(
     r"\b(?:add|put|write|create|make|change|set|delete|remove|save|store|edit|replace|rename|append|"
     r"remember|mark|tick|fix|correct|update|note|speicher\w*|schreib\w*|\u00e4nder\w*|l\u00f6sch\w*|f\u00fcg\w*|"
     r"ajoute\w*|enregistre\w*|cr\u00e9e\w*|a\u00f1ade\w*|guarda\w*|crea\w*)\b",
@@ -78,55 +77,54 @@ LATER = re.compile(
     r"necesitar|aiutar\w*)\b",
     re.IGNORECASE,
 )
-SURELY_MEANT = 3
-"""Words of the request in "yes, I can ...": "can you edit files?" asks what is possible."""
+FEWEST_SHARED = 3
+"""Words that "yes, I can ..." must share with the request: "can you edit files?" asks what is
+possible."""
 LONGEST_PROMISE = 300
-"""Characters of an answer that only promises; a longer one may be the very thing."""
+"""Characters of an answer that only promises; a longer one may already be what was promised."""
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
 FIRST_PERSON = re.compile(r"\b(?:I|ich|j['\u2019]ai|he|ho)\b", re.IGNORECASE)
-LONGEST_LOOKED_AT = 50_000
-"""Characters of an unfinished answer."""
+LONGEST_UNFINISHED = 50_000
+"""Characters; a longer unfinished answer is not checked until it has ended."""
 
 
 def claims(answer: str, request: str) -> tuple[str, ...]:
-    """The sentences of an answer that say something was changed, or will be at once.
+    """Return the sentences of an answer that say something was changed, or will be at once.
 
-    When the request only asks, a sentence such as "the file was changed on Monday" is an answer,
-    not a claim: only sentences in the first person count then. None do when it asks what was done
-    before ("did you save it?"): that may have been in an earlier turn.
+    When the request only asks, "the file was changed on Monday" is an answer, not a claim: then
+    only sentences in the first person count. None count when it asks what was done before ("did
+    you save it?"): an earlier turn may have done it.
     """
-    asked = only_asks(request) or bool(MARK.search(request) and not BEGS.search(request))
+    asked = only_asks(request) or bool(QUESTION_MARK.search(request) and not BEGS.search(request))
     if asked and ABOUT_PAST.search(request):
         return ()
-    tells = bool(TELLING.search(request) and not CHANGING.search(request))
+    tells = bool(ASKS_TO_TELL.search(request) and not CHANGE_VERB.search(request))
     done = tuple(
         sentence.strip()
         for sentence in SENTENCE_END.split(answer)
         if (found := CLAIMS.search(sentence))
-        and not DENIED.search(sentence[: found.end()])
+        and not DENIAL.search(sentence[: found.end()])
         and not sentence.rstrip().endswith("?")
         and (not (asked or tells) or FIRST_PERSON.search(found.group()))
     )
-    return done if done or tells or only_asks(request) else _promises(answer, request)
+    return done if done or tells or only_asks(request) else _find_promises(answer, request)
 
 
-def _promises(answer: str, request: str) -> tuple[str, ...]:
-    """The sentences of a short answer that say what will be done at once: of what the request
-    speaks of, or by a verb of changing. What a day is named for may be done then."""
+def _find_promises(answer: str, request: str) -> tuple[str, ...]:
+    """Return the sentences of a short answer that promise something at once: they share words with
+    the request or have a verb of changing. With a day in it, a promise may be for that day."""
     if not _may_promise(answer):
         return ()
-    ends = SENTENCE_END.split(answer.strip())[-2:]  # what stands behind it may be the very thing
+    ends = SENTENCE_END.split(answer.strip())[-2:]  # text after a promise may fulfil it
     told = [(each, will) for each in ends if (will := WILL.search(each)) and each[-1] != ":"]
     if not told:
         return ()
-    # Here, as few answers get so far: the patterns take 6 ms to load.
-
     wanted, found = set(content_words(request)), []
     for sentence, will in told:
-        if DENIED.search(sentence) or LATER.search(sentence) or day_named(sentence):
+        if DENIAL.search(sentence) or LATER.search(sentence) or day_named(sentence):
             continue
         said = wanted.intersection(content_words(sentence[will.end() :]))
-        sure = len(said) >= SURELY_MEANT if will["can"] else said or CHANGING.search(sentence)
+        sure = len(said) >= FEWEST_SHARED if will["can"] else said or CHANGE_VERB.search(sentence)
         if sure:
             found.append(sentence.strip())
     return tuple(found)
@@ -134,16 +132,17 @@ def _promises(answer: str, request: str) -> tuple[str, ...]:
 
 def _may_promise(answer: str) -> bool:
     short = len(answer) <= LONGEST_PROMISE
-    return short and "\n" not in answer.strip() and not MARK.search(answer)
+    return short and "\n" not in answer.strip() and not QUESTION_MARK.search(answer)
 
 
 def releasable(text: str, shown: int = 0) -> int:
-    """How many characters of an unfinished answer can be shown before its claims are checked: all
-    but a last sentence that holds a word a claim is made of, or may be about to. Of the first
-    `shown` characters, which came out before, no whole sentence is looked at again. Of an endless
-    answer the rest comes out when it has ended: to look at all of it with each piece takes hours.
+    """Return how many characters of an unfinished answer can be shown before its claims are
+    checked: all but a last sentence that has a word of a claim or may be about to have one.
+
+    Sentences within the first `shown` characters, shown before, are not checked again. The rest of
+    an endless answer is shown when it has ended: checking all of it with each piece takes hours.
     """
-    if len(text) > LONGEST_LOOKED_AT:
+    if len(text) > LONGEST_UNFINISHED:
         return shown
     done, promise = 0, _may_promise(text)
     for end in SENTENCE_END.finditer(text):
@@ -152,9 +151,9 @@ def releasable(text: str, shown: int = 0) -> int:
             return done
         done = end.end()
     last = text[done:]
-    if SUSPECT.search(last) or (promise and SUSPECT_WILL.search(last)):
+    if CLAIM_WORD.search(last) or (promise and PROMISE_WORDS.search(last)):
         return done
-    opening = OPENING.search(last)
+    opening = CLAIM_OPENING.search(last)
     return done + opening.start() if opening else len(text)
 
 
@@ -172,10 +171,10 @@ _MONTHS = (
     r"|d\u00e9cembre"
     r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
 )
-_NUMBER = (
+_COUNT = (
     r"(?:\d{1,3}|an?|one|two|three|four|five|six|ten|eine[mrn]?|zwei|drei|vier|f\u00fcnf|sechs|zehn"
 )
-_NUMBER += r"|une?|deux|trois|quatre|un|una|dos|tres)"
+_COUNT += r"|une?|deux|trois|quatre|un|una|dos|tres)"
 _UNIT_WORDS = (
     r"(?:days?|weeks?|months?|tag(?:en?)?|wochen?|monat(?:en?)?|jours?|semaines?|mois|d\u00edas?"
     r"|semanas?|mes(?:es)?)"
@@ -197,7 +196,7 @@ _DAY = re.compile(
     rf"|la semaine prochaine|le mois prochain|la pr\u00f3xima semana|el pr\u00f3ximo mes"
     rf"|(?:the |this |next )?weekend|wochenende"
     rf"|(?:the )?end of (?:the |this |next )?(?:week|month|year)|ende der woche|monatsende"
-    rf"|in {_NUMBER} {_UNIT_WORDS}|dans {_NUMBER} {_UNIT_WORDS}|en {_NUMBER} {_UNIT_WORDS}"
+    rf"|in {_COUNT} {_UNIT_WORDS}|dans {_COUNT} {_UNIT_WORDS}|en {_COUNT} {_UNIT_WORDS}"
     rf"|(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTHS}(?: \d{{4}})?"
     rf"|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
     rf"|\d{{1,2}}\. ?(?:{_MONTHS}|\d{{1,2}}\.)(?: ?\d{{4}})?"
@@ -206,7 +205,7 @@ _DAY = re.compile(
     rf"(?![\w-]|['\u2019]s|['\u2019]s\b)",
     re.IGNORECASE,
 )
-_OF_A_THING = re.compile(
+_DAY_OF_A_THING = re.compile(
     r"\b(?:for|from|of|since|dated?|f\u00fcr|vom|von|seit|pour|du|de|para)(?: the)? $",
     re.IGNORECASE,
 )
@@ -221,10 +220,15 @@ _TODAY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A day that is named: its words, and where they begin and end, with what leads to them and the
-    time of the day. `day` is "today" for a time of this one; `bare` says that no word leads to it,
-    `own` that it is when something is done, and no part of a thing ("the plan for Friday")."""
+class NamedDay:
+    """A day that a sentence names.
+
+    day    its words, "today" for a time of this day
+    start  where they begin, with a word before them such as "on"
+    end    where they end, with the time of the day
+    bare   no such word is before them
+    own    something is done on that day; it is no part of a thing ("the plan for Friday")
+    """
 
     day: str
     start: int
@@ -233,12 +237,12 @@ class Named:
     own: bool = True
 
 
-def day_named(sentence: str) -> Named | None:
-    """The first later day that a sentence names, else a time of today, None without both."""
+def day_named(sentence: str) -> NamedDay | None:
+    """Return the first later day that a sentence names, else a time of today, else None."""
     if found := _DAY.search(sentence):
-        of_thing = _OF_A_THING.search(sentence[: found.start("day")])
+        of_thing = _DAY_OF_A_THING.search(sentence[: found.start("day")])
         bare = not found["lead"].strip() and not of_thing
-        return Named(found["day"], found.start(), found.end(), bare, of_thing is None)
+        return NamedDay(found["day"], found.start(), found.end(), bare, of_thing is None)
     if found := _TODAY.search(sentence):
-        return Named("today", found.start(), found.end())
+        return NamedDay("today", found.start(), found.end())
     return None

@@ -1,8 +1,8 @@
-"""Days as people write them: 2026-12-01, tomorrow, next friday, morgen, end of month.
+"""Read days as people write them: 2026-12-01, tomorrow, next friday, morgen, end of month.
 
-The library dateparser reads most of them and loads when it is first needed (0.2 s); an ISO date
-never needs it. Ours is what it lacks (weekends, ends of months, "vendredi prochain") or would
-guess: a bare number, 01/02/2026, a month without a day.
+The library dateparser reads most of them. It loads at first use (0.2 s); an ISO date never needs
+it. This module reads what the library cannot (weekends, ends of months, "vendredi prochain") or
+would guess: a bare number, 01/02/2026, a month without a day.
 """
 
 from __future__ import annotations
@@ -70,38 +70,40 @@ _DATE_WORD = re.compile(
 
 
 def day_of(text: str, today: date, prefer: Prefer = "future") -> date | None:
-    """The day that a phrase means, None when it means none for sure.
+    """Return the day that a phrase means, None when that is not certain.
 
-    A weekday is the first after today, so "friday" and "next friday" are the same; "end of week"
-    is its Sunday, a weekend its Saturday, a month its last day. With `prefer` "past" days without
-    a year lie behind today, and a month is its first day.
+    A weekday is the first one after today, so "friday" and "next friday" are the same; "end of
+    week" is its Sunday, a weekend its Saturday, a month its last day. With `prefer` "past" a day
+    without a year is before today, and a month is its first day.
     """
     words = " ".join(text.split()).strip(" .,;!").casefold() if len(text) <= MAX_CHARS else ""
     raw = " ".join(text.split()).casefold()
     if ISO.fullmatch(words):
-        return _iso(words)
+        return _parse_iso(words)
     if not words:
         return None
-    for rule in (_edge, _weekend, _numeric):
+    for rule in (_parse_edge, _parse_weekend, _parse_numeric):
         day = rule(raw, today) or rule(words, today)
         if day is not None:
             return day
     return (
         None
         if _VAGUE.fullmatch(words) or _SLASHED.fullmatch(words)
-        else (_of_next_week(words, today, prefer) or _by_library(words, today, prefer))
+        else (
+            _parse_day_of_next_week(words, today, prefer) or _parse_by_library(words, today, prefer)
+        )
     )
 
 
 def with_iso_due(text: str, today: date) -> str:
-    """The text with `due:tomorrow`, `due:next friday` or `due:"in 3 days"` as ISO dates.
+    """Return a text with `due:tomorrow`, `due:next friday` or `due:"in 3 days"` as an ISO date.
 
-    Raises ToolProblem for a `due:` that means no day, but leaves `due: soon` alone.
+    Raises ToolProblem for a `due:` without a day, but leaves `due: soon` alone.
     """
     found = _DUE.search(text)
     if found is None:
         return text
-    length, day = _leading_day(found["words"], today)
+    length, day = _read_leading_day(found["words"], today)
     if day is not None:
         rest = found["words"][length:]
         return f"{text[: found.start()]}due:{day.isoformat()}{rest}"
@@ -111,8 +113,8 @@ def with_iso_due(text: str, today: date) -> str:
     return text
 
 
-def _leading_day(text: str, today: date) -> tuple[int, date | None]:
-    """The day that a text begins with and how many characters say so: the longest that fits."""
+def _read_leading_day(text: str, today: date) -> tuple[int, date | None]:
+    """Return the length of the longest phrase at the beginning that means a day, and the day."""
     if quoted := _QUOTED.match(text):
         return quoted.end(), day_of(quoted["words"], today)
     spans = [found.span() for found in re.finditer(r"\S+", text)][:5]
@@ -129,14 +131,14 @@ def _leading_day(text: str, today: date) -> tuple[int, date | None]:
     return 0, None
 
 
-def _iso(words: str) -> date | None:
+def _parse_iso(words: str) -> date | None:
     try:
         return date.fromisoformat(words)
     except ValueError:
         return None
 
 
-def _edge(words: str, today: date) -> date | None:
+def _parse_edge(words: str, today: date) -> date | None:
     found = _EDGE.fullmatch(words)
     if found is None:
         return None
@@ -144,11 +146,11 @@ def _edge(words: str, today: date) -> date | None:
     named = next(value for key, value in groups.items() if key not in ("edge", "next") and value)
     unit = _UNITS[named]
     at_end = groups["edge"] in (None, "end")
-    return _edge_day(unit, today, ahead=bool(groups["next"]) or not at_end, at_end=at_end)
+    return _first_or_last_day(unit, today, ahead=bool(groups["next"]) or not at_end, at_end=at_end)
 
 
-def _edge_day(unit: str, today: date, *, ahead: bool, at_end: bool) -> date:
-    """The first or last day of this unit or the one ahead."""
+def _first_or_last_day(unit: str, today: date, *, ahead: bool, at_end: bool) -> date:
+    """Return the first or last day of the current unit, or of the next one with `ahead`."""
     if unit == "day":
         return today + timedelta(days=int(ahead))
     if unit == "week":
@@ -163,7 +165,7 @@ def _edge_day(unit: str, today: date, *, ahead: bool, at_end: bool) -> date:
     return date(year, month, monthrange(year, month)[1] if at_end else 1)
 
 
-def _weekend(words: str, today: date) -> date | None:
+def _parse_weekend(words: str, today: date) -> date | None:
     found = _WEEKEND.fullmatch(words)
     if found is None:
         return None
@@ -171,28 +173,28 @@ def _weekend(words: str, today: date) -> date | None:
     return saturday + timedelta(weeks=1) if found["next"] else max(saturday, today)
 
 
-def _numeric(words: str, today: date) -> date | None:
+def _parse_numeric(words: str, today: date) -> date | None:
     if found := _DAY_ONLY.fullmatch(words):
         number = int(found[1])
-        return _first(lambda year, month: date(year, month, number), today)
+        return _first_from_today(lambda year, month: date(year, month, number), today)
     if found := _DOTTED.fullmatch(words):
-        return _day_month(int(found[1]), int(found[2]), found[3], today)
+        return _make_day(int(found[1]), int(found[2]), found[3], today)
     found = _SLASHED.fullmatch(words)
     if found and (int(found[1]) > 12) != (int(found[2]) > 12):
         day, month = sorted((int(found[1]), int(found[2])), reverse=True)
-        return _day_month(day, month, found[3], today)
+        return _make_day(day, month, found[3], today)
     return None  # 01/02/2026 is another day in another country
 
 
-def _day_month(day: int, month: int, year: str | None, today: date) -> date | None:
+def _make_day(day: int, month: int, year: str | None, today: date) -> date | None:
     if year:
         with_century = int(year) + (2000 if len(year) == 2 else 0)
-        return _iso(f"{with_century:04}-{month:02}-{day:02}")
-    return _first(lambda y, m: date(y, month, day), today)
+        return _parse_iso(f"{with_century:04}-{month:02}-{day:02}")
+    return _first_from_today(lambda y, m: date(y, month, day), today)
 
 
-def _first(make: Callable[[int, int], date], today: date) -> date | None:
-    """The first real day from today on that `make` gives for the coming months (five years)."""
+def _first_from_today(make: Callable[[int, int], date], today: date) -> date | None:
+    """Return the first real day from today on that `make` gives for the next 60 months."""
     for ahead in range(60):
         year, month = divmod(today.year * 12 + today.month - 1 + ahead, 12)
         try:
@@ -204,32 +206,32 @@ def _first(make: Callable[[int, int], date], today: date) -> date | None:
     return None
 
 
-def _of_next_week(words: str, today: date, prefer: Prefer) -> date | None:
+def _parse_day_of_next_week(words: str, today: date, prefer: Prefer) -> date | None:
     found = _OF_NEXT_WEEK.fullmatch(words)
-    weekday = found and _by_library(str(found[1] or found[2]), today, prefer)
+    weekday = found and _parse_by_library(str(found[1] or found[2]), today, prefer)
     if not weekday:
         return None
     return today + timedelta(days=7 - today.weekday() + weekday.weekday())
 
 
-def _by_library(words: str, today: date, prefer: Prefer) -> date | None:
+def _parse_by_library(words: str, today: date, prefer: Prefer) -> date | None:
     if words in _AFTER_TOMORROW:
         return today + timedelta(days=2)
-    day = _parsed(words, today, prefer)
+    day = _run_readers(words, today, prefer)
     if day is None:
         bare = " ".join(_NEXT.sub(" ", words).split())
-        day = _parsed(bare, today, prefer) if bare.isalpha() and bare != words else None
+        day = _run_readers(bare, today, prefer) if bare.isalpha() and bare != words else None
     return day
 
 
-def _parsed(words: str, today: date, prefer: Prefer) -> date | None:
+def _run_readers(words: str, today: date, prefer: Prefer) -> date | None:
     for read, year_from in zip(_readers(today, prefer), (r"", r"\d{4}"), strict=True):
         try:
             moment = read(words).date_obj
         except (ValueError, OverflowError, RecursionError, IndexError, TypeError):
             continue  # the library stumbles over some phrases that mean nothing
         if isinstance(moment, datetime):
-            # Far away without a year in the words: "the 32nd" is not a day of 2032.
+            # Far away, and no year in the words: "the 32nd" is not a day of 2032.
             near = abs((moment.date() - today).days) <= 366
             return moment.date() if near or re.search(year_from, words) else None
     return None
@@ -237,9 +239,9 @@ def _parsed(words: str, today: date, prefer: Prefer) -> date | None:
 
 @cache
 def _readers(today: date, prefer: Prefer) -> tuple[Callable[[str], Any], ...]:
-    """dateparser's readers, loaded at first use: "in 3 days", then "friday", "1 dec", "december".
+    """Load dateparser's readers: first for "in 3 days", then for "friday", "1 dec", "december".
 
-    Apart, because a bare month is to be its last day while "in a month" keeps today's.
+    There are two because a bare month means its last day while "in a month" keeps today's.
     """
     from dateparser.date import DateDataParser
 

@@ -1,6 +1,7 @@
-"""Days counted out of a calendar: pure arithmetic on spans of days.
+"""Compute spans of days, and mark the times that rules find in a text.
 
-A `Span` is (first day, last day), inclusive. Days before year 1 or after 9999 are cut to these.
+A `Span` is (first day, last day), inclusive. Days before year 1 or after 9999 become the first or
+last day of these.
 """
 
 from __future__ import annotations
@@ -15,172 +16,176 @@ from functools import cache
 
 Span = tuple[date, date]
 
-LEAP = 8
-"""The most years between two 29ths of February."""
+LONGEST_LEAP_GAP = 8
+"""The longest time between two 29ths of February, in years."""
 HALF_YEAR = 183
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
-    """A time that was named: `of` gives its days in a year, or raises ValueError if that year has
-    none; `year` is the year that was said, None for none."""
+class NamedTime:
+    """A time that a text names.
 
-    of: Callable[[int], Span]
+    in_year  returns its days in a year, or raises ValueError when that year has none
+    year     the year that the text says, if any
+    """
+
+    in_year: Callable[[int], Span]
     year: int | None = None
 
-    def settled(self, today: date) -> Span | None:
-        """Its days; without a year those of the latest that has begun. None: there are none."""
+    def latest_begun(self, today: date) -> Span | None:
+        """Return its days, without a year the latest that have begun; None when there are none."""
         return self._latest(today, lambda span: span[0] <= today)
 
-    def over(self, today: date) -> Span | None:
-        """Its days; without a year those of the latest that is over."""
+    def latest_ended(self, today: date) -> Span | None:
+        """Return its days, without a year the latest ones that are over."""
         return self._latest(today, lambda span: span[1] < today)
 
     def _latest(self, today: date, fits: Callable[[Span], bool]) -> Span | None:
         if self.year is not None:
-            return self._in(self.year)
-        for year in range(today.year, today.year - LEAP - 2, -1):
-            span = self._in(year)
+            return self._span_in(self.year)
+        for year in range(today.year, today.year - LONGEST_LEAP_GAP - 2, -1):
+            span = self._span_in(year)
             if span and fits(span):
                 return span
         return None
 
-    def _in(self, year: int) -> Span | None:
+    def _span_in(self, year: int) -> Span | None:
         try:
-            return self.of(year)
+            return self.in_year(year)
         except ValueError:
             return None
 
-    def part(self, cut: Callable[[Span], Span]) -> Time:
-        """The time that `cut` makes of it, in the same year."""
-        return Time(lambda year: cut(self.of(year)), self.year)
+    def part(self, cut: Callable[[Span], Span]) -> NamedTime:
+        """Return the part that `cut` takes of its days, in the same year."""
+        return NamedTime(lambda year: cut(self.in_year(year)), self.year)
 
 
-def shifted(day: date, days: int) -> date:
-    """So many days later, or earlier."""
+def shift_day(day: date, days: int) -> date:
+    """Return the day `days` later, or earlier when it is negative."""
     try:
         return day + timedelta(days)
     except OverflowError:
         return date.max if days > 0 else date.min
 
 
-def back(today: date, first: int, last: int) -> Span:
-    """From so many days ago to so many days ago."""
-    return shifted(today, -first), shifted(today, -last)
+def days_back(today: date, first: int, last: int) -> Span:
+    """Return the days from `first` days ago to `last` days ago."""
+    return shift_day(today, -first), shift_day(today, -last)
 
 
-def fixed(span: Span) -> Time:
-    """A time that no year changes."""
-    return Time(lambda _: span, span[1].year)
+def fixed_time(span: Span) -> NamedTime:
+    """Return a time with the same days whatever the year."""
+    return NamedTime(lambda _: span, span[1].year)
 
 
-def days(month: int, first: int, last: int, year: int | None = None) -> Time:
-    """Days of a month; either may come first."""
+def days_of_month(month: int, first: int, last: int, year: int | None = None) -> NamedTime:
+    """Return days of a month; `first` and `last` may be in either order."""
     low, high = sorted((first, last))
-    return Time(lambda year: (date(year, month, low), date(year, month, high)), year)
+    return NamedTime(lambda year: (date(year, month, low), date(year, month, high)), year)
 
 
-def months(first: int, last: int, year: int | None = None) -> Time:
-    """Whole months of a year, 1 to 12; `last` beyond 12 is in the year after."""
+def months_of_year(first: int, last: int, year: int | None = None) -> NamedTime:
+    """Return whole months of a year, 1 to 12; a `last` above 12 is in the year after."""
 
-    def of(year: int) -> Span:
+    def in_year(year: int) -> Span:
         end, month = year + (last - 1) // 12, (last - 1) % 12 + 1
         return date(year, first, 1), date(end, month, calendar.monthrange(end, month)[1])
 
-    return Time(of, year)
+    return NamedTime(in_year, year)
 
 
-def joined(first: Time, last: Time) -> Time:
-    """From the one to the other. A year that only one says is that of both, and where the second
-    would come before the first, it is over the turn of the year (or week) if that is near."""
+def join_times(first: NamedTime, last: NamedTime) -> NamedTime:
+    """Return the days from one time to the other. A year that only one of them says counts for
+    both. When the second comes before the first, the span crosses the turn of the year (or week)
+    if it is then at most half a year long."""
 
-    def of(year: int) -> Span:
-        begin, end = first.of(first.year or year)[0], last.of(last.year or year)[1]
+    def in_year(year: int) -> Span:
+        begin, end = first.in_year(first.year or year)[0], last.in_year(last.year or year)[1]
         if begin <= end:
             return begin, end
         if last.year is None:
-            turned = begin, last.of(year + 1)[1]
+            turned = begin, last.in_year(year + 1)[1]
         elif first.year is None:
-            turned = first.of(year - 1)[0], end
+            turned = first.in_year(year - 1)[0], end
         else:
-            turned = shifted(begin, -7), end
+            turned = shift_day(begin, -7), end
         near = 0 <= (turned[1] - turned[0]).days <= HALF_YEAR
         return turned if near else (end, begin)
 
-    return Time(of, first.year or last.year)
+    return NamedTime(in_year, first.year or last.year)
 
 
-def until_today(time: Time, today: date) -> Time:
-    """From its first day to today; a time that has not begun stays as it is."""
-    span = time.settled(today)
+def until_today(time: NamedTime, today: date) -> NamedTime:
+    """Return the days from its first day to today; a time that has not begun stays as it is."""
+    span = time.latest_begun(today)
     if span is None or span[0] > today:
         return time
-    return fixed((span[0], today))
+    return fixed_time((span[0], today))
 
 
 def week(day: date) -> Span:
-    """The week of a day, Monday to Sunday."""
-    monday = shifted(day, -day.weekday())
-    return monday, shifted(monday, 6)
+    """Return the week of a day, Monday to Sunday."""
+    monday = shift_day(day, -day.weekday())
+    return monday, shift_day(monday, 6)
 
 
 def weekend(day: date) -> Span:
-    """Saturday and Sunday of a day's week."""
+    """Return Saturday and Sunday of a day's week."""
     monday = week(day)[0]
-    return shifted(monday, 5), shifted(monday, 6)
+    return shift_day(monday, 5), shift_day(monday, 6)
 
 
 def weekday(today: date, number: int) -> date:
-    """The last such day before today; Monday is 0."""
-    return shifted(today, -((today.weekday() - number - 1) % 7 + 1))
+    """Return the last such weekday before today; Monday is 0."""
+    return shift_day(today, -((today.weekday() - number - 1) % 7 + 1))
 
 
-def thirds(span: Span, part: int) -> Span:
-    """The early (0), middle (1) or late (2) third of a span; of a month about ten days."""
+def third_of_span(span: Span, part: int) -> Span:
+    """Return the early (0), middle (1) or late (2) third of a span; of a month about ten days."""
     cut = round(_length(span) / 3)
     return (
-        (span[0], shifted(span[0], cut - 1)),
-        (shifted(span[0], cut), shifted(span[1], -cut)),
-        (shifted(span[1], 1 - cut), span[1]),
+        (span[0], shift_day(span[0], cut - 1)),
+        (shift_day(span[0], cut), shift_day(span[1], -cut)),
+        (shift_day(span[1], 1 - cut), span[1]),
     )[part]
 
 
-def half(span: Span, second: bool) -> Span:
-    """Of a month the first 15 days or the rest, of a longer span so many months."""
+def half_of_span(span: Span, second: bool) -> Span:
+    """Return the first 15 days of a month or the rest; of a longer span half of its months."""
     whole = (span[1].year - span[0].year) * 12 + span[1].month - span[0].month + 1
     if whole == 1:
         middle = span[0].replace(day=16)
     else:
         year, month = divmod(span[0].month - 1 + whole // 2, 12)
         middle = date(span[0].year + year, month + 1, 1)
-    return (middle, span[1]) if second else (span[0], shifted(middle, -1))
+    return (middle, span[1]) if second else (span[0], shift_day(middle, -1))
 
 
 def stretch(span: Span, nth: int, length: int) -> Span:
-    """The nth stretch of so many days in a span, or the last one (-1)."""
+    """Return the nth stretch of `length` days in a span, or the last one (-1)."""
     if nth < 0:
-        return max(span[0], shifted(span[1], 1 - length)), span[1]
-    first = shifted(span[0], (nth - 1) * length)
+        return max(span[0], shift_day(span[1], 1 - length)), span[1]
+    first = shift_day(span[0], (nth - 1) * length)
     if first > span[1]:
         raise ValueError(f"{span[0]} to {span[1]} has no such days")
-    return first, min(span[1], shifted(first, length - 1))
+    return first, min(span[1], shift_day(first, length - 1))
 
 
 def nth_weekday(span: Span, nth: int, number: int, length: int = 1) -> Span:
-    """The nth (or last, -1) such weekday of a span, and the days after it up to `length`."""
+    """Return the nth (or last, -1) such weekday of a span, with `length` - 1 days after it."""
     if nth < 0:
-        first = shifted(span[1], -((span[1].weekday() - number) % 7))
+        first = shift_day(span[1], -((span[1].weekday() - number) % 7))
     else:
-        first = shifted(span[0], (number - span[0].weekday()) % 7 + 7 * (nth - 1))
+        first = shift_day(span[0], (number - span[0].weekday()) % 7 + 7 * (nth - 1))
     if not span[0] <= first <= span[1]:
         raise ValueError(f"{span[0]} to {span[1]} has no such day")
-    return first, shifted(first, length - 1)
+    return first, shift_day(first, length - 1)
 
 
 def last_ones(today: date, count: int, unit: str) -> Span:
-    """The last so many days, weeks, months or years, up to today."""
+    """Return the last `count` days, weeks, months or years, up to today."""
     if unit in ("day", "week"):
-        return shifted(today, -count * (7 if unit == "week" else 1)), today
+        return shift_day(today, -count * (7 if unit == "week" else 1)), today
     number = today.year * 12 + today.month - 1 - count * (12 if unit == "year" else 1)
     year, month = divmod(number, 12)
     if year < 1:
@@ -190,10 +195,10 @@ def last_ones(today: date, count: int, unit: str) -> Span:
 
 
 def ago(today: date, count: int, unit: str) -> Span:
-    """About so long ago: a day to the day, longer units give or take half of one."""
+    """Return the days about so long ago: days exactly, longer units give or take half of one."""
     length = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
     slack = {"day": 0, "week": 3, "month": 15, "year": 180}[unit]
-    return back(today, count * length + slack, max(count * length - slack, 0))
+    return days_back(today, count * length + slack, max(count * length - slack, 0))
 
 
 def _length(span: Span) -> int:
@@ -208,32 +213,32 @@ _PRIVATE = re.compile("[\ue000-\uf8ff]")
 
 
 def mark_of(*kinds: str) -> str:
-    """The pattern of a mark of one of these kinds."""
+    """Return the pattern of a mark of one of these kinds."""
     return f"(?:[{''.join(kinds)}][{chr(_FIRST)}-{chr(_LAST)}])"
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A time and the words it was read from; `said`: an entry may say these words as well."""
+class ReadTime:
+    """A time and the words it was read from. `searchable`: an entry may have these words too."""
 
-    time: Time
+    time: NamedTime
     text: str
-    said: bool
+    searchable: bool
 
 
-class Marked:
-    """A text with marks for the times that rules have found in it."""
+class MarkedText:
+    """A text in which a mark replaces each time that a rule has found."""
 
     def __init__(self, text: str, today: date) -> None:
         self.text = _PRIVATE.sub(" ", unicodedata.normalize("NFC", text))
         self.today = today
-        self._read: list[Read] = []
+        self._read: list[ReadTime] = []
 
-    def apply(self, rule: Rule) -> None:
-        """Mark all that a rule finds; what it cannot make days of stays as it is."""
-        self.text = _compiled(rule.pattern).sub(lambda found: self._marked(rule, found), self.text)
+    def apply(self, rule: DayRule) -> None:
+        """Mark all that a rule finds, except where it cannot compute days."""
+        self.text = _compile(rule.pattern).sub(lambda found: self._mark(rule, found), self.text)
 
-    def _marked(self, rule: Rule, found: re.Match[str]) -> str:
+    def _mark(self, rule: DayRule, found: re.Match[str]) -> str:
         place = _FIRST + len(self._read)
         if place > _LAST:
             return found[0]
@@ -241,38 +246,38 @@ class Marked:
             time = rule.time(self, found)
         except (ValueError, LookupError):
             return found[0]
-        if time is None or time.settled(self.today) is None:
+        if time is None or time.latest_begun(self.today) is None:
             return found[0]
-        self._read.append(Read(time, self.written(found[0]), rule.said))
+        self._read.append(ReadTime(time, self.unmark(found[0]), rule.searchable))
         return rule.kind + chr(place)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was read yet."""
+        """Return True when no time was read yet."""
         return not self._read
 
-    def time(self, mark: str) -> Time:
-        """The time of a mark."""
+    def time(self, mark: str) -> NamedTime:
+        """Return the time of a mark."""
         return self._at(mark).time
 
-    def counted(self) -> list[Read]:
-        """What was read and is a time by itself, in the order of the text."""
+    def times(self) -> list[ReadTime]:
+        """Return the times that count by themselves, in the order of the text."""
         return [self._at(mark[0]) for mark in _MARK.finditer(self.text) if self._counts(mark[0])]
 
-    def rest(self, *, said: bool) -> str:
-        """The text without what is counted; `said` leaves what an entry may say as well."""
+    def rest(self, *, with_searchable: bool) -> str:
+        """Return the text without the words of `times`, except searchable ones on request."""
 
         def text(mark: re.Match[str]) -> str:
-            gone = self._counts(mark[0]) and not (said and self._at(mark[0]).said)
+            gone = self._counts(mark[0]) and not (with_searchable and self._at(mark[0]).searchable)
             return " " if gone else self._at(mark[0]).text
 
         return _MARK.sub(text, self.text)
 
-    def written(self, text: str) -> str:
-        """A text with its marks as they were written."""
+    def unmark(self, text: str) -> str:
+        """Return a text with the original words in place of its marks."""
         return _MARK.sub(lambda mark: self._at(mark[0]).text, text)
 
-    def _at(self, mark: str) -> Read:
+    def _at(self, mark: str) -> ReadTime:
         return self._read[ord(mark[1]) - _FIRST]
 
     def _counts(self, mark: str) -> bool:
@@ -281,29 +286,32 @@ class Marked:
         return mark[0] in (DAYS, MONTH)
 
 
-ToTime = Callable[[Marked, re.Match[str]], Time | None]
+ToTime = Callable[[MarkedText, re.Match[str]], NamedTime | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A kind of time, its pattern, and what makes a time of what the pattern finds.
+class DayRule:
+    """A rule that finds times of a kind.
 
-    `time` returns None, or raises ValueError or LookupError, for what is no time after all.
-    `said`: see `Read`.
+    kind        the kind of its marks
+    pattern     the pattern to look for
+    time        makes a time of a match; returns None, or raises ValueError or LookupError, when
+                the match is no time
+    searchable  see `ReadTime`
     """
 
     kind: str
     pattern: str
     time: ToTime
-    said: bool = False
+    searchable: bool = False
 
 
-def rules(kind: str, time: ToTime, *patterns: str, said: bool = False) -> tuple[Rule, ...]:
-    """A rule for each pattern; capitals and small letters are the same."""
-    return tuple(Rule(kind, pattern, time, said) for pattern in patterns)
+def rules(kind: str, time: ToTime, *patterns: str, searchable: bool = False) -> tuple[DayRule, ...]:
+    """Return a rule for each pattern; upper and lower case are the same."""
+    return tuple(DayRule(kind, pattern, time, searchable) for pattern in patterns)
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """When it is needed: all rules together take 60 ms."""
+def _compile(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern at first use: all rules together take 60 ms."""
     return re.compile(pattern, re.IGNORECASE)

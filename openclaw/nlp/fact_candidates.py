@@ -1,4 +1,4 @@
-"""Finds what of the user's own words is worth keeping: preferences, decisions, contacts, rules."""
+"""Find facts in a message that are worth keeping: preferences, decisions, contacts, rules."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from openclaw.nlp.facts import category_of, is_foreign, is_relative, is_secret
+from openclaw.nlp.facts import category_of, has_relative_day, is_not_own_statement, is_secret
 from openclaw.nlp.lexicon.quote_words import ORDER_TO_AN_AGENT, SHORT_QUOTE
-from openclaw.nlp.quoted import meant
+from openclaw.nlp.quoted import own_sentences
 from openclaw.nlp.sentences import (
-    MOST,
-    Stated,
-    hushed,
+    LONGEST_MESSAGE,
+    Statement,
+    blank_quotes,
     is_order,
-    led,
     own_words,
+    read_statement,
     sentences,
-    statement,
-    trimmed,
+    strip_lead_in,
+    strip_trailer,
 )
 from openclaw.nlp.words import LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"@|(?:\d[ ()/.-]{0,3}){7}")
-_OF_HIMSELF = re.compile(
+_SELF_BEFORE_QUESTION = re.compile(
     r"(?P<says>(?:i['\u2019]?m|i am|i have|i['\u2019]ve got|we['\u2019]re|we have|my \w+ (?:is|"
     r"are|has)|"
     r"ich bin|ich habe|mein\w* \w+ ist|je suis|j['\u2019]ai|soy|tengo) [^,;?]{3,80}?)(?:, |; |"
     r" - | \u2013 )",
     re.IGNORECASE,
 )
-_SIGNED = re.compile(
+_SIGNATURE = re.compile(
     r"[.!?\u2026)] ?[-\u2013\u2014~]{1,3} ?(?![a-z])[^\W\d_][\w'\u2019-]{0,30}"
     r"(?: [\w.'\u2019-]{1,30}){0,2}$"
 )
-"""Ends with a name behind a dash: who that is has written it."""
-_OF_RULES = frozenset(
+"""A name after a dash at the end: that person wrote the text."""
+_RULE_WORDS = frozenset(
     """always never ever every each without unless before after past when whenever no stop anything
     everything metric imperial celsius fahrenheit hour kilometres kilometers kg british american
     plain formal informal formally informally si iso simple emoji emojis emoticons smileys
@@ -50,8 +50,8 @@ _OF_RULES = frozenset(
     politesses immer nie jamais toujours siempre nunca ohne sans answer reply respond
     speak antworte sprich réponds responde parle sin""".split()
 )
-"""Words of an order that may hold for good."""
-_OF_SELF = _OF_RULES | frozenset(
+"""An order with one of these words may hold for good."""
+_SELF_WORDS = _RULE_WORDS | frozenset(
     """i im my mine our ours we us ich mir mich mein meine meinen meiner wir uns unser unsere bin
     unseren je j mon ma mes nous notre nos on yo mi mis nosotros nuestro nuestra soy estoy tengo
     vivo trabajo prefiero odio detesto gusta encanta toco estudio hemos decidimos acordamos elegimos
@@ -62,8 +62,13 @@ _OF_SELF = _OF_RULES | frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The user's exact words, one line of 10 to 500 characters. `relative`: they name a day that
-    only the day of writing tells ("tomorrow"). `sure`: nothing of the message can be pasted."""
+    """A fact that may be kept.
+
+    text      the user's exact words, one line of 10 to 500 characters
+    category  what kind of fact it is
+    relative  it names a day relative to the day of writing ("tomorrow")
+    sure      the whole message was surely typed, not pasted
+    """
 
     text: str
     category: LastingCategory
@@ -72,71 +77,77 @@ class Candidate:
 
 
 def candidates(said: str) -> list[Candidate]:
-    """What of a message is worth keeping, in its order. Of a long one, most of which is likely to
-    be pasted, only the beginning counts."""
+    """Return the facts of a message that are worth keeping, in their order. Most of a long message
+    is probably pasted, so only its beginning is read."""
     own = said if len(said) <= LONGEST_OWN else said[: LONGEST_OWN // 2]
-    if not any(map(_may_tell, sentences(own_words(own)))):
+    if not any(map(_may_state_fact, sentences(own_words(own)))):
         return []
 
-    if ORDER_TO_AN_AGENT.search(said[:MOST]):  # nothing beside it is to be trusted
+    if ORDER_TO_AN_AGENT.search(
+        said[:LONGEST_MESSAGE]
+    ):  # nothing else in the message can be trusted
         return []
-    lines = [line for line in meant(own) if len(line) <= 2 * LONGEST_LASTING]
+    lines = [line for line in own_sentences(own) if len(line) <= 2 * LONGEST_LASTING]
     sure = _is_typed(said)
     found: dict[str, Candidate] = {}
-    for line, fact in _told(lines):
-        one = _candidate(line, fact)
+    for line, fact in _find_statements(lines):
+        one = _to_candidate(line, fact)
         if one is not None:
             found.setdefault(one.text.casefold(), replace(one, sure=sure))
     return [*found.values()]
 
 
 def _is_typed(said: str) -> bool:
-    """Whether a message is written by hand for sure. What was pasted has lines, a name at its end,
-    or is long; which of several lines are the user's, nothing in them tells."""
+    """Return True for a message that was surely written by hand: short, one line, no name at its
+    end. Nothing tells which of several lines are the user's own."""
     said = said.strip()
-    return len(said) <= LONGEST_OWN and len(said.splitlines()) <= 1 and not _SIGNED.search(said)
+    return len(said) <= LONGEST_OWN and len(said.splitlines()) <= 1 and not _SIGNATURE.search(said)
 
 
-def _may_tell(sentence: str) -> bool:
-    """Whether it may be worth a look. Questions and orders hardly ever are, and the patterns that
-    tell more take 40 ms to compile."""
-    if _beside(sentence):
+def _may_state_fact(sentence: str) -> bool:
+    """Return True when a sentence may state a fact. Most questions and orders do not, and this
+    check saves compiling the other patterns (40 ms)."""
+    if _statement_before_question(sentence):
         return True
     if not sentence.endswith(("?", "\uff1f")):
         words = {word.casefold() for word in _WORD.findall(sentence)}
-        telling = _OF_RULES if is_order(led(sentence)) else _OF_SELF
+        telling = _RULE_WORDS if is_order(strip_lead_in(sentence)) else _SELF_WORDS
         if words & telling or _NUMBER.search(sentence):
             return True
-    return bool(statement(sentence).text)
+    return bool(read_statement(sentence).text)
 
 
-def _told(lines: Sequence[str]) -> Iterator[tuple[str, Stated]]:
-    """The sentences that are no questions, or what of a question states something."""
+def _find_statements(lines: Sequence[str]) -> Iterator[tuple[str, Statement]]:
+    """Yield the sentences that are no questions, and the statements within questions."""
     for line in lines:
-        fact = statement(line)
+        fact = read_statement(line)
         if not line.endswith(("?", "\uff1f")):
             yield line, fact
         elif fact.text:
             yield fact.text, fact
-        elif beside := _beside(line):
-            yield beside, statement(beside)
+        elif beside := _statement_before_question(line):
+            yield beside, read_statement(beside)
 
 
-def _beside(line: str) -> str:
-    """What a question says of the user first: "I'm left-handed" of "I'm left-handed, can you ...?";
-    "" for nothing."""
-    found = _OF_HIMSELF.match(led(line)) if line.endswith(("?", "\uff1f")) else None
+def _statement_before_question(line: str) -> str:
+    """Return what a question first says of the user, else "": "I'm left-handed" of "I'm
+    left-handed, can you ...?"."""
+    if not line.endswith(("?", "\uff1f")):
+        return ""
+    found = _SELF_BEFORE_QUESTION.match(strip_lead_in(line))
     return found["says"] if found else ""
 
 
-def _candidate(line: str, fact: Stated) -> Candidate | None:
-    """What of a sentence is to be kept; None when it is nothing of worth."""
-    text = trimmed(fact.text if fact.told and fact.text else led(line))
-    if not SHORTEST_LASTING <= len(text) <= LONGEST_LASTING or (fact.told and is_order(text)):
+def _to_candidate(line: str, fact: Statement) -> Candidate | None:
+    """Return the fact of a sentence; None when it is not worth keeping."""
+    text = strip_trailer(fact.text if fact.to_remember and fact.text else strip_lead_in(line))
+    if not SHORTEST_LASTING <= len(text) <= LONGEST_LASTING or (
+        fact.to_remember and is_order(text)
+    ):
         return None
-    fact = fact if fact.told else statement(text)
-    quiet = SHORT_QUOTE.sub("_", hushed(text))
-    category = "" if is_foreign(quiet) else category_of(quiet, fact)
+    fact = fact if fact.to_remember else read_statement(text)
+    quiet = SHORT_QUOTE.sub("_", blank_quotes(text))
+    category = "" if is_not_own_statement(quiet) else category_of(quiet, fact)
     if not category or is_secret(text):
         return None
-    return Candidate(text, category, is_relative(quiet))
+    return Candidate(text, category, has_relative_day(quiet))

@@ -1,4 +1,4 @@
-"""Of which kind a sentence of the user's is that is worth keeping."""
+"""Decide which of the user's statements are worth keeping, and in which category."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from typing import Literal
 
 from openclaw.nlp.category import guess_category
 from openclaw.nlp.identifiers import exact, identifiers
-from openclaw.nlp.lexicon import fact_words as c
-from openclaw.nlp.lexicon import fact_words as w
-from openclaw.nlp.lexicon import quote_words as b
+from openclaw.nlp.lexicon import fact_words, quote_words
 from openclaw.nlp.lexicon.correction_words import NAMED, PLAIN
 from openclaw.nlp.lexicon.statement_words import CALL_ME, DECISION, FORBIDS, LETS, STANDING
-from openclaw.nlp.quoted import CITED
-from openclaw.nlp.sentences import Stated, is_order
+from openclaw.nlp.quoted import CITATION_MARK
+from openclaw.nlp.sentences import Statement, is_order
 from openclaw.security import secrets
 from openclaw.security.untrusted import hidden
 
 LastingCategory = Literal["preference", "fact", "decision", "entity"]
 
 MOST_EMOJI = 3
-"""A line with more was not written by hand."""
+"""A line with more emoji was not written by hand."""
 MOST_CONTACTS = 3
-"""A line with more addresses is a list that was pasted."""
+"""A line with more addresses or phone numbers is a list that was pasted."""
 LEAST_DIGITS = 7
 
 _EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
-_HUSHED = "xxxxx"
+_BLANKED = "xxxxx"
 _NAMES_SOMEBODY = re.compile(r"[A-ZÀ-Þ]\w|\b(?:my|our|mein|unser|mon|ma|notre|mi|nuestr)")
 _CLAUSE_END = re.compile(
     r", (?:so|and|but|because|which|und|aber|weil|deshalb|daher|drum|donc|du coup|et|mais|y|pero|"
@@ -35,97 +33,110 @@ _CLAUSE_END = re.compile(
 )
 
 
-def is_foreign(quiet: str) -> bool:
-    """Whether a sentence (quotations blanked) is not the user's own statement: reported, doubtful,
-    about somebody it does not name, an order to write words or to an agent, markup."""
+def is_not_own_statement(quiet: str) -> bool:
+    """Return True for a sentence (quotations blanked) that is not the user's own statement: it is
+    reported, doubtful, markup, about somebody without a name, or an order to write words."""
     named = FORBIDS.match(quiet) or CALL_ME.match(quiet)
-    if is_order(quiet) and not named and b.WORDED.search(quiet):
+    if is_order(quiet) and not named and quote_words.WORDED.search(quiet):
         return True
-    if b.DOUBTS.match(quiet) or b.NAMELESS.match(quiet) or b.REPORTED.match(quiet):
+    if (
+        quote_words.DOUBTS.match(quiet)
+        or quote_words.NAMELESS.match(quiet)
+        or quote_words.REPORTED.match(quiet)
+    ):
         return True
-    if b.LIFTS_A_GUARD.search(quiet) or b.MARKUP.search(quiet) or b.MOOD.match(quiet):
+    if (
+        quote_words.LIFTS_A_GUARD.search(quiet)
+        or quote_words.MARKUP.search(quiet)
+        or quote_words.MOOD.match(quiet)
+    ):
         return True
-    return len(_EMOJI.findall(quiet)) > MOST_EMOJI or _HUSHED in quiet or CITED in quiet
+    return len(_EMOJI.findall(quiet)) > MOST_EMOJI or _BLANKED in quiet or CITATION_MARK in quiet
 
 
 def is_secret(text: str) -> bool:
-    """Whether a text names a password or a key, or has signs that nobody sees."""
-    return bool(b.SECRET_WORD.search(text) or hidden(text) or secrets.find(text))
+    """Return True when a text names a password or a key, or has invisible characters."""
+    return bool(quote_words.SECRET_WORD.search(text) or hidden(text) or secrets.find(text))
 
 
-def is_relative(quiet: str) -> bool:
-    """Whether it names a day that only the day of writing tells."""
-    return bool(w.RELATIVE.search(quiet))
+def has_relative_day(quiet: str) -> bool:
+    """Return True when a sentence names a day relative to the day of writing ("tomorrow")."""
+    return bool(fact_words.RELATIVE.search(quiet))
 
 
-def category_of(quiet: str, fact: Stated) -> LastingCategory | Literal[""]:
-    """Of which kind a sentence is that states `fact`; "" when it is not worth keeping."""
-    if _directs(quiet):
+def category_of(quiet: str, fact: Statement) -> LastingCategory | Literal[""]:
+    """Return the category of a sentence that states `fact`; "" when it is not worth keeping."""
+    if _sends_to_address(quiet):
         return ""
-    if w.DECISION.search(quiet) and _decides(quiet) and not is_unsure(quiet):
+    if fact_words.DECISION.search(quiet) and _names_decision(quiet) and not is_unsure(quiet):
         return "decision"
     if _is_contact(quiet, fact):
         return "entity"
-    if w.RULE.match(quiet) or w.FORBIDDEN_FOR_GOOD.match(quiet) or w.STYLE.match(quiet):
+    if (
+        fact_words.RULE.match(quiet)
+        or fact_words.FORBIDDEN_FOR_GOOD.match(quiet)
+        or fact_words.STYLE.match(quiet)
+    ):
         return "preference"
     clause = _CLAUSE_END.split(quiet, maxsplit=1)[0]
     if fact.text and (is_lasting(fact) or is_lasting(_first_clause(clause, fact))):
         rule = STANDING.search(quiet) if fact.order else STANDING.match(quiet)
-        return "preference" if rule else _guessed(quiet)
-    if is_order(quiet) or is_passing(w.SHIFT.sub("", clause)):
+        return "preference" if rule else _guess_fact_category(quiet)
+    if is_order(quiet) or is_passing(fact_words.SHIFT.sub("", clause)):
         return ""
-    if w.PREFERENCE.search(clause):
+    if fact_words.PREFERENCE.search(clause):
         return "preference"
     if is_unsure(clause):
         return ""
-    return "fact" if w.SELF.search(clause) or w.HABIT.match(clause) else ""
+    return "fact" if fact_words.SELF.search(clause) or fact_words.HABIT.match(clause) else ""
 
 
-def _first_clause(clause: str, fact: Stated) -> Stated:
-    """The first clause of a statement, when that says something by itself."""
-    return Stated(clause if len(clause.split()) > 2 else "", fact.told, fact.order)
+def _first_clause(clause: str, fact: Statement) -> Statement:
+    """Return the first clause of a statement; without text when it says nothing by itself."""
+    return Statement(clause if len(clause.split()) > 2 else "", fact.to_remember, fact.order)
 
 
-def _decides(quiet: str) -> bool:
-    """Whether a sentence says what was decided, and not only that something was."""
+def _names_decision(quiet: str) -> bool:
+    """Return True when a sentence says what was decided, not only that something was."""
     clause = _CLAUSE_END.split(quiet, maxsplit=1)[0]
-    if w.DECIDED_ON_THIS.search(clause) or len(quiet.split()) <= 3:
+    if fact_words.DECIDED_ON_THIS.search(clause) or len(quiet.split()) <= 3:
         return False
-    return not is_passing(w.WHEN_DECIDED.sub("", clause))
+    return not is_passing(fact_words.WHEN_DECIDED.sub("", clause))
 
 
-def _is_contact(quiet: str, fact: Stated) -> bool:
-    """Whether a sentence says how somebody is reached, or who serves the user."""
+def _is_contact(quiet: str, fact: Statement) -> bool:
+    """Return True when a sentence says how to reach somebody, or who works for the user."""
     if is_order(quiet) and not fact.text:
         return False
-    addresses, numbers = c.EMAIL.findall(quiet), _numbers(quiet)
+    addresses, numbers = fact_words.EMAIL.findall(quiet), _phone_numbers(quiet)
     if not addresses and not numbers:
-        return bool(c.SERVES.search(quiet)) and not is_order(quiet)
+        return bool(fact_words.SERVES.search(quiet)) and not is_order(quiet)
     if len(addresses) + len(numbers) > MOST_CONTACTS or not _NAMES_SOMEBODY.search(quiet):
         return False
-    if not addresses and c.NO_PHONE.search(quiet):
+    if not addresses and fact_words.NO_PHONE.search(quiet):
         return False
-    return bool(c.REACHED.search(quiet))
+    return bool(fact_words.REACHED.search(quiet))
 
 
-def _directs(quiet: str) -> bool:
-    """Whether a sentence is an order, or a rule, that names an address: it would have something go
-    there from then on."""
-    told = is_order(quiet) or STANDING.search(quiet) or w.RULE.match(quiet)
-    return bool(told and (c.ADDRESS.search(quiet) or _numbers(quiet)))
+def _sends_to_address(quiet: str) -> bool:
+    """Return True for an order or a rule that names an address: it could send data there from then
+    on."""
+    directs = is_order(quiet) or STANDING.search(quiet) or fact_words.RULE.match(quiet)
+    return bool(directs and (fact_words.ADDRESS.search(quiet) or _phone_numbers(quiet)))
 
 
-def _numbers(quiet: str) -> list[str]:
-    """What looks like telephone numbers."""
-    found = (each[0] for each in c.PHONE.finditer(quiet))
+def _phone_numbers(quiet: str) -> list[str]:
+    """Return what looks like telephone numbers."""
+    found = (each[0] for each in fact_words.PHONE.finditer(quiet))
     return [
         number
         for number in found
-        if sum(sign.isdigit() for sign in number) >= LEAST_DIGITS and not c.NO_PHONE.match(number)
+        if sum(sign.isdigit() for sign in number) >= LEAST_DIGITS
+        and not fact_words.NO_PHONE.match(number)
     ]
 
 
-def _guessed(text: str) -> LastingCategory:
+def _guess_fact_category(text: str) -> LastingCategory:
     found = guess_category(text)
     return "fact" if found == "other" else found
 
@@ -308,18 +319,18 @@ _CONTACT = re.compile(
 )
 
 
-def is_lasting(stated: Stated) -> bool:
-    """Whether a stated fact is about the user, his people or things, a standing rule or a decision,
-    and neither passing nor unsure nor about the text at hand."""
-    fact = stated.text
+def is_lasting(statement: Statement) -> bool:
+    """Return True for a fact about the user, his people or things, a standing rule or a decision.
+    Passing and unsure facts, and facts about the text at hand, do not last."""
+    fact = statement.text
     standing = bool(STANDING.search(fact) or CALL_ME.search(fact))
     if _UNSURE.search(fact) and not (standing and not re.search(r"\bmaybe|perhaps|might\b", fact)):
         return False
     if _PASSING.search(fact) and not re.match(r"(?i).{0,20}\b(?:from now on|as of today)\b", fact):
         return False
-    if standing or stated.told:
-        return stated.told or _is_rule(fact)
-    if stated.order:
+    if standing or statement.to_remember:
+        return statement.to_remember or _is_rule(fact)
+    if statement.order:
         return False
     if _STATE.search(fact):
         return False
@@ -333,12 +344,12 @@ def is_lasting(stated: Stated) -> bool:
 
 
 def is_unsure(text: str) -> bool:
-    """Whether a sentence leaves open whether it is so."""
+    """Return True when a sentence leaves open whether it is true."""
     return bool(_UNSURE.search(text))
 
 
 def is_passing(text: str) -> bool:
-    """Whether it speaks of how things are just now."""
+    """Return True when a sentence says how things are just now."""
     return bool(_PASSING.search(text) or _STATE.search(text))
 
 

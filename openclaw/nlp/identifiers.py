@@ -1,8 +1,8 @@
-"""Exact strings of a text that are worth keeping as they stand: paths, ids, numbers, names.
+"""Find the exact strings of a text: paths, ids, numbers, names.
 
-A summary rewords; these it must not. They are told by their shape, not by the words around them, so
-the language hardly matters. Every pattern has a bounded reach, or looks at one word at a time, so a
-text costs time in proportion to its length whatever is in it.
+A summary rewords a text but must not change these. They are recognised by their shape, not by the
+words around them, so the language hardly matters. Every pattern has a bounded reach or reads one
+word at a time, so the time grows in proportion to the text, whatever is in it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 LONGEST = 240
-"""Characters of one identifier; longer runs without a blank are data, not names."""
+"""Characters of an identifier; longer runs without a blank are data, not names."""
 
 _WORD = re.compile(r"[^\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff01-\uff65]++")
 _FRONT = (
@@ -67,8 +67,8 @@ _CODE = re.compile(r"(?<!`)`([^`\n]{2,120})`(?!`)")
 MOST_QUOTED_WORDS = 6
 
 
-class Found(NamedTuple):
-    """Where an identifier stands in a text, and the string itself."""
+class FoundIdentifier(NamedTuple):
+    """An identifier and its position in a text."""
 
     start: int
     end: int
@@ -76,11 +76,11 @@ class Found(NamedTuple):
 
 
 def identifiers(text: str) -> tuple[str, ...]:
-    """The exact strings of a text, in their order, without duplicates.
+    """Return the exact strings of a text, in their order, without duplicates.
 
-    Of those that overlap the one that begins first counts, of these the longest.
+    When some overlap, the one that begins first counts; of several, the longest.
     """
-    found = sorted(_all(text), key=lambda each: (each.start, -each.end))
+    found = sorted(_find_all(text), key=lambda each: (each.start, -each.end))
     kept: dict[str, None] = {}
     end = -1
     for each in found:
@@ -91,29 +91,29 @@ def identifiers(text: str) -> tuple[str, ...]:
 
 
 def exact(text: str) -> tuple[str, ...]:
-    """Of the identifiers those with a shape of their own: no plain names, no words in quotes."""
+    """Return the identifiers with a shape of their own: no plain names, no words in quotes."""
     return tuple(each for each in identifiers(text) if is_shaped(each))
 
 
 def holds(text: str, identifier: str) -> bool:
-    """Whether a text has an identifier as a whole, not as a part of a longer one.
+    """Return True when a text has an identifier as a whole, not as a part of a longer one.
 
     Case counts, the kind of blank between words does not. "8215" is in "localhost:8215", but
     neither in "82150" nor in "8215.5"; "a.md" is not in "notes/a.md".
     """
     if not identifier.strip():
         return False
-    if _stands(text, identifier):
+    if _has_whole(text, identifier):
         return True
     flat = " ".join(identifier.split())
-    return " " in flat and _stands(" ".join(text.split()), flat)
+    return " " in flat and _has_whole(" ".join(text.split()), flat)
 
 
-def _stands(text: str, identifier: str) -> bool:
+def _has_whole(text: str, identifier: str) -> bool:
     at = text.find(identifier)
     while at >= 0:
         end = at + len(identifier)
-        if not _goes_on(text[max(at - 2, 0) : at][::-1], identifier[0]) and not _goes_on(
+        if not _is_continued(text[max(at - 2, 0) : at][::-1], identifier[0]) and not _is_continued(
             text[end : end + 2], identifier[-1]
         ):
             return True
@@ -121,32 +121,32 @@ def _stands(text: str, identifier: str) -> bool:
     return False
 
 
-def _goes_on(beside: str, edge: str) -> bool:
-    """Whether the characters beside an edge, nearest first, belong to the same string."""
-    if not beside or not _inner(edge) or not edge.isascii():
+def _is_continued(beside: str, edge: str) -> bool:
+    """Return True when the characters next to an edge, nearest first, continue the string."""
+    if not beside or not _is_word_character(edge) or not edge.isascii():
         return False
-    if _inner(beside[0]) and beside[0].isascii():
+    if _is_word_character(beside[0]) and beside[0].isascii():
         return True
-    return beside[0] in "./\\-@,'" and len(beside) > 1 and _joins(beside, edge)
+    return beside[0] in "./\\-@,'" and len(beside) > 1 and _is_joined(beside, edge)
 
 
-def _joins(beside: str, edge: str) -> bool:
+def _is_joined(beside: str, edge: str) -> bool:
     if beside[0] in ",'":  # 1,000 is one number; "Dana's" and "a,b" hold Dana and a
         return edge.isdigit() and beside[1].isdigit()
-    return _inner(beside[1])
+    return _is_word_character(beside[1])
 
 
-def _inner(character: str) -> bool:
+def _is_word_character(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
 def is_shaped(identifier: str) -> bool:
-    """Whether an identifier has a shape of its own, unlike a plain name or words in quotes."""
+    """Return True for an identifier with a shape of its own: no plain name, no words in quotes."""
     marked = any(each.isdigit() or each in "/\\@_$#~=^" for each in identifier)
     return marked or is_exact(identifier)
 
 
-def _all(text: str) -> Iterator[Found]:
+def _find_all(text: str) -> Iterator[FoundIdentifier]:
     listed = {each.start() for each in _LIST_NUMBER.finditer(text)}
     numbered = {each.end() for each in _LIST_NUMBER.finditer(text)}
     for pattern in (_QUOTED, _CODE):
@@ -154,21 +154,21 @@ def _all(text: str) -> Iterator[Found]:
             group = each.lastindex or 0
             quoted = each[group].strip(" ,.;")
             if len(quoted) > 1 and len(quoted.split()) <= MOST_QUOTED_WORDS:
-                yield Found(each.start(), each.end(), quoted)
+                yield FoundIdentifier(each.start(), each.end(), quoted)
     spans = [each for each in _SPANS.finditer(text) if each.start() not in listed]
     for each in spans:
-        yield Found(each.start(), each.end(), each[0])
-    for start, word in _words(text):
+        yield FoundIdentifier(each.start(), each.end(), each[0])
+    for start, word in _split_words(text):
         if start + len(word) + 1 not in numbered and is_exact(word):
-            yield Found(start, start + len(word), word)
+            yield FoundIdentifier(start, start + len(word), word)
     taken = {at for each in spans for at in range(each.start(), each.end())}
     for start, name in names(text):
         if taken.isdisjoint(range(start, start + len(name))):
-            yield Found(start, start + len(name), name)
+            yield FoundIdentifier(start, start + len(name), name)
 
 
-def _words(text: str) -> Iterator[tuple[int, str]]:
-    """Runs without a blank, without the marks around them, and where they begin."""
+def _split_words(text: str) -> Iterator[tuple[int, str]]:
+    """Yield where each run without a blank begins, and the run without the marks around it."""
     for each in _WORD.finditer(text):
         if each.end() - each.start() > LONGEST:
             continue
@@ -210,11 +210,11 @@ _HANDLE = re.compile(r"@[A-Za-z]\w{1,40}|#[A-Za-z0-9][\w-]{0,40}")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _KEYED = re.compile(r"[A-Za-z_][\w.-]{0,40}=(?!=)[^\s=]{1,120}")
 _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:[ap]m)?|\d{4}-\d\d-\d\d\S{0,20}", re.IGNORECASE)
-_MOST_SMALL = 10
+_LARGEST_COUNT = 10
 
 
 def is_exact(word: str) -> bool:
-    """Whether a word (no blanks, no marks around it) is an exact string by its shape alone."""
+    """Return True when the shape of a word (no blanks, no marks around it) makes it exact."""
     if word.isalpha():
         return bool(_CAMEL.fullmatch(word)) and word.lower() not in ("macos", "iphone", "ipad")
     if _NUMBER.fullmatch(word):
@@ -225,9 +225,9 @@ def is_exact(word: str) -> bool:
 
 
 def _is_number(word: str) -> bool:
-    """Whether a number is worth keeping: 0 to 10 alone are counts, not values."""
+    """Return True when a number is worth keeping: 0 to 10 alone are counts, not values."""
     bare = word.lstrip("-+\u2212~\u2248<>\u00b1")
-    return not bare.isdigit() or len(bare) > 2 or int(bare) > _MOST_SMALL
+    return not bare.isdigit() or len(bare) > 2 or int(bare) > _LARGEST_COUNT
 
 
 def _is_address(word: str) -> bool:
@@ -239,8 +239,8 @@ def _is_address(word: str) -> bool:
 
 
 def _is_path(word: str) -> bool:
-    """A path has something that no pair of words such as "and/or" has: a beginning of its own, a
-    suffix, a digit, or three parts."""
+    """Return True for a path. Unlike "and/or" it has a root, a suffix, a digit or more than three
+    parts."""
     if _DRIVE.match(word) or word.startswith(("\\\\", "~/", "./", "../")):
         return True
     parts = re.split(r"[/\\]", word)
@@ -265,7 +265,7 @@ def _is_file(word: str) -> bool:
 
 
 def _is_coded(word: str) -> bool:
-    """Letters and digits together: OPS-4217, a7f3c2, qwen2.5; not 2nd, 3x, 24-hour."""
+    """Return True for letters with digits: OPS-4217, a7f3c2, qwen2.5; not 2nd, 3x, 24-hour."""
     if _ORDINAL.fullmatch(word) or _TIMES.fullmatch(word):
         return False
     if _HEX.fullmatch(word) or _BLOCK.fullmatch(word) or _VERSION.fullmatch(word):
@@ -276,7 +276,7 @@ def _is_coded(word: str) -> bool:
 
 
 def _is_name(word: str) -> bool:
-    """A name as programs have them: snake_case, CamelCase, --option, call(), @handle, key=value."""
+    """Return True for snake_case, CamelCase, --option, call(), @handle and key=value."""
     shapes = (_SNAKE, _CAMEL, _CALL, _HANDLE, _KEYED)
     return any(shape.fullmatch(word) for shape in shapes)
 
@@ -307,7 +307,7 @@ _GERMAN_NOUN = re.compile(
     r"|en|e|ei|ik|ur|enz|anz|um|mal|ag|ahr|ung|ungen)s?$"
 )
 
-COMMON = frozenset(
+NO_NAMES = frozenset(
     """
     a an the this that these those i i'm i've i'll i'd my your his her its our their we you he she
     it they who what when where why which how if so and or but not no yes ok okay please thanks
@@ -338,52 +338,52 @@ COMMON = frozenset(
 
 
 def names(text: str) -> Iterator[tuple[int, str]]:
-    """Proper names and where they begin. A text in capitals throughout has none."""
+    """Yield where each proper name begins, and the name. A text all in capitals has none."""
     german = len(_GERMAN.findall(text[:2000])) > 1
     inside: set[str] = set()
     waiting: list[tuple[int, str]] = []
     for found in _RUN.finditer(text):
         before = text[max(found.start() - 40, 0) : found.start()]
         begins = bool(_BEGINS.search(before)) and not _ABBREVIATED.search(before)
-        for start, words in _cut(found.start(), found[0]):
+        for start, words in _split_run(found.start(), found[0]):
             at_start = begins and start == found.start()
             if len(words) == 1 and at_start:
                 waiting.append((start, words[0]))
-            elif len(words) > 1 or not german or _named(before, words[0]):
+            elif len(words) > 1 or not german or _is_german_name(before, words[0]):
                 inside.update(words)
                 yield start, " ".join(words)
-    for start, word in waiting:  # a sentence may begin with a name that stands elsewhere too
+    for start, word in waiting:  # a first word is a name when it is one elsewhere in the text
         if word in inside:
             yield start, word
 
 
-def _named(before: str, word: str) -> bool:
-    """Whether a single German word is a name: behind a word that names stand behind, and not
-    formed as nouns are."""
+def _is_german_name(before: str, word: str) -> bool:
+    """Return True when a single German word is a name: it follows a word such as "Frau" and has no
+    ending of a noun."""
     return bool(_GERMAN_BEFORE_NAME.search(before)) and not _GERMAN_NOUN.search(word)
 
 
-def _cut(start: int, run: str) -> Iterator[tuple[int, list[str]]]:
-    """A run of capitalised words without the common ones, in pieces of up to three words."""
+def _split_run(start: int, run: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield a run of capitalised words without the common ones, in pieces of up to three words."""
     words: list[str] = []
     begin = at = 0
     for word in run.split(" "):
         bare = re.sub(r"['\u2019]s?$", "", word)
         small = word[:1].islower()
         if _is_common(bare) or (len(words) >= MOST_WORDS and not small):
-            yield from _piece(start + begin, words)
+            yield from _trim_piece(start + begin, words)
             words = []
         if not _is_common(bare) and (words or not small):
             begin = begin if words else at
             words.append(bare)
             if bare != word:
-                yield from _piece(start + begin, words)
+                yield from _trim_piece(start + begin, words)
                 words = []
         at += len(word) + 1
-    yield from _piece(start + begin, words)
+    yield from _trim_piece(start + begin, words)
 
 
-def _piece(start: int, words: list[str]) -> Iterator[tuple[int, list[str]]]:
+def _trim_piece(start: int, words: list[str]) -> Iterator[tuple[int, list[str]]]:
     while words and words[-1][:1].islower():
         words = words[:-1]
     if words and any(len(word) > 1 for word in words):
@@ -393,4 +393,4 @@ def _piece(start: int, words: list[str]) -> Iterator[tuple[int, list[str]]]:
 def _is_common(word: str) -> bool:
     if word in PARTICLES:
         return False
-    return word.lower() in COMMON or not word[:1].isupper()
+    return word.lower() in NO_NAMES or not word[:1].isupper()

@@ -1,9 +1,9 @@
-"""What code can tell from the words of a request, so that a small model need not guess.
+"""Read the intent of a request from its words, so that a small model need not guess.
 
-A 1.5B model invents folders, takes a file's content for known, changes what it was only asked
-about and overlooks a fitting skill. A line in the tail that names the real path, and a grammar that
-leaves only what fits, mend most of it (docs/small-models.md). Where no cue is found the model
-decides; words of languages that are not listed here only mean fewer cues.
+A 1.5B model invents folders, believes it knows a file's content, changes what it was only asked
+about and overlooks a skill that fits. A line in the tail that names the real path, and a grammar
+that allows only what fits, prevent most of it (docs/small-models.md). Without a cue the model
+decides; in languages that are not listed here fewer cues are found.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from openclaw.nlp.relevance import SHORT, Blurb, called, nearest, ranked
+from openclaw.nlp.relevance import LONGEST_ABOUT, Blurb, is_clear_match, nearest, ranked
 from openclaw.nlp.words import content_words
 
 FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
 DOMAIN = re.compile(r"\.(?:com|org|net|io|dev|eu|de|at|ch|fr|es|uk|edu|gov)$", re.I)
-NO_FILE = re.compile(r"(?:v?\d+(?:\.\d+)+[a-z]{1,4}\d*|[a-z]\.[a-z]|.*\.\..*)$", re.I)
-"""9.30am, 2.5GB, 3.14rc1, e.g and well...so, which look like a file's name."""
+NOT_A_FILE = re.compile(r"(?:v?\d+(?:\.\d+)+[a-z]{1,4}\d*|[a-z]\.[a-z]|.*\.\..*)$", re.I)
+"""9.30am, 2.5GB, 3.14rc1, e.g and well...so look like a file's name."""
 REMEMBER = re.compile(
     r"^(?:(?:please|can you|could you|bitte)\b[ ,]*)*(?:remember|keep in mind|don'?t forget|"
     r"note(?= that\b| for today\b| down\b|:)|make a note|(?:write|jot) down(?= that\b|:)|"
@@ -34,9 +34,9 @@ REMEMBER_THAT = re.compile(
     r" (?:that|this|it|das)(?:,? please)?\W*$",
     re.I | re.S,
 )
-THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
+SAYS_THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
 SOME_LIST = re.compile(r"\b(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list\b", re.I)
-NO_NAME = re.compile(r"to-?do|task|whole|same|new|current|own", re.I)
+NOT_A_LIST_NAME = re.compile(r"to-?do|task|whole|same|new|current|own", re.I)
 ORDERS = re.compile(
     r"\b(?:add|put|write|create|make|change|set|delete|remove|save|store|edit|replace|rename|"
     r"append|remember|mark|tick|fix|correct|update|move|insert|copy|extract|convert|sort)\b",
@@ -47,15 +47,15 @@ BEGS = re.compile(
     r"\bhow about\b",
     re.I,
 )
-# No begging although it sounds so: "what would you change?".
+# Sounds like a polite request, but is a question: "what would you change?".
 WONDERS = re.compile(r"\b(?:wh\w+|how)(?: \w+)? (?:can|could|would|will) (?:you|we)\b", re.I)
-MARK = re.compile("[?\uff1f\u061f]")
+QUESTION_MARK = re.compile("[?\uff1f\u061f]")
 CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
 ASKS = re.compile(
     r"\W*(?:(?:and|so|at|by|for|from|in|of|on|since|to|until|with|und|an|auf|bei|bis|mit|seit|um|"
     r"von|zu|et|\u00e0|de|y|a|con|por|e|da|di) )?(?:"
     r"who|whom|whose|what|which|how|"
-    # "When you have a moment", "why don't you": the words after it tell whether it asks.
+    # "When you have a moment", "why don't you": the next words tell whether it is a question.
     r"(?:when|where|why)(?:['\u2019]?s| (?:is|am|are|was|were|do|does|did|has|have|had|can|will|"
     r"should|must))(?!['\u2019])|"
     r"(?:is|are|am|were|does)(?!.*\b(?:you|we|to|if|can|could|would|possible|chance|way|ok|okay)\b)|"
@@ -76,7 +76,7 @@ WANTS = re.compile(
     r"\b(?:puoi|pu\u00f2|potr\w+|possiamo)\b",
     re.I,
 )
-"""A question that may want something done: a suggestion, or whether or when one can."""
+"""A question that may want something done: a suggestion, or what is possible."""
 PLEASE = re.compile(
     r"\W*(?:please|bitte|s'il (?:te|vous) pla\u00eet|por favor|per favore)\W*", re.I
 )
@@ -106,8 +106,12 @@ ENGLISH = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Errands:
-    """`urls` that the request names; `command` that it says to run; `tools` that it asks for by
-    what they do, the first of them for the first step."""
+    """What a request wants of the web or of programs.
+
+    urls     addresses that it names
+    command  a quoted command that it says to run
+    tools    tools that it asks for by what they do; the first one is for the first step
+    """
 
     urls: tuple[str, ...] = ()
     command: str = ""
@@ -116,17 +120,27 @@ class Errands:
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """What the words of a request point at.
+    """What the words of a request say about its intent.
 
-    `lines` go into the tail. `asks`: it surely only asks, so nothing is to be changed. `named` are
-    existing files that it names, by path, `missing` names of none, `similar` files with nearly such
-    a name; `skill` is one whose name or example it says, `offered` one that only shares words with
-    it; `lists` are to-do lists that it names, a new one too, `known_lists` all there are; `todos`
-    and `done` say that it is about to-dos, one that is done; `fact` is what it says to remember, in
-    its own words, `today` that it is a note of the day; `expression` is a sum to work out.
-    `orders`: it says to do something, `begs`: it may say so as a question, `parts` to do more than
-    one thing, `tells` to tell something beside. `errands` are what it wants of the web or of
-    programs.
+    lines        lines for the tail
+    asks         it surely only asks, so nothing may be changed
+    named        paths of existing files that it names
+    missing      file names in it that do not exist
+    similar      paths of files with nearly such a name
+    skill        a skill whose name or example it says
+    offered      a skill that only shares words with it
+    lists        to-do lists that it names, also a new one
+    known_lists  all to-do lists
+    todos        it is about to-dos
+    done         it says that a to-do is done
+    fact         what it says to remember, in its own words
+    today        the fact is a note of the day
+    expression   a sum to work out
+    orders       it says to do something
+    begs         it may say so as a question
+    parts        it says to do more than one thing
+    tells        it also asks to be told something
+    errands      what it wants of the web or of programs
     """
 
     lines: tuple[str, ...] = ()
@@ -157,35 +171,35 @@ def cues(
     lists: Sequence[str] = (),
     todos: Sequence[str] = (),
 ) -> Cues:
-    """What the request's words point at. `files` are the home's paths, `lists` the names of the
-    to-do lists, `todos` the texts of the open ones."""
-    lines, named, missing, similar = _files(request, files)
+    """Read the intent of a request. `files` are the home's paths, `lists` the names of the to-do
+    lists, `todos` the texts of the open to-dos."""
+    lines, named, missing, similar = _find_files(request, files)
     asks = only_asks(request)
     orders = _orders(request) and not asks
-    outright = orders or not (asks or MARK.search(request))
+    outright = orders or not (asks or QUESTION_MARK.search(request))
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
     asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
     about_lists = bool(said & LIST_WORDS) and not named
-    meant = [] if named else _meant(request, todos)
+    meant = [] if named else _matching_todos(request, todos)
     done = bool(meant and DONE_WORDS.search(request) and outright)
     if not asked_lists and outright:
-        asked_lists = _new_list(request)
+        asked_lists = _name_new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
-    fact = "" if asks else _fact(request)
+    fact = "" if asks else _fact_to_remember(request)
     fitting = [] if about_todos or fact else ranked(request, skills)
     wanted = errands(request)
-    if named or wanted.tools:  # done for its own sake, unless a skill is called by its very name
+    if named or wanted.tools:  # needs no skill, unless the request names one
         fitting = [each for each in fitting if each.name in said]
-    skill = next((each.name for each in fitting if called(request, each)), "")
-    language = _language(said)
+    skill = next((each.name for each in fitting if is_clear_match(request, each)), "")
+    language = _guess_language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Open to-do: {text}" for text in meant[:3]]
     lines += [f"The skill {skill} fits."] if skill else []
     offered = fitting[0] if fitting and not skill else None
-    lines += [f"Skill that may fit: {offered.line(SHORT)}"] if offered else []
+    lines += [f"Skill that may fit: {offered.line(LONGEST_ABOUT)}"] if offered else []
     if not (named or about_todos or fact):
         near = [each for each in nearest(request, skills) if each.name != skill and each != offered]
-        lines += [f"Skill that may fit: {each.line(SHORT)}" for each in near]
+        lines += [f"Skill that may fit: {each.line(LONGEST_ABOUT)}" for each in near]
     lines += [f"Answer in {language}."] if language else []
     return Cues(
         lines=tuple(lines),
@@ -201,9 +215,9 @@ def cues(
         done=done,
         fact=fact,
         today=bool(TODAY.search(request)),
-        expression=expression(request, only_shares=bool(FILE.search(request))),
+        expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         orders=orders,
-        begs=not (asks or orders) and bool(MARK.search(request) or BEGS.search(request)),
+        begs=not (asks or orders) and bool(QUESTION_MARK.search(request) or BEGS.search(request)),
         parts=len(ORDERS.findall(request)) > 1,
         tells=bool(TELLS.search(request)),
         errands=wanted,
@@ -211,8 +225,8 @@ def cues(
 
 
 def only_asks(request: str) -> bool:
-    """True when the request surely wants nothing done: each clause begins with a question word and
-    is about how things are. A question mark tells nothing: "would you mind adding milk?"."""
+    """Return True when the request surely wants nothing done: each clause begins with a question
+    word and asks how things are. A question mark proves nothing: "would you mind adding milk?"."""
     clauses = [each for each in CLAUSE_END.split(request) if not PLEASE.fullmatch(each)]
     return bool(clauses) and all(
         ASKS.match(clause) and not WANTS.search(clause) for clause in clauses
@@ -220,17 +234,19 @@ def only_asks(request: str) -> bool:
 
 
 def _orders(request: str) -> bool:
-    """True when the request says outright to do something, or begs for it in words known here."""
+    """Return True when the request orders something, outright or as a known polite question."""
     for sentence in re.split(r"(?<=[.!?\uff1f])\s+", request.strip()):
-        begs = not MARK.search(sentence) or BEGS.search(WONDERS.sub("", sentence))
+        begs = not QUESTION_MARK.search(sentence) or BEGS.search(WONDERS.sub("", sentence))
         if ORDERS.match(sentence) or (begs and ORDERS.search(sentence) and not only_asks(sentence)):
             return True
     return False
 
 
-def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Lines for the tail, paths of files that are named, names that are no file, and paths of files
-    that have nearly such a name."""
+def _find_files(
+    request: str, files: Sequence[str]
+) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return lines for the tail, paths of named files, names without a file, and paths of files
+    with nearly such a name."""
     lines: list[str] = []
     named: list[str] = []
     missing: list[str] = []
@@ -240,7 +256,7 @@ def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str], li
         if found:
             named += found[:3]
             lines.append("File: " + ", ".join(found[:3]))
-        elif not DOMAIN.search(word) and not NO_FILE.match(word):
+        elif not DOMAIN.search(word) and not NOT_A_FILE.match(word):
             names = {path.rsplit("/", 1)[-1]: path for path in files}
             near = difflib.get_close_matches(word.rsplit("/", 1)[-1], names, 1, 0.75)
             similar += [names[name] for name in near]
@@ -250,8 +266,8 @@ def _files(request: str, files: Sequence[str]) -> tuple[list[str], list[str], li
     return lines, named, missing, similar
 
 
-def _meant(request: str, todos: Sequence[str]) -> list[str]:
-    """The open to-dos of which at least half the content words are in the request."""
+def _matching_todos(request: str, todos: Sequence[str]) -> list[str]:
+    """Return the open to-dos of which the request has at least half the content words."""
     said = set(content_words(request))
     found = []
     for text in todos:
@@ -261,33 +277,33 @@ def _meant(request: str, todos: Sequence[str]) -> list[str]:
     return found
 
 
-def _new_list(request: str) -> list[str]:
-    """The name of a to-do list that need not exist yet ("on my Home list"), if there is one."""
+def _name_new_list(request: str) -> list[str]:
+    """Return the name of a to-do list that may not exist yet ("on my Home list"), or nothing."""
     found = SOME_LIST.search(request)
     name = found.group("name") if found else ""
-    return [] if not name or NO_NAME.search(name) else [name[:1].upper() + name[1:]]
+    return [] if not name or NOT_A_LIST_NAME.search(name) else [name[:1].upper() + name[1:]]
 
 
-def _fact(request: str) -> str:
-    """What a request such as "remember that ..." wants kept, as a sentence."""
+def _fact_to_remember(request: str) -> str:
+    """Return what a request such as "remember that ..." wants remembered, as a sentence."""
     text = request.strip()
     found = REMEMBER.search(text) or REMEMBER_THAT.search(text)
-    if text.endswith("?") and not THAT.search(text):  # "can you remember my name?"
+    if text.endswith("?") and not SAYS_THAT.search(text):  # "can you remember my name?"
         return ""
     fact = " ".join(found.group("fact").split()).rstrip(" ?") if found else ""
     return fact[:1].upper() + fact[1:]
 
 
-def _language(said: set[str]) -> str:
-    """The language of at least two of these words when it is clearly not English, else ""."""
+def _guess_language(said: set[str]) -> str:
+    """Return the language of at least two of these words unless it may be English, else ""."""
     scores = {name: len(said & set(words.split())) for name, words in LANGUAGES.items()}
     best = max(scores, key=lambda name: scores[name])
     return best if scores[best] >= 2 and scores[best] > len(said & ENGLISH) else ""
 
 
 URL = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]+", re.I)
-TRAILING = ".,;:!?)"
-QUOTED = re.compile(
+URL_END_MARKS = ".,;:!?)"
+QUOTED_COMMAND = re.compile(
     r"\b(?:run|execute|call|start|type|f\u00fchre|starte)\b[^`.\n]{0,40}`(?P<command>[^`\n]+)`",
     re.I,
 )
@@ -309,9 +325,9 @@ WEB = re.compile(
 
 
 def errands(request: str) -> Errands:
-    """What the words of a request want of the world outside."""
-    urls = tuple(dict.fromkeys(url.rstrip(TRAILING) for url in URL.findall(request)))
-    quoted = QUOTED.search(request)
+    """Return what a request wants of the web or of programs."""
+    urls = tuple(dict.fromkeys(url.rstrip(URL_END_MARKS) for url in URL.findall(request)))
+    quoted = QUOTED_COMMAND.search(request)
     without = URL.sub(" ", request)
     tools = {
         "fetch_url": bool(urls),
@@ -332,12 +348,12 @@ OPERATORS = {
 NUMBER = r"(?<![\w.,:/(-])(\d+(?:\.\d+)?)"
 LAST_NUMBER = r"(\d+(?:\.\d+)?)(?!\w|[.,:/-]\d)"
 OPERATOR = "|".join(re.escape(word) for words in OPERATORS.values() for word in words)
-# A longer sum is not cut to two of its numbers.
-LONGER = re.compile(rf"\d\)?\s*(?:{OPERATOR})\s*\(?$", re.I)
+# Two numbers of a longer sum are no sum of their own.
+SUM_BEFORE = re.compile(rf"\d\)?\s*(?:{OPERATOR})\s*\(?$", re.I)
 SUM = re.compile(rf"{NUMBER}\s*({OPERATOR})\s*{LAST_NUMBER}(?!\)?\s*(?:{OPERATOR})\s*[\d(])", re.I)
-SHARE = re.compile(rf"{NUMBER}\s*(?:%|percent|prozent)\s*(?:of|von)\s*{LAST_NUMBER}", re.I)
+PERCENTAGE = re.compile(rf"{NUMBER}\s*(?:%|percent|prozent)\s*(?:of|von)\s*{LAST_NUMBER}", re.I)
 UNSURE_SIGNS = frozenset("- / less por per over".split())
-"""What also stands in ranges, dates, telephone numbers and rates: a sum only where one is asked."""
+"""Signs of ranges, dates, phone numbers and rates too: they mean a sum only when one is asked."""
 WORK_OUT = re.compile(
     r"(?:^|\b(?:what(?:'s| is)|how much is|calculate|compute|work out|was ist|wie ?viel ist|"
     r"combien font|cu\u00e1nto es|quanto fa))\W*$",
@@ -345,19 +361,19 @@ WORK_OUT = re.compile(
 )
 
 
-def expression(request: str, *, only_shares: bool = False) -> str:
-    """The sum that a request spells out between two numbers, for `calculate`; "" for none.
-    `only_shares`: only one such as "12 % of 300", where other numbers may belong to a file."""
-    share, plain = SHARE.search(request), SUM.search(request)
-    if share:
-        return f"{share.group(1)} / 100 * {share.group(2)}"
-    if not plain or only_shares:
+def find_expression(request: str, *, only_percentages: bool = False) -> str:
+    """Return the sum of two numbers that a request spells out, for `calculate`; "" for none.
+    `only_percentages` allows only "12 % of 300"; other numbers may belong to a file."""
+    percentage, plain = PERCENTAGE.search(request), SUM.search(request)
+    if percentage:
+        return f"{percentage.group(1)} / 100 * {percentage.group(2)}"
+    if not plain or only_percentages:
         return ""
     left, word, right = plain.groups()
     before = request[: plain.start()]
     spaced = before or " " in plain.group()
     unsure = word.lower() in UNSURE_SIGNS and not (spaced and WORK_OUT.search(before))
-    if unsure or LONGER.search(before):
+    if unsure or SUM_BEFORE.search(before):
         return ""
     sign = next(sign for sign, words in OPERATORS.items() if word.lower() in words)
     return f"{left} {sign} {right}"

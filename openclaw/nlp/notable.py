@@ -1,4 +1,4 @@
-"""What of a turn the working notes keep, found by code: no model is asked."""
+"""Find what the working notes keep of a turn. Code decides; no model is asked."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import NamedTuple
 from openclaw.nlp.identifiers import exact, identifiers, is_shaped
 from openclaw.nlp.sentences import (
     LONGEST_SENTENCE,
-    hushed,
+    blank_quotes,
+    find_statements,
     is_order,
     own_words,
     sentences,
-    shortened,
-    stated,
+    shorten,
 )
 from openclaw.nlp.words import COMMON, LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING, WORD, stem
 from openclaw.types import Change, ToolUse
@@ -51,9 +51,15 @@ _POLITE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What a turn adds to the working notes. `request` and `facts` are the user's own words,
-    `findings` lines of the answer and of results, all exact; `files` and `todos` say what became of
-    them ("workspace/a.md written", "added: Buy milk"); `questions` are open."""
+    """What a turn adds to the working notes.
+
+    request    the user's request in his own words, on one line
+    facts      what the user stated, word for word
+    findings   lines of the answer and of results, word for word
+    files      what happened to files: "workspace/a.md written"
+    todos      what happened to to-dos: "added: Buy milk"
+    questions  open questions
+    """
 
     request: str = ""
     facts: tuple[str, ...] = ()
@@ -66,25 +72,27 @@ class Additions:
 def notable(
     said: str, answer: str, uses: Sequence[ToolUse] = (), changes: Sequence[Change] = ()
 ) -> Additions:
-    """What is worth a note of a turn: what the user said, what was answered, the calls that were
-    made and the files that were changed. Secrets are masked by the caller."""
+    """Return what a turn adds to the working notes: from the user's message, the answer, the tool
+    calls and the changed files. The caller masks secrets."""
     real = [change for change in changes if change.before != change.after]
     return Additions(
         request=request_of(said),
-        facts=tuple(dict.fromkeys(shortened(fact.text) for fact in stated(said)))[:MOST_FACTS],
-        findings=findings_of(said, answer, uses),
+        facts=tuple(dict.fromkeys(shorten(fact.text) for fact in find_statements(said)))[
+            :MOST_FACTS
+        ],
+        findings=find_findings(said, answer, uses),
         files=tuple(
             f"{change.path} {'removed' if change.after is None else 'written'}"
             for change in real
             if change.path != TODO_FILE
         ),
-        todos=tuple(line for c in real if c.path == TODO_FILE for line in _todos(c)),
-        questions=_questions(said, answer),
+        todos=tuple(line for c in real if c.path == TODO_FILE for line in _todo_changes(c)),
+        questions=_open_questions(said, answer),
     )
 
 
 def request_of(said: str) -> str:
-    """What the user said as one line of at most 200 characters."""
+    """Return what the user said as one line of at most 200 characters."""
     line = " ".join(own_words(said).split()) or " ".join(said[: 4 * LONGEST_REQUEST].split())
     if len(line) <= LONGEST_REQUEST:
         return line
@@ -94,21 +102,21 @@ def request_of(said: str) -> str:
 
 @lru_cache(maxsize=1024)
 def lasting(said: str) -> tuple[str, ...]:
-    """What of the user's own words may be worth remembering for good: about himself, his people and
-    things, standing rules, decisions. Rather too few than a wrong one: of a long message, most of
-    which is likely to be pasted, only the beginning counts."""
+    """Return the user's own words that may be worth remembering for good: about himself, his people
+    and things, standing rules, decisions. A missed one is better than a wrong one: most of a long
+    message is probably pasted, so only its beginning is read."""
     from openclaw.nlp.facts import is_lasting  # its patterns take 10 ms to compile
 
     own = said if len(said) <= LONGEST_OWN else said[: LONGEST_OWN // 2]
-    found = (fact.text for fact in stated(own) if is_lasting(fact))
+    found = (fact.text for fact in find_statements(own) if is_lasting(fact))
     return tuple(
         fact for fact in dict.fromkeys(found) if SHORTEST_LASTING <= len(fact) <= LONGEST_LASTING
     )
 
 
-def _todos(change: Change) -> list[str]:
-    """What became of the task lines of a to-do file, told by their text."""
-    before, after = _tasks(change.before), _tasks(change.after)
+def _todo_changes(change: Change) -> list[str]:
+    """Return what happened to the tasks of a to-do file, compared by their text."""
+    before, after = _read_tasks(change.before), _read_tasks(change.after)
     lines = []
     for text, done in after.items():
         if text not in before:
@@ -118,42 +126,42 @@ def _todos(change: Change) -> list[str]:
     return lines + [f"removed: {text}" for text in before if text not in after]
 
 
-def _tasks(text: str | None) -> dict[str, bool]:
+def _read_tasks(text: str | None) -> dict[str, bool]:
     found = (_TASK.match(line) for line in (text or "").splitlines() if "[" in line[:20])
     return {each[2]: each[1] != " " for each in found if each}
 
 
-def _questions(said: str, answer: str) -> tuple[str, ...]:
-    """What the answer asks of the user at its end, and what the user asked without being told."""
+def _open_questions(said: str, answer: str) -> tuple[str, ...]:
+    """Return what the answer asks the user at its end, and what the user asked in vain."""
     found = []
     ending = list(sentences(answer[-600:]))[-1:]
     if ending and ending[0].endswith(("?", "\uff1f")) and not _POLITE.search(ending[0]):
-        found.append(f"asked of the user: {shortened(ending[0])}")
+        found.append(f"asked of the user: {shorten(ending[0])}")
     if _UNKNOWN.search(answer[:2000]):
         asked = [s for s in sentences(own_words(said)) if s.endswith(("?", "\uff1f"))]
-        found += [shortened(each) for each in asked[:2] if not is_order(hushed(each))]
+        found += [shorten(each) for each in asked[:2] if not is_order(blank_quotes(each))]
     return tuple(found)
 
 
-MOST = 6
+MOST_FINDINGS = 6
 MOST_FROM_ANSWER = 3
-MOST_ASKED = 2
-MOST_USES = 8
-MOST_OF_ANSWER = 4_000
+MOST_ORDERS = 2
+MOST_CALLS = 8
+LONGEST_ANSWER = 4_000
 HEAD_CHARS, TAIL_CHARS = 2_500, 800
 MOST_LINES = 120
 LONGEST_LINE = 300
-MOST_CLOSE = 10
-"""Lines of results that are looked at closely."""
+MOST_RELATED = 10
+"""Lines of results that are searched for exact strings."""
 
 _HINT = re.compile(r"\d|[/\\@_=:]|[a-z][A-Z]")
 _FENCED = re.compile(r"<<data [0-9a-f]{8} from (?P<source>[^\n]*?), no orders>>")
-_NOT_FOUND = re.compile(
+_NOT_A_FINDING = re.compile(
     r"\[(?:Cut|All of it|cut here|\d+ more)|<<|```|Result of |.{1,200}, lines \d+-\d+ of \d+"
 )
 _PATH = re.compile(r"[/\\]|\.[A-Za-z]\w{0,4}$")
 _MARKUP = re.compile(r"^[ \t>#*+|-]+")
-_NAMES = (
+_LABEL_ARGUMENTS = (
     "path",
     "url",
     "query",
@@ -168,53 +176,59 @@ _NAMES = (
 _WRITES = frozenset(("write_file", "edit_file", "append_file", "remember", "todo", "delete_file"))
 
 
-class Line(NamedTuple):
-    """A line of a result: how much it has to do with the turn, what it is from, and whether others
-    have written it."""
+class ResultLine(NamedTuple):
+    """A line of a result.
 
-    worth: float
+    score    how much it has to do with the turn
+    label    the call that it is from
+    foreign  somebody else has written it
+    """
+
+    score: float
     label: str
     foreign: bool
     text: str
 
 
-def findings_of(said: str, answer: str, uses: Sequence[ToolUse]) -> tuple[str, ...]:
-    """At most six lines, the most telling of the answer first."""
-    answer = _whole(answer, MOST_OF_ANSWER)
+def find_findings(said: str, answer: str, uses: Sequence[ToolUse]) -> tuple[str, ...]:
+    """Return at most six lines, those of the user and of the answer first."""
+    answer = _cut_at_word(answer, LONGEST_ANSWER)
     told = set(exact(answer))
-    known = set(exact(_whole(said, MOST_OF_ANSWER)))
-    lines = [*_asked(said), *_from_answer(answer, known)]
+    known = set(exact(_cut_at_word(said, LONGEST_ANSWER)))
+    lines = [*_find_orders(said), *_find_in_answer(answer, known)]
     known.update(string for line in lines for string in exact(line))
-    wanted = _wanted(f"{said[:1000]} {answer[:1000]}")
+    wanted = _turn_words(f"{said[:1000]} {answer[:1000]}")
     close = [
         line
-        for use in uses[-MOST_USES:]
+        for use in uses[-MOST_CALLS:]
         if use.ok and use.tool not in _WRITES
-        for line in _close(use, wanted)
+        for line in _related_lines(use, wanted)
     ]
-    close.sort(key=lambda line: -line.worth)
-    found = [each for line in close[:MOST_CLOSE] if (each := _telling(line, known, told))]
+    close.sort(key=lambda line: -line.score)
+    found = [each for line in close[:MOST_RELATED] if (each := _to_finding(line, known, told))]
     found.sort(key=lambda each: -each[0])
-    best = [line for _, line in found[: MOST - len(lines)]]
+    best = [line for _, line in found[: MOST_FINDINGS - len(lines)]]
     return tuple(dict.fromkeys((*lines, *best)))
 
 
-def _asked(said: str) -> list[str]:
-    """Orders with a number, a date, an id in them: they state nothing, but what was ordered (the
-    table for 7 at 19:30) is soon no longer the latest request."""
+def _find_orders(said: str) -> list[str]:
+    """Return orders with a number, a date or an id. They state nothing, but what was ordered (the
+    table for 7 at 19:30) is soon no longer in the latest request."""
     found = []
     for sentence in sentences(own_words(said)):
-        strings = exact(sentence) if _HINT.search(sentence) and is_order(hushed(sentence)) else ()
+        strings = (
+            exact(sentence) if _HINT.search(sentence) and is_order(blank_quotes(sentence)) else ()
+        )
         if any(re.search(r"\d|@", each) and not _PATH.search(each) for each in strings):
-            found.append(f"asked: {shortened(sentence, LONGEST_SENTENCE - 7)}")
-    return found[:MOST_ASKED]
+            found.append(f"asked: {shorten(sentence, LONGEST_SENTENCE - 7)}")
+    return found[:MOST_ORDERS]
 
 
-def _from_answer(answer: str, known: set[str]) -> list[str]:
+def _find_in_answer(answer: str, known: set[str]) -> list[str]:
     scored = []
     text = re.sub(r"```.*?(?:```|$)", "", answer, flags=re.DOTALL)
     for number, sentence in enumerate(sentences(text)):
-        plain = shortened(_MARKUP.sub("", sentence).replace("**", ""))
+        plain = shorten(_MARKUP.sub("", sentence).replace("**", ""))
         if not _HINT.search(plain) or plain.endswith("?"):
             continue
         new = [each for each in exact(plain) if each not in known]
@@ -224,61 +238,61 @@ def _from_answer(answer: str, known: set[str]) -> list[str]:
     return [plain for _, _, plain in sorted(best, key=lambda each: each[1])]
 
 
-def _telling(line: Line, known: set[str], told: set[str]) -> tuple[float, str] | None:
-    """The line with its worth when it holds an exact string that is new; of a text of others only
-    these strings, so that no sentence of theirs gets into the notes."""
+def _to_finding(line: ResultLine, known: set[str], told: set[str]) -> tuple[float, str] | None:
+    """Return a line with a new exact string and its score. From somebody else's text only these
+    strings are taken, so that none of its sentences gets into the notes."""
     strings = identifiers(line.text)
     shaped = [each for each in strings if is_shaped(each)]
     new = [each for each in shaped if each not in known and each not in line.label]
     if not new:
         return None
-    worth = line.worth + 0.5 * min(len(new), 4) + 2 * sum(each in told for each in strings)
+    score = line.score + 0.5 * min(len(new), 4) + 2 * sum(each in told for each in strings)
     shown = ", ".join(new[:6]) if line.foreign else line.text
-    return worth, f"{line.label}: {shortened(shown)}"
+    return score, f"{line.label}: {shorten(shown)}"
 
 
-def _wanted(text: str) -> frozenset[str]:
-    """The words that a line should have, also without their endings and with an "s"."""
+def _turn_words(text: str) -> frozenset[str]:
+    """Return the words to look for in lines, also without their endings and with an "s"."""
     words = [word for word in map(str.lower, WORD.findall(text)) if word not in COMMON]
     stems = map(stem, words)
     return frozenset(each for word in (*words, *stems) for each in (word, word + "s"))
 
 
-def _close(use: ToolUse, wanted: frozenset[str]) -> list[Line]:
-    """The lines of a result that have most words in common with what was asked and answered."""
+def _related_lines(use: ToolUse, wanted: frozenset[str]) -> list[ResultLine]:
+    """Return the lines of a result that share words with the request or the answer."""
     output = use.output
     if len(output) > HEAD_CHARS + TAIL_CHARS:
         head, tail = output[:HEAD_CHARS], output[-TAIL_CHARS:]
         output = f"{head[: head.rfind(chr(10)) + 1] or head}{tail[tail.find(chr(10)) + 1 :]}"
-    foreign, label = bool(_FENCED.search(output)), _label(use)
+    foreign, label = bool(_FENCED.search(output)), _call_label(use)
     lines = []
     for raw in output.split("\n")[:MOST_LINES]:
-        text = _whole(raw, LONGEST_LINE)
-        if len(text) > 3 and _HINT.search(text) and not _NOT_FOUND.match(text):
+        text = _cut_at_word(raw, LONGEST_LINE)
+        if len(text) > 3 and _HINT.search(text) and not _NOT_A_FINDING.match(text):
             common = len(wanted.intersection(WORD.findall(text.lower())))
-            lines.append(Line(float(min(common, 5)), label, foreign, " ".join(text.split())))
-    if len(lines) > MOST_CLOSE:  # of a long result only what has to do with the turn
-        lines = [line for line in lines if line.worth]
+            lines.append(ResultLine(float(min(common, 5)), label, foreign, " ".join(text.split())))
+    if len(lines) > MOST_RELATED:  # of a long result only what has to do with the turn
+        lines = [line for line in lines if line.score]
     return lines
 
 
-def _whole(text: str, most: int) -> str:
-    """The beginning of a text in so many characters, with no word cut in two."""
+def _cut_at_word(text: str, most: int) -> str:
+    """Return the beginning of a text in at most `most` characters, cut between words."""
     if len(text) <= most:
         return text
     cut = text[: most + 1]
     return cut[: max(cut.rfind(" "), cut.rfind("\n"), 0)]
 
 
-def _label(use: ToolUse) -> str:
-    """The tool and what it was called for, in few words."""
-    value = next((str(use.input[name]) for name in _NAMES if use.input.get(name)), "")
+def _call_label(use: ToolUse) -> str:
+    """Return the tool and what it was called for, in few words."""
+    value = next((str(use.input[name]) for name in _LABEL_ARGUMENTS if use.input.get(name)), "")
     short = " ".join(value.split())
     return f"{use.tool} {short[:60]}".strip()
 
 
 LONGEST_COMPLAINT = 240
-"""Characters; a longer message has another subject."""
+"""Characters; a longer message is about something else."""
 
 _THAT = r"(?:(?:that|this|it|again|about)\b|(?:i|my|our)\b)"
 _ALREADY = r"(?:already |just |clearly )?"
@@ -303,7 +317,7 @@ _COMPLAINTS = (
     r"\bya te lo (?:dije|hab\u00eda dicho|he dicho)\b",
 )
 _COMPLAINT = re.compile("|".join(_COMPLAINTS), re.IGNORECASE)
-_OTHER = re.compile(
+_NOT_A_COMPLAINT = re.compile(
     r"^\s*(?:if|when(?:ever)?|in case|did|do|have|has|had|wenn|falls|habe? ich|hast du|si|cuando)\b"
     r"|\b(?:if|wenn|falls) (?:you|du)\b|[\"\u201c\u201e]"
     r"|\b(?:pretend|imagine|suppose|stell dir|translate|write|rephrase|correct|\u00fcbersetze)\b",
@@ -312,13 +326,13 @@ _OTHER = re.compile(
 
 
 def is_complaint(message: str) -> bool:
-    """Whether a message of the user says, in English, German, French or Spanish, that he had told
-    this before, or that it was forgotten."""
+    """Return True when the user complains that he had said this before or that it was forgotten,
+    in English, German, French or Spanish."""
     if len(message) > LONGEST_COMPLAINT:
         return False
     own = own_words(message.replace("\u2019", "'"))
-    return any(_complains(hushed(sentence)) for sentence in sentences(own))
+    return any(_complains(blank_quotes(sentence)) for sentence in sentences(own))
 
 
 def _complains(sentence: str) -> bool:
-    return not _OTHER.search(sentence) and _COMPLAINT.search(sentence) is not None
+    return not _NOT_A_COMPLAINT.search(sentence) and _COMPLAINT.search(sentence) is not None

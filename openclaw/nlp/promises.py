@@ -1,14 +1,14 @@
-"""Finds what an answer promises for later: "I will remind you", but not "I will read it now"."""
+"""Find what an answer promises for later: "I will remind you", not "I will read it now"."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 
-from openclaw.nlp.claims import Named, day_named
-from openclaw.nlp.sentences import hushed, own_words, sentences
+from openclaw.nlp.claims import NamedDay, day_named
+from openclaw.nlp.sentences import blank_quotes, own_words, sentences
 
-MOST = 3
+MOST_PROMISES = 3
 LONGEST = 240
 
 _EDGE = " ,.;:!-\u2013\u2014"
@@ -16,8 +16,12 @@ _EDGE = " ,.;:!-\u2013\u2014"
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """`sentence` as it stands in the answer, `what` is promised in a few words, `day` the words for
-    when ("" for a reminder without one, "today" for a time of this day)."""
+    """A promise in an answer.
+
+    sentence  the sentence as it is in the answer
+    what      what is promised, in a few words
+    day       the words for the day; "" for a reminder without one, "today" for a time of this day
+    """
 
     sentence: str
     what: str
@@ -25,21 +29,21 @@ class Promise:
 
 
 def promises(answer: str, request: str = "") -> tuple[Promise, ...]:
-    """What an answer to this request promises to do or to remind of later."""
+    """Return what an answer to this request promises to do, or to remind of, later."""
     if not MAY_PROMISE.search(answer) or LETTER.search(answer):
         return ()
     if DRAFTS.search(request) and not REMIND_ME.search(request):
         return ()
-    lines = _told(answer)
-    if sum(_begins_with_a_day(line) for line in lines) > 1:  # a plan, day by day, for the user
+    lines = _answer_sentences(answer)
+    if sum(_begins_with_a_day(line) for line in lines) > 1:  # a plan for the user, day by day
         return ()
-    found = (_promise(sentence, request) for sentence in lines)
-    return tuple(dict.fromkeys(each for each in found if each))[:MOST]
+    found = (_to_promise(sentence, request) for sentence in lines)
+    return tuple(dict.fromkeys(each for each in found if each))[:MOST_PROMISES]
 
 
-def _told(answer: str) -> list[str]:
-    """The sentences that the answer says itself: not quoted, and nothing directly below a line
-    that introduces it, and no items below that: they may be of a file that it shows."""
+def _answer_sentences(answer: str) -> list[str]:
+    """Return the sentences of the answer itself. Quotations are left out, and so are the lines and
+    items below a line that ends with a colon: they may be of a file that it shows."""
     kept: list[str] = []
     listed = close = False
     for line in own_words(answer).split("\n"):
@@ -55,28 +59,30 @@ def _told(answer: str) -> list[str]:
     return kept
 
 
-def _promise(sentence: str, request: str) -> Promise | None:
+def _to_promise(sentence: str, request: str) -> Promise | None:
     plain = sentence.replace("**", "")
-    said = hushed(plain)  # of the same length
+    said = blank_quotes(plain)  # of the same length
     lead = LEAD.match(said)
     own = said[lead.end() :] if lead else said
     denied = DENIES.search(NO_FORGETTING.sub("", own))
     if said.rstrip(" \"'*)").endswith("?") or DEPENDS.search(own) or denied:
         return None
-    begin, found = _beginning(said, len(said) - len(own))
+    begin, found = _find_beginning(said, len(said) - len(own))
     if not found:
         return None
     day, in_front = _day_of(said, begin)
     if found["remind"] is not None:
-        what = _reminder(plain[found.end() :], request)
-        return Promise(sentence, _telling(what, plain, own), day.day if day else "")
+        what = _reminder_text(plain[found.end() :], request)
+        return Promise(sentence, _text_or_sentence(what, plain, own), day.day if day else "")
     if day is None or day.day == "today" or not (in_front or _is_when(said, found, day)):
         return None
-    return Promise(sentence, _telling(_deed(plain, begin, day, found), plain, own), day.day)
+    return Promise(
+        sentence, _text_or_sentence(_task_text(plain, begin, day, found), plain, own), day.day
+    )
 
 
 def _begins_with_a_day(sentence: str) -> bool:
-    """Whether it is of the kind "On Monday I will ...", which makes a plan where two are so."""
+    """Return True for "On Monday I will ..."; two such sentences make a plan."""
     day = day_named(sentence[:LONGEST])
     before = sentence[: day.start].strip(" *").casefold() if day else "-"
     behind = sentence[day.end :].lstrip(" ,:*") if day else ""
@@ -85,15 +91,15 @@ def _begins_with_a_day(sentence: str) -> bool:
     )
 
 
-def _telling(what: str, sentence: str, own: str) -> str:
-    """What is promised, or the whole sentence but for its "Sure, " where the few words say too
-    little; `own` is as long as what is left of it then."""
-    return _capital(sentence[len(sentence) - len(own) :]) if POOR.match(what) else what
+def _text_or_sentence(what: str, sentence: str, own: str) -> str:
+    """Return what is promised or, when that says too little, the sentence without its "Sure, ".
+    `own` is as long as the sentence without it."""
+    return _tidy_line(sentence[len(sentence) - len(own) :]) if SAYS_TOO_LITTLE.match(what) else what
 
 
-def _beginning(said: str, start: int) -> tuple[int, re.Match[str] | None]:
-    """Where the promise begins: at `start`, behind a day ("On Friday I will ...") or behind a
-    clause of its own ("I noted it and I will ...")."""
+def _find_beginning(said: str, start: int) -> tuple[int, re.Match[str] | None]:
+    """Return where the promise begins, and its match: at `start`, after a day ("On Friday I will
+    ...") or after another clause ("I noted it and I will ...")."""
     day = day_named(said[start:])
     after_day = start + day.end if day and day.start == 0 else start
     after_day += len(said[after_day:]) - len(said[after_day:].lstrip(" ,"))
@@ -111,43 +117,43 @@ def _beginning(said: str, start: int) -> tuple[int, re.Match[str] | None]:
     return 0, None
 
 
-def _day_of(said: str, begin: int) -> tuple[Named | None, bool]:
-    """The day of the promise that begins there, and whether it stands in front of it."""
+def _day_of(said: str, begin: int) -> tuple[NamedDay | None, bool]:
+    """Return the day of the promise that begins there, and True when it comes before it."""
     if day := day_named(said[begin:]):
         return replace(day, start=day.start + begin, end=day.end + begin), False
     day = day_named(said[:begin])
     return day, bool(day and not said[day.end : begin].strip(" ,"))
 
 
-def _is_when(said: str, found: re.Match[str], day: Named) -> bool:
-    """Whether the day is that on which it is done, and not the day of a thing that is looked at:
-    "I'll search for flights on Friday" may be done at once."""
+def _is_when(said: str, found: re.Match[str], day: NamedDay) -> bool:
+    """Return True when something is done on the day. It may be the day of an object instead: "I'll
+    search for flights on Friday" may be done at once."""
     between = said[found.end("deed") : day.start]
-    if not day.own or OF_A_DAY.search(between):
+    if not day.own or DAY_OF_AN_OBJECT.search(between):
         return False
     at_once = _is_english(found) and found["now"] is not None
     return not at_once or (day.bare and not between.rstrip().endswith(","))
 
 
-def _reminder(rest: str, request: str) -> str:
-    """Of what the user is reminded: told by the answer, else by the request, else the request."""
+def _reminder_text(rest: str, request: str) -> str:
+    """Return what to remind of: from the answer, else from the request, else the whole request."""
     told = OBJECT.match(_without_day(rest))
-    if told and told["what"].strip(_EDGE).lower() not in EMPTY:
-        return _capital(re.sub(r" erinnern\W*$", "", told["what"]))
-    asked = ASKED.search(request)
+    if told and told["what"].strip(_EDGE).lower() not in EMPTY_OBJECTS:
+        return _tidy_line(re.sub(r" erinnern\W*$", "", told["what"]))
+    asked = REMINDER_REQUEST.search(request)
     what = (asked["what"] or asked["de"]) if asked else request
-    return _capital(_without_day(" ".join(what.split())[:120]))
+    return _tidy_line(_without_day(" ".join(what.split())[:120]))
 
 
-def _deed(text: str, begin: int, day: Named, found: re.Match[str]) -> str:
-    """What is to be done, without the day and without "I will"."""
+def _task_text(text: str, begin: int, day: NamedDay, found: re.Match[str]) -> str:
+    """Return the task without the day and without "I will"."""
     start = found.start("deed") if _is_english(found) else begin
     cut = text[start : day.start] + text[day.end :] if day.start >= start else text[start:]
-    return _capital(cut)
+    return _tidy_line(cut)
 
 
 def _is_english(found: re.Match[str]) -> bool:
-    """Whether what is promised stands behind "I will", and not around it."""
+    """Return True when the whole task follows "I will", as in English."""
     return found.re is ENGLISH
 
 
@@ -156,7 +162,7 @@ def _without_day(text: str) -> str:
     return text[: day.start] + text[day.end :] if day else text
 
 
-def _capital(text: str) -> str:
+def _tidy_line(text: str) -> str:
     line = " ".join(text.split()).strip(_EDGE)
     line = re.sub(r"\s+([,.;:!?])", r"\1", line)
     return line[:1].upper() + line[1:]
@@ -174,7 +180,7 @@ MAY_PROMISE = re.compile(
 _I_WILL = r"(?:I|we)(?: will|['\u2019]ll| shall| am going to|['\u2019]m going to)"
 _NEVER = r"(?:I|we)(?: won['\u2019]t| will not)"
 NO_FORGETTING = re.compile(rf"\b{_NEVER} let you forget\b", re.IGNORECASE)
-"""Promises, though it has a "not"."""
+"""A promise, although it has a "not"."""
 _SOON = (
     r"(?:(?: also| then| certainly| definitely| gladly| happily| be sure to| make sure to| try to"
     r"| come back and| go ahead and| keep (?:that|this|it) in mind and)*)"
@@ -187,7 +193,7 @@ _LATER = (
     r"|bring (?:it|this|that|them|the \w+|your \w+) up|bring up|raise (?:it|this|that)"
     r"|mention (?:it|this|that)"
 )
-"""What is done when the day is there."""
+"""Verbs of what is done when the day comes."""
 _AT_ONCE = (
     r"look|compare|update|write|draft|summari[sz]e|search|find|read|run(?! \d| a (?:mile|"
     r"marathon|half))|finish|continue|download"
@@ -195,7 +201,7 @@ _AT_ONCE = (
     r"|clean"
     r"|sort|give you|report"
 )
-"""What may as well be done in this turn, for a day that its object has."""
+"""Verbs of what may be done in this turn; the day may be that of the object."""
 ENGLISH = re.compile(
     rf"(?:{_I_WILL}{_SOON}|(?P<never>{_NEVER})) (?:(?P<remind>(?:remind you\b(?! that\b)"
     r"|(?(never)let you forget\b|(?!))"
@@ -203,7 +209,7 @@ ENGLISH = re.compile(
     rf"|(?P<deed>(?:(?:{_LATER})|(?P<now>{_AT_ONCE}))\b))",
     re.IGNORECASE,
 )
-OF_A_DAY = re.compile(
+DAY_OF_AN_OBJECT = re.compile(
     r"\b(?:calend[ae]r|appointments?|meetings?|schedule|agenda|events?|weather|forecast|diary"
     r"|plans?"
     r"|to-?dos?|tasks?|notes?|Termine?|Kalender|Wetter|Besprechung\w*|m\u00e9t\u00e9o"
@@ -213,7 +219,7 @@ OF_A_DAY = re.compile(
     r"|ist|war)\b|[:;]",
     re.IGNORECASE,
 )
-"""Between a deed and a day: the day is rather that of what is looked at."""
+"""Words between a task and a day that make it the day of the object."""
 GERMAN = re.compile(
     r"ich (?:(?P<remind>erinnere (?:dich|Sie|euch)\b|werde (?:dich|Sie|euch)\b(?=.*\berinnern\b))"
     r"|(?P<deed>werde (?!nicht\b)(?=.*\b(?:pr\u00fcfen|nachsehen|nachschauen|schauen|melden"
@@ -300,7 +306,7 @@ OBJECT = re.compile(
     r"|que |(?=(?:the|your|my|this|our) \w))(?P<what>\w.*)",
     re.IGNORECASE,
 )
-ASKED = re.compile(
+REMINDER_REQUEST = re.compile(
     r"\bremind me\b.*?\b(?:to|about|of|that) (?P<what>.+)|\berinnere? mich\b.*?\b(?:an"
     r"|daran,?) (?P<de>.+)",
     re.IGNORECASE,
@@ -310,12 +316,12 @@ JOINED = re.compile(
     r"(?=(?:and |but |so )?(?:I|we|ich|je|te)\b)"
 )
 OWN_CLAUSE = re.compile(r"(?:I|we|ich|je|it|that|the|your|done|das|der|die)\b", re.IGNORECASE)
-"""How a clause begins behind which the same speaker goes on."""
+"""The beginning of a clause after which the same speaker continues."""
 REMIND_ME = re.compile(
     r"\b(?:remind me|erinnere? mich|rappelle(?:-| )moi|recu\u00e9rdame)\b", re.IGNORECASE
 )
-EMPTY = frozenset("it that this then them das es dann ello \u00e7a".split())
-POOR = re.compile(
+EMPTY_OBJECTS = frozenset("it that this then them das es dann ello \u00e7a".split())
+SAYS_TOO_LITTLE = re.compile(
     r"(?:ping|nudge|alert|call|e-?mail|message|contact|notify|ask|send|text|let|report to"
     r"|get back to|come back to|write|give) you(?: know| again| back| then| soon| an? \w+)?$"
     r"|.*\b(?:to|for|about|with|of|on|at) (?:with|for|about|on|at|by|to|of|and)\b"
@@ -324,4 +330,4 @@ POOR = re.compile(
     r"|(?:come back|get back|return|report back|melde mich|melde ich mich)(?: (?:to|bei) \w+)?$",
     re.IGNORECASE,
 )
-"""What is left of a sentence and says too little, or is none, without its beginning."""
+"""The rest of a sentence that says too little without its beginning."""

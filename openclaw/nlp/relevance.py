@@ -1,7 +1,7 @@
-"""Which skills or tools fit a request: BM25 over names, descriptions and examples, without a model.
+"""Rank skills and tools for a request: BM25 over names, descriptions and examples, no model.
 
-A small model reads a list of many badly and pays for it in every request, so that the head lists
-only as many skills as have room; of the others the few that may fit are named beside the request.
+A small model reads a long list badly and pays for it in every request. The head therefore lists
+only as many skills as fit; the tail names the few others that may fit the request.
 """
 
 from __future__ import annotations
@@ -15,43 +15,42 @@ from functools import lru_cache, partial
 from itertools import accumulate, pairwise, takewhile
 from typing import NamedTuple
 
-from openclaw.nlp.words import content_words, stem
+from openclaw.nlp.words import ANY_WORD, content_words, stem
 
 MOST_LISTED = 12
-"""So many skills are all listed in the head, however long their descriptions."""
-ROOM = 1600
-"""Characters of the list in the head of more skills than that: some 400 tokens."""
+"""The head lists at least so many skills, however long their descriptions are."""
+LONGEST_LIST = 1600
+"""Characters of the list in the head when there are more skills: some 400 tokens."""
 SHORTLIST = 4
-SHORT = 160
+LONGEST_ABOUT = 160
 SHORTEST = 60
-"""Characters of a description in the shortlist, and in the head when room is short."""
+"""Characters of a description in the shortlist, and in a full head."""
 NAME_WEIGHT = 2
 OVERLAP = 2
-"""Words that a request and a skill must share; each word of a name that is said is one more."""
+"""Words that a request and a skill must share; each word of its name that is said counts too."""
 LIKENESS = 0.6
-"""The part of an example's words that a request must share with it."""
-# Descriptions are a sentence or two; the usual values, which longer texts than these need tuned.
+"""The share of an example's words that a request must have."""
+# The usual values; only texts longer than these descriptions need tuned ones.
 K1, B = 1.2, 0.75
-VERBS = frozenset(
+GENERAL_WORDS = frozenset(
     stem(word)
     for word in """add change create delete edit find list open read remove run save search send
     show tell update user value view write file files folder name text data result results tool
     tools today tomorrow thing things""".split()
 )
 ARTICLES = frozenset("the a an my our this that".split())
-ANY_WORD = re.compile(r"[^\W_]+")
 PAUSE = re.compile(r"[^\w\s'\u2019-]+")
 
 
 class Blurb(NamedTuple):
-    """What the model is told of a skill. `examples` are requests that it is for."""
+    """A skill or tool as the model sees it. `examples` are requests that it is for."""
 
     name: str
     about: str
     examples: tuple[str, ...] = ()
 
     def line(self, most: int) -> str:
-        """Name and description on one line, this of at most so many characters, 0 for none."""
+        """Return the name and at most `most` characters of the description on one line."""
         if not most:
             return plain(self.name)
         about = plain(self.about)
@@ -61,15 +60,15 @@ class Blurb(NamedTuple):
 
 
 def listed(skills: Sequence[Blurb]) -> Sequence[Blurb]:
-    """The skills that the head names: all of a few, else the first ones that have room with short
-    descriptions. Their order is that of the skills, so that the head stays as it is."""
+    """Return the skills that the head lists: all of a few, else the first ones that fit with short
+    descriptions. The order is that of `skills`, so that the head stays the same."""
     ends = accumulate(len(each.line(SHORTEST)) + len("- \n") for each in skills)
-    fitting = sum(1 for _ in takewhile(lambda end: end <= ROOM, ends))
+    fitting = sum(1 for _ in takewhile(lambda end: end <= LONGEST_LIST, ends))
     return skills[: max(MOST_LISTED, fitting)]
 
 
 def nearest(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
-    """The skills that the head does not name and that a request may be about, best first."""
+    """Return skills that the head does not list and that a request may be about, best first."""
     others = frozenset(skills[len(listed(skills)) :])
     near = found(request, skills) if others else ()
     return [each for each in near if each in others][:SHORTLIST]
@@ -80,12 +79,12 @@ def ranked(
     skills: Sequence[Blurb],
     enough: Callable[[Collection[str], Blurb], bool] | None = None,
 ) -> list[Blurb]:
-    """The skills that share enough words with a request, best first. `enough` judges the words that
-    one shares with it; without it there must be `OVERLAP`."""
+    """Return the skills that share enough words with a request, best first. `enough` judges the
+    shared words; without it there must be `OVERLAP`."""
     wanted = set(content_words(request))
     if not skills:
         return []
-    texts = [_counts(skill) for skill in skills]
+    texts = [_word_counts(skill) for skill in skills]
     mean = sum(map(len, texts)) / len(texts) or 1.0
     idf = {word: _idf(sum(word in text for text in texts), len(texts)) for word in wanted}
     scored = []
@@ -98,68 +97,70 @@ def ranked(
     return [skills[at] for _, at in sorted(scored)]
 
 
-def called(request: str, skill: Blurb) -> bool:
-    """Whether a request says the skill's name, or is so much like one of its examples that it is no
-    chance: two words of a longer request are."""
+def is_clear_match(request: str, skill: Blurb) -> bool:
+    """Return True when a request says the skill's name, or resembles one of its examples too much
+    for chance (two shared words are chance when the request has more)."""
     wanted = set(content_words(request))
     most = max(_shared_with_examples(wanted, skill), default=0)
-    return most > OVERLAP or most == OVERLAP == len(wanted) or bool(_says_name(request, skill))
+    return (
+        most > OVERLAP or most == OVERLAP == len(wanted) or bool(_name_words_said(request, skill))
+    )
 
 
 def fitting(request: str, tools: Sequence[Blurb]) -> list[Blurb]:
-    """The tools that a request may be about, best first. One word in common is enough when it is
-    neither what one does with everything ("list", "add") nor in most of them."""
-    holders = Counter(word for tool in tools for word in _counts(tool))
+    """Return the tools that a request may be about, best first. One shared word is enough unless
+    it is a general one ("list", "add") or many of the tools have it."""
+    holders = Counter(word for tool in tools for word in _word_counts(tool))
     common = max(MOST_LISTED, len(tools) // 4)
     return ranked(
         request,
         tools,
-        lambda shared, tool: any(w not in VERBS and holders[w] <= common for w in shared),
+        lambda shared, tool: any(w not in GENERAL_WORDS and holders[w] <= common for w in shared),
     )
 
 
 def found(words: str, skills: Sequence[Blurb]) -> list[Blurb]:
-    """The skills that a search for words finds, best first: one word in common is enough."""
+    """Return the skills that a search for words finds, best first; one shared word is enough."""
     wanted = set(content_words(words))
-    near = [skill for skill in skills if wanted & _counts(skill).keys()]
+    near = [skill for skill in skills if wanted & _word_counts(skill).keys()]
     best = ranked(words, near)
     return [*best, *(skill for skill in near if skill not in best)]
 
 
 def _overlaps(request: str, shared: Collection[str], skill: Blurb) -> bool:
-    told = len(_told(skill).intersection(shared)) + _says_name(request, skill)
+    told = len(_description_words(skill).intersection(shared)) + _name_words_said(request, skill)
     return told >= OVERLAP or any(_shared_with_examples(shared, skill))
 
 
 def plain(text: str) -> str:
-    """A text on one line, without characters that cannot be seen: as a description, it must not be
-    able to write new entries, headings or orders into the prompt."""
+    """Return a text on one line without invisible characters: a description must not be able to
+    add entries, headings or orders to the prompt."""
     seen = (" " if unicodedata.category(c) in ("Zl", "Zp", "Cc") else c for c in text)
     return " ".join("".join(c for c in seen if unicodedata.category(c)[0] != "C").split())
 
 
-def _says_name(request: str, skill: Blurb) -> int:
-    """How many words a skill's name has when the request says it, "write a new skill" for
-    write-skill and "log the boat" for boat-log; else 0. One of several would be too little: "what
-    do my notes say" is nothing for keep-notes."""
+def _name_words_said(request: str, skill: Blurb) -> int:
+    """Return the number of words in a skill's name when the request says all of them, else 0:
+    "write a new skill" for write-skill, "log the boat" for boat-log. One word of several is too
+    little: "what do my notes say" does not mean keep-notes."""
     words = _all_words(skill.name)
     if not words:
         return 0
     said = [_all_words(part) for part in PAUSE.split(request)]
-    found = any(_in_a_row(words, part) or _turned_round(words, part) for part in said)
+    found = any(_is_in_order(words, part) or _is_reversed(words, part) for part in said)
     return len(words) if found else 0
 
 
-def _in_a_row(words: Sequence[str], said: Sequence[str]) -> bool:
-    """Whether the words come in this order, with no more than two others between each pair."""
+def _is_in_order(words: Sequence[str], said: Sequence[str]) -> bool:
+    """Return True when the words come in this order, with at most two others between each pair."""
     at = [n for n, word in enumerate(said) if word == words[0]]
     for wanted in words[1:]:
         at = [n for n, word in enumerate(said) if word == wanted and any(0 < n - m < 4 for m in at)]
     return bool(at)
 
 
-def _turned_round(words: Sequence[str], said: Sequence[str]) -> bool:
-    """Whether the two words of a name come the other way round, with an article between."""
+def _is_reversed(words: Sequence[str], said: Sequence[str]) -> bool:
+    """Return True when the two words of a name come in reverse order, articles aside."""
     told = [word for word in said if word not in ARTICLES]
     return len(words) == 2 and (words[1], words[0]) in pairwise(told)
 
@@ -169,8 +170,8 @@ def _all_words(text: str) -> list[str]:
 
 
 def _shared_with_examples(wanted: Collection[str], skill: Blurb) -> Iterator[int]:
-    """How many words a request shares with each of a skill's examples that it is much like. All of
-    them together hold so many words that two are soon shared."""
+    """Yield how many words a request shares with each example that it resembles. Examples count
+    one by one: all of them together have so many words that two are soon shared."""
     for example in skill.examples:
         words = set(content_words(example))
         shared = len(words.intersection(wanted))
@@ -179,12 +180,12 @@ def _shared_with_examples(wanted: Collection[str], skill: Blurb) -> Iterator[int
 
 
 @lru_cache(maxsize=4096)
-def _told(skill: Blurb) -> frozenset[str]:
+def _description_words(skill: Blurb) -> frozenset[str]:
     return frozenset(content_words(f"{skill.name} {skill.about}"))
 
 
 @lru_cache(maxsize=4096)
-def _counts(skill: Blurb) -> Counter[str]:
+def _word_counts(skill: Blurb) -> Counter[str]:
     name = content_words(skill.name) * NAME_WEIGHT
     return Counter([*name, *content_words(" ".join((skill.about, *skill.examples)))])
 

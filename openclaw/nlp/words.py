@@ -1,8 +1,13 @@
-"""Words as the cues compare them: without small words and the commonest English endings."""
+"""Split texts into words to compare, without small words and common English endings."""
 
 from __future__ import annotations
 
 import re
+
+LONGEST_OWN = 2_000
+"""Characters; a longer message is taken to be partly pasted."""
+SHORTEST_LASTING, LONGEST_LASTING = 10, 500
+"""Characters of a fact that is kept."""
 
 WORD = re.compile(r"[^\W_]{3,}")
 COMMON = frozenset(
@@ -21,8 +26,6 @@ SMALL = frozenset(
     stay tell tells told want wanted wants
     did does done ever here himself herself itself themselves yourself via""".split()
 )
-
-
 NEGATION = re.compile(
     r"\b(?:not|cannot|never|no|none|nobody|nothing|without|neither|nor|nicht|nie|niemals|kein\w*|nichts"
     r"|ohne|pas|jamais|aucun\w*|sans|nunca|sin|non|mai|senza)\b|n['\u2019]t\b",
@@ -31,18 +34,18 @@ NEGATION = re.compile(
 
 
 def denies(sentence: str) -> bool:
-    """Whether a sentence says that something is not so."""
+    """Return True when a sentence says that something is not so."""
     return NEGATION.search(sentence) is not None
 
 
 def content_words(text: str) -> list[str]:
-    """The words of a text that say what it is about, without their commonest endings."""
+    """Return the words that say what a text is about, without their commonest endings."""
     words = (word.lower() for word in WORD.findall(text))
     return [stem(word) for word in words if word not in COMMON]
 
 
 def stem(word: str) -> str:
-    """A word without the commonest English endings."""
+    """Return a word without the commonest English endings."""
     for end in ("ing", "ies", "es", "ed", "s"):
         if word.endswith(end) and len(word) - len(end) >= 4:
             return word[: -len(end)]
@@ -50,20 +53,15 @@ def stem(word: str) -> str:
 
 
 def telling_words(text: str) -> frozenset[str]:
-    """All words and numbers of a text but the small ones, stemmed: what it would take to have said
-    the same. Other forms of saying that something is so ("is called", "likes") tell nothing."""
+    """Return all words and numbers of a text except the small ones, stemmed. Texts with the same
+    ones say the same; "is called", "likes" and other ways to say "is" do not count."""
     words = (word.casefold() for word in ANY_WORD.findall(text))
     return frozenset(stem(word) for word in words if word not in SMALL and word not in COMMON)
 
 
 def missing_words(text: str, said: str) -> set[str]:
-    """The telling words of a text that are not among what was said."""
+    """Return the telling words of a text that `said` does not have."""
     known, folded = telling_words(said), said.casefold()
     words = telling_words(text) - known
     # Scripts without blanks between the words have no words to compare.
     return {word for word in words if word.isascii() or word not in folded}
-
-
-LONGEST_OWN = 2_000
-"""Characters of a message that is taken for written by hand from end to end."""
-SHORTEST_LASTING, LONGEST_LASTING = 10, 500

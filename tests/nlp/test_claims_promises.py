@@ -13,7 +13,7 @@ from openclaw.cli.terminal import Screen
 from openclaw.memory.todos import Todo
 from openclaw.nlp.claims import claims
 from openclaw.nlp.dates import day_of
-from openclaw.nlp.promises import MOST, promises
+from openclaw.nlp.promises import MOST_PROMISES, promises
 from openclaw.types import Mode
 from tests.data.promise_answers import PROMISING, SILENT, Kept
 from tests.data.sample import sample
@@ -71,7 +71,7 @@ def test_a_promise_is_no_claim_of_something_done(answer: str) -> None:
 def test_more_than_a_few_promises_are_not_taken() -> None:
     days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
     answer = " ".join(f"I'll check the price on {day}." for day in days)
-    assert len(promises(answer)) == MOST
+    assert len(promises(answer)) == MOST_PROMISES
 
 
 @pytest.mark.parametrize("filler", ["-", "\n", "> ", "je ", "Hi, ", "dear ", "** ", "on Friday "])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.nlp.intent import Cues, cues, only_asks
-from openclaw.nlp.relevance import SHORT, Blurb
+from openclaw.nlp.relevance import LONGEST_ABOUT, Blurb
 
 FILES = (
     "workspace/SOUL.md",
@@ -432,7 +432,7 @@ def test_a_skill_that_only_shares_words_is_offered(request_: str, skill: str) ->
     found = cues(request_, FILES, [*SKILLS, LOG])
     assert (found.skill, found.offered) == ("", skill)
     blurb = next(each for each in SKILLS if each.name == skill)
-    assert f"Skill that may fit: {blurb.line(SHORT)}" in found.lines
+    assert f"Skill that may fit: {blurb.line(LONGEST_ABOUT)}" in found.lines
 
 
 def test_two_words_of_an_example_in_a_longer_request_may_be_chance() -> None:

@@ -285,9 +285,9 @@ def test_weeks_weekends_and_weekdays_hold_their_day(day: date) -> None:
 
 @given(st.integers(1, 12), st.integers(1900, 2100))
 def test_the_parts_of_a_month_fill_it(month: int, year: int) -> None:
-    whole = day_spans.months(month, month).of(year)
-    early, middle, late = (day_spans.thirds(whole, part) for part in range(3))
+    whole = day_spans.months_of_year(month, month).in_year(year)
+    early, middle, late = (day_spans.third_of_span(whole, part) for part in range(3))
     assert (early[0], late[1]) == whole
     assert middle == (early[1] + timedelta(1), late[0] - timedelta(1))
-    first, second = day_spans.half(whole, False), day_spans.half(whole, True)
+    first, second = day_spans.half_of_span(whole, False), day_spans.half_of_span(whole, True)
     assert (first[0], second[1], second[0] - first[1]) == (*whole, timedelta(1))

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from openclaw.nlp.intent import cues
-from openclaw.nlp.relevance import MOST_LISTED, Blurb, called, found, listed, nearest, ranked
+from openclaw.nlp.relevance import (
+    MOST_LISTED,
+    Blurb,
+    found,
+    is_clear_match,
+    listed,
+    nearest,
+    ranked,
+)
 
 PLAN = Blurb("plan-day", "Turns to-dos and notes into a short plan for today.")
 INVOICE = Blurb("invoice", "Writes an invoice file from hours and a rate.")
@@ -34,7 +42,9 @@ def test_a_whole_name_is_enough_but_not_one_word_of_it() -> None:
     assert names(ranked("A digest, please", [notes, digest])) == ["digest"]
     log = Blurb("boat-log", "Keeps the harbour book.")
     assert names(ranked("Log the boat Seagull", [log])) == ["boat-log"]
-    assert called("Log the boat Seagull", log) and not called("Log it when the boat comes", log)
+    assert is_clear_match("Log the boat Seagull", log) and not is_clear_match(
+        "Log it when the boat comes", log
+    )
     look = Blurb("look-up", "Researches a question.")
     assert names(ranked("Look it up", [look])) == ["look-up"]
     for request in ("Look at that!", "Look, I got up late", "Up there, look"):

@@ -1,5 +1,5 @@
-"""The words by which `corrections` tells verbs, attributes and values: English, some German,
-French and Spanish. All folded to small letters unless said otherwise."""
+"""Words that tell verbs, attributes and values apart in corrections: English, some German, French
+and Spanish. They are in lower case unless a comment says otherwise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHRASES = tuple(
         (r"\b(time) (zone)\b", "timezone"),
     )
 )
-"""Said in one way before the words are compared."""
+"""Phrases and the wording that replaces them before words are compared."""
 
 DROPPED = _set(
     "the now currently actually instead meanwhile presently jetzt nun aktuell neuerdings der die"
@@ -49,13 +49,13 @@ STATE = _set(
     " coûte commence finit part ouvre ferme dure pèse mesure habite prends prend"
     " cuesta empieza comienza termina sale llega abre cierra pesa mide vive vivo tomo toma"
 )
-"""Verbs that say how something is. A value that differs behind one of them replaces the old one;
-what happened ("paid 30", "ran 5 km") or is liked may be true beside another."""
+"""Verbs that say how something is. After one of them another value replaces the old one; events
+("paid 30", "ran 5 km") and likes may be true together."""
 ONCE = _set(
     "be start begin end finish leave depart arrive expire beginnt startet endet commence finit"
     " empieza comienza termina"
 )
-"""Of these, the ones that happen on one day: a market may close on Monday and on Tuesday."""
+"""Those of them that happen on one day only; a market may close on Monday and on Tuesday."""
 PLURAL = _set("are sind sont son están")
 AUXILIARIES = _set("be have has had was were been being got will wurde wird worden")
 CHANGED = _set(
@@ -73,7 +73,7 @@ UNITS = _set(
     "euro euros eur dollar dollars usd pound pounds gbp chf franken percent prozent years old kg cm"
     " km m gb mb per month monthly"
 )
-"""Words beside a number that one may say and another leave out."""
+"""Words next to a number that may be left out."""
 INDEFINITE = _set("a an one some another ein eine einen einem einer un une una")
 PRONOUNS = _set("it this that these those he she they es ce c'est esto eso")
 OF = _set("of for to in at on von für vom zur zum de du del des para pour à")
@@ -82,8 +82,8 @@ NOT_A_VALUE = _set(
     " sehr zu immer très trop muy"
 )
 WHERE = _set("with at in chez avec à dans con en")
-"""Prepositions that say where one thing is. Behind others it may have several names: a present is
-for Anna and for Ben, a flat near two shops."""
+"""Prepositions with one name only. Others may have several: a present is for Anna and for Ben, a
+flat near two shops."""
 PARTICLES = _set("de da del della di du la le van von der den and und et y & of")
 TRAITS = _set(
     "american german french english british irish scottish welsh spanish italian dutch greek swiss"
@@ -91,7 +91,7 @@ TRAITS = _set(
     " canadian mexican brazilian portuguese danish swedish norwegian finnish belgian czech"
     " hungarian catholic protestant muslim jewish christian buddhist hindu"
 )
-"""Written with a capital, yet no name: "my boss is German" and "my boss is Anna" are both true."""
+"""Capitalised, but no names: "my boss is German" and "my boss is Anna" are both true."""
 
 NAMED = _set(
     "name surname nickname firstname lastname boss manager supervisor wife husband spouse partner"
@@ -146,7 +146,7 @@ MONTHS = frozenset(
     )
     for name in names.split()
 )
-"""As they are written: "may" is a verb and "May" a month."""
+"""In their own case: "may" is a verb and "May" a month."""
 NUMBERS = _set(
     "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred"
     " zwei drei vier fünf sechs sieben acht neun zehn elf zwölf deux trois quatre cinq sept huit"

@@ -1,6 +1,6 @@
-"""The words for months, days, seasons and numbers, and when "may" and "march" are none.
+"""Words for months, days, seasons and numbers, and the cases in which "may" is no month.
 
-English and German in full; of French, Spanish, Italian, Portuguese and Dutch the months.
+English and German are complete; French, Spanish, Italian, Portuguese and Dutch have the months.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _MONTH, _WEEKDAY, _SEASON = _numbered(_MONTHS), _numbered(_WEEKDAYS), _numbered(
 _NUMBER = _numbered(_NUMBERS) | {"couple": 2, "paar": 3}
 _ORDINAL = _numbered(_ORDINALS)
 FEW = 5
-"""What "a few" and "the last days" count as."""
+"""The number that "a few" and "the last days" stand for."""
 
 MONTH, WEEKDAY, SEASON = _any(_MONTH), _any(_WEEKDAY), _any(_SEASON)
 COUNT = rf"(?:\d{{1,3}}|(?:an?\s+)?(?:{_any(_NUMBER)})(?:\s+of)?)"
@@ -86,22 +86,22 @@ THIS = r"(?:this|(?:the\s+)?current|diese[nrsm]?)"
 
 
 def month(name: str) -> int:
-    """1 to 12. LookupError: no such name (as of a letter that only looks alike)."""
+    """Return 1 to 12; raise LookupError for another name (a letter may only look alike)."""
     return _MONTH[name.casefold()]
 
 
 def weekday(name: str) -> int:
-    """0, Monday, to 6."""
+    """Return 0, Monday, to 6."""
     return _WEEKDAY[name.casefold()] - 1
 
 
 def season(name: str) -> int:
-    """The first month of a season of the northern half of the earth: 3, 6, 9 or 12."""
+    """Return the first month of a season in the northern hemisphere: 3, 6, 9 or 12."""
     return _SEASON[name.casefold()] * 3
 
 
 def number(said: str | None, unit: str = "") -> int:
-    """A count in figures or words; without one a unit in the plural is a few."""
+    """Return a count in figures or words; without one, `FEW` for a unit in the plural, else 1."""
     if not said:
         plural = re.search(r"(?:s|en|age|ate)$", unit, re.IGNORECASE)
         return FEW if plural else 1
@@ -110,7 +110,7 @@ def number(said: str | None, unit: str = "") -> int:
 
 
 def ordinal(said: str) -> int:
-    """1 to 4, and -1 for the last."""
+    """Return 1 to 4, or -1 for "last"."""
     word = said.casefold()
     if word.startswith(("last", "letzt")):
         return -1
@@ -118,7 +118,7 @@ def ordinal(said: str) -> int:
 
 
 def unit(said: str) -> str:
-    """day, week, weekend, month, half or year."""
+    """Return day, week, weekend, month, half or year."""
     word = said.casefold()
     for name, starts in _UNITS.items():
         if word.startswith(starts):
@@ -146,8 +146,8 @@ _DAY_AFTER = re.compile(
 
 
 def is_month(name: str, found: re.Match[str]) -> bool:
-    """Whether a name in what was found is a month: "may" and "march" in small letters, or at the
-    head of the text, must stand as a month does."""
+    """Return True when a name in a match is a month. "May" and "march" in lower case, or at the
+    beginning of the text, need words around them as a month has."""
     if name.casefold() not in _SHY:
         return True
     before = found.string[max(0, found.start() - 20) : found.start()]
@@ -167,7 +167,7 @@ _FRAMEWORK = re.compile(
 
 
 def is_season(name: str, found: re.Match[str]) -> bool:
-    """Whether a name is a season: not the German "Fall", not the framework Spring."""
+    """Return True when a name is a season: not the German "Fall", not the framework Spring."""
     if name.casefold() == "fall":
         return not _GERMAN_CASE.search(found.string[max(0, found.start() - 10) : found.start()])
     return not _FRAMEWORK.match(found.string, found.end())

@@ -1,5 +1,7 @@
-"""The words by which `capture` tells what is worth keeping beside what `lasting` finds: English,
-German, French, Spanish. Matched against one sentence, every repetition bounded."""
+"""Patterns of sentences that are worth keeping: English, German, French, Spanish.
+
+Each is matched against one sentence; every repetition is bounded.
+"""
 
 from __future__ import annotations
 
@@ -251,7 +253,7 @@ DECIDED_ON_THIS = re.compile(
     _I,
 )
 SHIFT = re.compile(r"\b(?:early|late|night) shifts?\b", _I)
-"""When somebody works, which is no state of now."""
+"""When somebody works; not a passing state."""
 WHEN_DECIDED = re.compile(
     r"\b(?:today|yesterday|this (?:morning|afternoon|evening|week|month)|last (?:night|week|month|"
     r"weekend|year)|just|already|earlier|soon|right now|for now|a (?:week|month|minute) ago|heute|"
@@ -260,7 +262,7 @@ WHEN_DECIDED = re.compile(
     r"gerade|diese woche|hier soir|hier|aujourd['\u2019]hui|hoy|ayer|until|till|from)\b",
     _I,
 )
-"""When something was decided, which says nothing about how long it holds."""
+"""When something was decided; not how long it holds."""
 RELATIVE = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|(?:this|next|last|coming) (?:\w+day|week|weekend|month|"
     r"year|spring|summer|autumn|fall|winter|morning|evening)|(?:on|until|by|since|from) (?:mon|"
@@ -274,11 +276,11 @@ RELATIVE = re.compile(
     r"miércoles|jueves|viernes|sábado|domingo|semana que viene))\b",
     _I,
 )
-"""A day that only the day of writing tells."""
+"""A day relative to the day of writing."""
 
 EMAIL = re.compile(r"(?<![\w@])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 ADDRESS = re.compile(rf"{EMAIL.pattern}|://|\bwww\.|\w\.[a-z]{{2,12}}/|(?<!\w)@\w{{2}}", _I)
-"""Of a person or a machine."""
+"""An address of a person or a machine."""
 PHONE = re.compile(r"(?<![\w/.,:#-])\+?\(?\d[\d ()/.-]{6,20}\d(?![\w])")
 NO_PHONE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,3}(?:\.\d{1,3}){3}\b"

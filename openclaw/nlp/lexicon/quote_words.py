@@ -1,5 +1,5 @@
-"""The words by which `capture` tells what a message only cites, makes up or hands over, and what
-no memory should hold. Matched against sentences and paragraphs, every repetition bounded."""
+"""Patterns of text that a message only cites, makes up or hands over, and of what no memory should
+hold. Each is matched against a sentence or a paragraph; every repetition is bounded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 _I = re.IGNORECASE
 
 NAMELESS = re.compile(r"(?:and |but )?(?:he|she|they|er|sie|il|elle|ils|elles|él|ella|ellos)\b", _I)
-"""Begins with somebody of whom the sentence does not say who it is."""
+"""The sentence begins with a pronoun for somebody it does not name."""
 REPORTED = re.compile(
     r"(?:(?:and|but|so|well|then) )?(?:he|she|they|someone|somebody|people|everyone|er|sie|man|il|"
     r"elle|on|ils|él|ella|ellos|"
@@ -28,7 +28,7 @@ WORDED = re.compile(
     r"disant|dit|diciendo|dice|diga)\b",
     _I,
 )
-"""An order with it gives words that are to be written."""
+"""An order with one of these gives words to write."""
 DOUBTS = re.compile(
     r"(?:(?:well|hm+|but|and|so)[, ]+)?(?:i (?:guess|think|suppose|wonder|hope|wish|assume|"
     r"feel like|had a "
@@ -63,7 +63,7 @@ SECRET_WORD = re.compile(
     r"|(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])|\b(?:\d{4}[ -]?){3}\d{1,4}\b",
     _I,
 )
-"""Words and forms of what opens a door or an account: codes, cards, accounts, papers of a state."""
+"""Codes, cards, accounts and official papers, by their words and forms."""
 ORDER_TO_AN_AGENT = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:previous|prior|above|earlier|preceding|"
     r"system|safety|all|your)\b.{0,30}\b(?:instructions?|prompts?|rules?|guidelines?|messages?)\b"
@@ -81,7 +81,7 @@ LIFTS_A_GUARD = re.compile(
     r"|\b(?:always|from now on|every time|whenever)\b.{0,120}(?:://|\bwww\.)",
     _I,
 )
-"""Would have something done that a yes is asked for; nothing of that kind is kept by itself."""
+"""Asks to skip a confirmation; nothing of that kind is kept without the user's yes."""
 MARKUP = re.compile(
     r"<!--|\]\(|\^[0-9a-f]{8}\b|\bdue:\d{4}|</?[a-z][\w-]{0,20}[^<>\n]{0,80}>|\*\*\S|\{\{|\}\}|"
     r"\[REDACTED\]|\\n|=>|\(\);?",
@@ -106,7 +106,7 @@ STORY = re.compile(
     r"stell dir vor|faisons comme si|haz como si)\b",
     _I,
 )
-"""What follows is made up."""
+"""The text after it is made up."""
 PLAYS = re.compile(
     r"(?:now |please |you )*(?:play|be|act out|take on|answer as|speak as|talk as|reply as|"
     r"respond as|"
@@ -116,13 +116,13 @@ PLAYS = re.compile(
     r"track\b|next\b|first\b|last\b)(?:[\w-]+ ){0,3}[\w-]+(?:[.,:;!]| and\b| who\b| -|$)",
     _I,
 )
-"""Gives a role; what follows is made up. Matched at the beginning."""
+"""Gives a role, so the text after it is made up. Matched at the beginning."""
 TO_SOMEBODY = re.compile(
     r"(?:dear|sehr geehrte\w*|estimad[oa]s?|to whom it may concern)\b.{0,60}|"
     r"(?-i:Liebe[rs]?|Ch\u00e8re?s?|Querid[oa]s?) (?-i:[A-Z\u00c0-\u00de]).{0,40},",
     _I,
 )
-"""How a letter begins. Matched at the beginning."""
+"""The salutation of a letter. Matched at the beginning."""
 CITES = re.compile(
     r"\b(?:copied|pasted|quoted|taken|quote|quotation|excerpt|extract|snippet|citation|zitat|"
     r"zitiert|"
@@ -144,7 +144,7 @@ CITES = re.compile(
     r"there))?$",
     _I,
 )
-"""In front of a colon: what stands behind are the words of somebody else."""
+"""Before a colon: the text after it is somebody else's."""
 LABELS = frozenset(
     """me about note notes ps fyi info context background decision decided rule rules result
     outcome conclusion update preference preferences diet work job health allergies allergy
@@ -152,7 +152,7 @@ LABELS = frozenset(
     important remember reminder fact facts summary correction btw question answer hinweis regel
     entscheidung info kontext notiz r\u00e8gle d\u00e9cision regla""".split()
 )
-"""What stands before a colon and is nobody who speaks."""
+"""Words before a colon that name no speaker."""
 FIRST_PERSON = re.compile(
     r"(?:\W*\w+[,.!]? ){0,3}(?:i|i['\u2019]\w+|my|we|we['\u2019]\w+|our|me|ich|mein\w*|wir|je|"
     r"j['\u2019]\w+|mon|ma|nous|yo|mi|soy|tengo)\b",
@@ -168,7 +168,7 @@ MOOD = re.compile(
     r"weekends|rain|winter|summer|life|my life|everything|everyone)\b.{0,8}$",
     _I,
 )
-"""A sigh, or what is needed now; no preference. Matched at the beginning."""
+"""A sigh or a need of the moment, no preference. Matched at the beginning."""
 SUPPOSING = re.compile(
     r"(?:suppose|supposing|imagine|assume|assuming|pretend|say|hypothetically|what if|"
     r"let['\u2019]?s "
@@ -187,7 +187,7 @@ LETTER = re.compile(
     r"discurso)\b",
     _I,
 )
-"""What follows in the paragraph is to stand in it."""
+"""The rest of the paragraph belongs into the letter."""
 MATERIAL_FOLLOWS = re.compile(
     r"\bhere(?:['\u2019]s| is| are|['\u2019]re)? (?:the|my|his|her|their|our|a|an|what|some|"
     r"[A-Z]\w+['\u2019]s) "
@@ -247,7 +247,7 @@ MATERIAL_FOLLOWS = re.compile(
     r"(?:texto|carta|correo|mensaje))\b)",
     _I,
 )
-"""Text that is worked on stands before or behind, in a paragraph of its own."""
+"""The text to work on is before or after it, in a paragraph of its own."""
 ABOUT_LANGUAGE = re.compile(
     r"\b(?:translat\w+|proof-?read|grammar|spelling|typos?|mistakes|correct (?:this|my|the)|"
     r"übersetz\w*|"

@@ -1,5 +1,5 @@
-"""The words by which `statements` tells what a sentence does: English, German, and plain cues of
-French, Spanish, Italian and Dutch. Patterns are matched against one sentence of bounded length."""
+"""Patterns that tell what a sentence does: English, German, and simple cues of French, Spanish,
+Italian and Dutch. Each is matched against one sentence of bounded length."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REMEMBER = re.compile(
     re.IGNORECASE,
 )
 TO_DO = re.compile(r"(?:to|zu|when|how|de|di|a)\b", re.IGNORECASE)
-"""Behind "remember": a task, not a fact."""
+"""After "remember": a task, not a fact."""
 
 QUESTION = re.compile(
     r"(?:who|whom|whose|what|which|when|where|why|how|is|are|am|was|were|do|does|did|has|have|had|"
