@@ -116,11 +116,11 @@ def _find_promises(answer: str, request: str) -> tuple[str, ...]:
     if not _may_promise(answer):
         return ()
     ends = SENTENCE_END.split(answer.strip())[-2:]  # text after a promise may fulfil it
-    told = [(each, will) for each in ends if (will := WILL.search(each)) and each[-1] != ":"]
-    if not told:
+    promising = [(each, will) for each in ends if (will := WILL.search(each)) and each[-1] != ":"]
+    if not promising:
         return ()
     wanted, found = set(content_words(request)), []
-    for sentence, will in told:
+    for sentence, will in promising:
         if DENIAL.search(sentence) or LATER.search(sentence) or day_named(sentence):
             continue
         said = wanted.intersection(content_words(sentence[will.end() :]))

@@ -86,13 +86,9 @@ def day_of(text: str, today: date, prefer: Prefer = "future") -> date | None:
         day = rule(raw, today) or rule(words, today)
         if day is not None:
             return day
-    return (
-        None
-        if _VAGUE.fullmatch(words) or _SLASHED.fullmatch(words)
-        else (
-            _parse_day_of_next_week(words, today, prefer) or _parse_by_library(words, today, prefer)
-        )
-    )
+    if _VAGUE.fullmatch(words) or _SLASHED.fullmatch(words):
+        return None
+    return _parse_next_week(words, today, prefer) or _parse_by_library(words, today, prefer)
 
 
 def with_iso_due(text: str, today: date) -> str:
@@ -206,7 +202,7 @@ def _first_from_today(make: Callable[[int, int], date], today: date) -> date | N
     return None
 
 
-def _parse_day_of_next_week(words: str, today: date, prefer: Prefer) -> date | None:
+def _parse_next_week(words: str, today: date, prefer: Prefer) -> date | None:
     found = _OF_NEXT_WEEK.fullmatch(words)
     weekday = found and _parse_by_library(str(found[1] or found[2]), today, prefer)
     if not weekday:

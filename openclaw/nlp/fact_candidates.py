@@ -83,9 +83,7 @@ def candidates(said: str) -> list[Candidate]:
     if not any(map(_may_state_fact, sentences(own_words(own)))):
         return []
 
-    if ORDER_TO_AN_AGENT.search(
-        said[:LONGEST_MESSAGE]
-    ):  # nothing else in the message can be trusted
+    if ORDER_TO_AN_AGENT.search(said[:LONGEST_MESSAGE]):  # then nothing else can be trusted
         return []
     lines = [line for line in own_sentences(own) if len(line) <= 2 * LONGEST_LASTING]
     sure = _is_typed(said)
@@ -125,8 +123,8 @@ def _find_statements(lines: Sequence[str]) -> Iterator[tuple[str, Statement]]:
             yield line, fact
         elif fact.text:
             yield fact.text, fact
-        elif beside := _statement_before_question(line):
-            yield beside, read_statement(beside)
+        elif before := _statement_before_question(line):
+            yield before, read_statement(before)
 
 
 def _statement_before_question(line: str) -> str:
@@ -141,9 +139,9 @@ def _statement_before_question(line: str) -> str:
 def _to_candidate(line: str, fact: Statement) -> Candidate | None:
     """Return the fact of a sentence; None when it is not worth keeping."""
     text = strip_trailer(fact.text if fact.to_remember and fact.text else strip_lead_in(line))
-    if not SHORTEST_LASTING <= len(text) <= LONGEST_LASTING or (
-        fact.to_remember and is_order(text)
-    ):
+    if not SHORTEST_LASTING <= len(text) <= LONGEST_LASTING:
+        return None
+    if fact.to_remember and is_order(text):
         return None
     fact = fact if fact.to_remember else read_statement(text)
     quiet = SHORT_QUOTE.sub("_", blank_quotes(text))

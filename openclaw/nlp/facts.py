@@ -6,9 +6,19 @@ import re
 from typing import Literal
 
 from openclaw.nlp.category import guess_category
-from openclaw.nlp.identifiers import exact, identifiers
-from openclaw.nlp.lexicon import fact_words, quote_words
+from openclaw.nlp.identifiers import exact_strings, identifiers
+from openclaw.nlp.lexicon import fact_words
 from openclaw.nlp.lexicon.correction_words import NAMED, PLAIN
+from openclaw.nlp.lexicon.quote_words import (
+    DOUBTS,
+    LIFTS_A_GUARD,
+    MARKUP,
+    MOOD,
+    NAMELESS,
+    REPORTED,
+    SECRET_WORD,
+    WORDED,
+)
 from openclaw.nlp.lexicon.statement_words import CALL_ME, DECISION, FORBIDS, LETS, STANDING
 from openclaw.nlp.quoted import CITATION_MARK
 from openclaw.nlp.sentences import Statement, is_order
@@ -37,26 +47,18 @@ def is_not_own_statement(quiet: str) -> bool:
     """Return True for a sentence (quotations blanked) that is not the user's own statement: it is
     reported, doubtful, markup, about somebody without a name, or an order to write words."""
     named = FORBIDS.match(quiet) or CALL_ME.match(quiet)
-    if is_order(quiet) and not named and quote_words.WORDED.search(quiet):
+    if is_order(quiet) and not named and WORDED.search(quiet):
         return True
-    if (
-        quote_words.DOUBTS.match(quiet)
-        or quote_words.NAMELESS.match(quiet)
-        or quote_words.REPORTED.match(quiet)
-    ):
+    if DOUBTS.match(quiet) or NAMELESS.match(quiet) or REPORTED.match(quiet):
         return True
-    if (
-        quote_words.LIFTS_A_GUARD.search(quiet)
-        or quote_words.MARKUP.search(quiet)
-        or quote_words.MOOD.match(quiet)
-    ):
+    if LIFTS_A_GUARD.search(quiet) or MARKUP.search(quiet) or MOOD.match(quiet):
         return True
     return len(_EMOJI.findall(quiet)) > MOST_EMOJI or _BLANKED in quiet or CITATION_MARK in quiet
 
 
 def is_secret(text: str) -> bool:
     """Return True when a text names a password or a key, or has invisible characters."""
-    return bool(quote_words.SECRET_WORD.search(text) or hidden(text) or secrets.find(text))
+    return bool(SECRET_WORD.search(text) or hidden(text) or secrets.find(text))
 
 
 def has_relative_day(quiet: str) -> bool:
@@ -374,4 +376,6 @@ def _is_about_things(fact: str) -> bool:
     words = found["what"].casefold().split()
     if not own and len(words) == 1 and words[0] not in PLAIN and words[0] not in NAMED:
         return False
-    return bool(identifiers(found["value"]) if own or len(words) > 1 else exact(found["value"]))
+    return bool(
+        identifiers(found["value"]) if own or len(words) > 1 else exact_strings(found["value"])
+    )

@@ -90,9 +90,9 @@ def identifiers(text: str) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def exact(text: str) -> tuple[str, ...]:
+def exact_strings(text: str) -> tuple[str, ...]:
     """Return the identifiers with a shape of their own: no plain names, no words in quotes."""
-    return tuple(each for each in identifiers(text) if is_shaped(each))
+    return tuple(each for each in identifiers(text) if has_own_shape(each))
 
 
 def holds(text: str, identifier: str) -> bool:
@@ -113,34 +113,33 @@ def _has_whole(text: str, identifier: str) -> bool:
     at = text.find(identifier)
     while at >= 0:
         end = at + len(identifier)
-        if not _is_continued(text[max(at - 2, 0) : at][::-1], identifier[0]) and not _is_continued(
-            text[end : end + 2], identifier[-1]
-        ):
+        before, after = text[max(at - 2, 0) : at][::-1], text[end : end + 2]
+        if not (_is_continued(before, identifier[0]) or _is_continued(after, identifier[-1])):
             return True
         at = text.find(identifier, at + 1)
     return False
 
 
-def _is_continued(beside: str, edge: str) -> bool:
+def _is_continued(near: str, edge: str) -> bool:
     """Return True when the characters next to an edge, nearest first, continue the string."""
-    if not beside or not _is_word_character(edge) or not edge.isascii():
+    if not near or not _is_word_character(edge) or not edge.isascii():
         return False
-    if _is_word_character(beside[0]) and beside[0].isascii():
+    if _is_word_character(near[0]) and near[0].isascii():
         return True
-    return beside[0] in "./\\-@,'" and len(beside) > 1 and _is_joined(beside, edge)
+    return near[0] in "./\\-@,'" and len(near) > 1 and _is_joined(near, edge)
 
 
-def _is_joined(beside: str, edge: str) -> bool:
-    if beside[0] in ",'":  # 1,000 is one number; "Dana's" and "a,b" hold Dana and a
-        return edge.isdigit() and beside[1].isdigit()
-    return _is_word_character(beside[1])
+def _is_joined(near: str, edge: str) -> bool:
+    if near[0] in ",'":  # 1,000 is one number; "Dana's" and "a,b" hold Dana and a
+        return edge.isdigit() and near[1].isdigit()
+    return _is_word_character(near[1])
 
 
 def _is_word_character(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def is_shaped(identifier: str) -> bool:
+def has_own_shape(identifier: str) -> bool:
     """Return True for an identifier with a shape of its own: no plain name, no words in quotes."""
     marked = any(each.isdigit() or each in "/\\@_$#~=^" for each in identifier)
     return marked or is_exact(identifier)
@@ -162,7 +161,7 @@ def _find_all(text: str) -> Iterator[FoundIdentifier]:
         if start + len(word) + 1 not in numbered and is_exact(word):
             yield FoundIdentifier(start, start + len(word), word)
     taken = {at for each in spans for at in range(each.start(), each.end())}
-    for start, name in names(text):
+    for start, name in proper_names(text):
         if taken.isdisjoint(range(start, start + len(name))):
             yield FoundIdentifier(start, start + len(name), name)
 
@@ -337,7 +336,7 @@ NO_NAMES = frozenset(
 )
 
 
-def names(text: str) -> Iterator[tuple[int, str]]:
+def proper_names(text: str) -> Iterator[tuple[int, str]]:
     """Yield where each proper name begins, and the name. A text all in capitals has none."""
     german = len(_GERMAN.findall(text[:2000])) > 1
     inside: set[str] = set()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from openclaw.nlp.identifiers import exact, identifiers, is_shaped
+from openclaw.nlp.identifiers import exact_strings, has_own_shape, identifiers
 from openclaw.nlp.sentences import (
     LONGEST_SENTENCE,
     blank_quotes,
@@ -74,12 +74,11 @@ def notable(
 ) -> Additions:
     """Return what a turn adds to the working notes: from the user's message, the answer, the tool
     calls and the changed files. The caller masks secrets."""
+    facts = dict.fromkeys(shorten(fact.text) for fact in find_statements(said))
     real = [change for change in changes if change.before != change.after]
     return Additions(
         request=request_of(said),
-        facts=tuple(dict.fromkeys(shorten(fact.text) for fact in find_statements(said)))[
-            :MOST_FACTS
-        ],
+        facts=tuple(facts)[:MOST_FACTS],
         findings=find_findings(said, answer, uses),
         files=tuple(
             f"{change.path} {'removed' if change.after is None else 'written'}"
@@ -193,10 +192,10 @@ class ResultLine(NamedTuple):
 def find_findings(said: str, answer: str, uses: Sequence[ToolUse]) -> tuple[str, ...]:
     """Return at most six lines, those of the user and of the answer first."""
     answer = _cut_at_word(answer, LONGEST_ANSWER)
-    told = set(exact(answer))
-    known = set(exact(_cut_at_word(said, LONGEST_ANSWER)))
+    answered = set(exact_strings(answer))
+    known = set(exact_strings(_cut_at_word(said, LONGEST_ANSWER)))
     lines = [*_find_orders(said), *_find_in_answer(answer, known)]
-    known.update(string for line in lines for string in exact(line))
+    known.update(string for line in lines for string in exact_strings(line))
     wanted = _turn_words(f"{said[:1000]} {answer[:1000]}")
     close = [
         line
@@ -205,7 +204,7 @@ def find_findings(said: str, answer: str, uses: Sequence[ToolUse]) -> tuple[str,
         for line in _related_lines(use, wanted)
     ]
     close.sort(key=lambda line: -line.score)
-    found = [each for line in close[:MOST_RELATED] if (each := _to_finding(line, known, told))]
+    found = [each for line in close[:MOST_RELATED] if (each := _to_finding(line, known, answered))]
     found.sort(key=lambda each: -each[0])
     best = [line for _, line in found[: MOST_FINDINGS - len(lines)]]
     return tuple(dict.fromkeys((*lines, *best)))
@@ -216,9 +215,9 @@ def _find_orders(said: str) -> list[str]:
     table for 7 at 19:30) is soon no longer in the latest request."""
     found = []
     for sentence in sentences(own_words(said)):
-        strings = (
-            exact(sentence) if _HINT.search(sentence) and is_order(blank_quotes(sentence)) else ()
-        )
+        if not _HINT.search(sentence) or not is_order(blank_quotes(sentence)):
+            continue
+        strings = exact_strings(sentence)
         if any(re.search(r"\d|@", each) and not _PATH.search(each) for each in strings):
             found.append(f"asked: {shorten(sentence, LONGEST_SENTENCE - 7)}")
     return found[:MOST_ORDERS]
@@ -231,22 +230,22 @@ def _find_in_answer(answer: str, known: set[str]) -> list[str]:
         plain = shorten(_MARKUP.sub("", sentence).replace("**", ""))
         if not _HINT.search(plain) or plain.endswith("?"):
             continue
-        new = [each for each in exact(plain) if each not in known]
+        new = [each for each in exact_strings(plain) if each not in known]
         if new:
             scored.append((-len(new), number, plain))
     best = sorted(scored)[:MOST_FROM_ANSWER]
     return [plain for _, _, plain in sorted(best, key=lambda each: each[1])]
 
 
-def _to_finding(line: ResultLine, known: set[str], told: set[str]) -> tuple[float, str] | None:
+def _to_finding(line: ResultLine, known: set[str], answered: set[str]) -> tuple[float, str] | None:
     """Return a line with a new exact string and its score. From somebody else's text only these
     strings are taken, so that none of its sentences gets into the notes."""
     strings = identifiers(line.text)
-    shaped = [each for each in strings if is_shaped(each)]
+    shaped = [each for each in strings if has_own_shape(each)]
     new = [each for each in shaped if each not in known and each not in line.label]
     if not new:
         return None
-    score = line.score + 0.5 * min(len(new), 4) + 2 * sum(each in told for each in strings)
+    score = line.score + 0.5 * min(len(new), 4) + 2 * sum(each in answered for each in strings)
     shown = ", ".join(new[:6]) if line.foreign else line.text
     return score, f"{line.label}: {shorten(shown)}"
 

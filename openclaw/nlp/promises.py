@@ -76,9 +76,8 @@ def _to_promise(sentence: str, request: str) -> Promise | None:
         return Promise(sentence, _text_or_sentence(what, plain, own), day.day if day else "")
     if day is None or day.day == "today" or not (in_front or _is_when(said, found, day)):
         return None
-    return Promise(
-        sentence, _text_or_sentence(_task_text(plain, begin, day, found), plain, own), day.day
-    )
+    what = _task_text(plain, begin, day, found)
+    return Promise(sentence, _text_or_sentence(what, plain, own), day.day)
 
 
 def _begins_with_a_day(sentence: str) -> bool:
@@ -137,9 +136,9 @@ def _is_when(said: str, found: re.Match[str], day: NamedDay) -> bool:
 
 def _reminder_text(rest: str, request: str) -> str:
     """Return what to remind of: from the answer, else from the request, else the whole request."""
-    told = OBJECT.match(_without_day(rest))
-    if told and told["what"].strip(_EDGE).lower() not in EMPTY_OBJECTS:
-        return _tidy_line(re.sub(r" erinnern\W*$", "", told["what"]))
+    stated = OBJECT.match(_without_day(rest))
+    if stated and stated["what"].strip(_EDGE).lower() not in EMPTY_OBJECTS:
+        return _tidy_line(re.sub(r" erinnern\W*$", "", stated["what"]))
     asked = REMINDER_REQUEST.search(request)
     what = (asked["what"] or asked["de"]) if asked else request
     return _tidy_line(_without_day(" ".join(what.split())[:120]))

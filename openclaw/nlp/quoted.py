@@ -36,10 +36,10 @@ def own_sentences(said: str) -> list[str]:
     found: list[str] = []
     for part in _without_material(parts):
         for line in _paragraph_sentences(part):
-            own = strip_lead_in(line)
-            if STORY.search(line) or SUPPOSING.match(own) or PLAYS.match(own):
+            body = strip_lead_in(line)
+            if STORY.search(line) or SUPPOSING.match(body) or PLAYS.match(body):
                 break
-            if TO_SOMEBODY.match(own) or _is_cited(own):
+            if TO_SOMEBODY.match(body) or _is_cited(body):
                 break
             head, handed_over = _before_colon(line)
             found.append(head)

@@ -128,8 +128,8 @@ def found(words: str, skills: Sequence[Blurb]) -> list[Blurb]:
 
 
 def _overlaps(request: str, shared: Collection[str], skill: Blurb) -> bool:
-    told = len(_description_words(skill).intersection(shared)) + _name_words_said(request, skill)
-    return told >= OVERLAP or any(_shared_with_examples(shared, skill))
+    count = len(_description_words(skill).intersection(shared)) + _name_words_said(request, skill)
+    return count >= OVERLAP or any(_shared_with_examples(shared, skill))
 
 
 def plain(text: str) -> str:
@@ -161,8 +161,8 @@ def _is_in_order(words: Sequence[str], said: Sequence[str]) -> bool:
 
 def _is_reversed(words: Sequence[str], said: Sequence[str]) -> bool:
     """Return True when the two words of a name come in reverse order, articles aside."""
-    told = [word for word in said if word not in ARTICLES]
-    return len(words) == 2 and (words[1], words[0]) in pairwise(told)
+    rest = [word for word in said if word not in ARTICLES]
+    return len(words) == 2 and (words[1], words[0]) in pairwise(rest)
 
 
 def _all_words(text: str) -> list[str]:

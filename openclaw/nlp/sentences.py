@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from openclaw.nlp.identifiers import NO_NAMES, exact, identifiers
+from openclaw.nlp.identifiers import NO_NAMES, exact_strings, identifiers
 from openclaw.nlp.lexicon.statement_words import (
     BEGS,
     CALL_ME,
@@ -310,12 +310,20 @@ def _is_statement(sentence: str) -> bool:
     if DECISION.search(sentence) or LETS.match(sentence):
         return True
     found = identifiers(sentence)
-    if _is_talk(sentence) and not exact(sentence) and not (found and DEFINITE.match(sentence)):
+    if (
+        _is_talk(sentence)
+        and not exact_strings(sentence)
+        and not (found and DEFINITE.match(sentence))
+    ):
         return False
     words = len(sentence.split())
     finite = bool(FINITE.search(sentence))
-    mended = CORRECTION.match(sentence)
-    if mended and words > 2 and (exact(sentence) or not _is_talk(sentence[mended.end() :])):
+    correction = CORRECTION.match(sentence)
+    if (
+        correction
+        and words > 2
+        and (exact_strings(sentence) or not _is_talk(sentence[correction.end() :]))
+    ):
         return bool(finite or found)
     if STANDING.search(sentence) and words > 2:
         return True
@@ -328,7 +336,7 @@ def _is_statement(sentence: str) -> bool:
     named = re.match(r"([A-ZÀ-Þ][\w-]{2,30})(?:['\u2019]s \w{1,30})? (\S{1,30})", sentence)
     if named and named[1].lower() not in NO_NAMES and FINITE.fullmatch(named[2]) and words > 2:
         return True
-    return bool(found) and (finite or (words > 2 and bool(exact(sentence))))
+    return bool(found) and (finite or (words > 2 and bool(exact_strings(sentence))))
 
 
 def _is_order_word(key: str) -> bool:

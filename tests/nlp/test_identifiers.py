@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.identifiers import LONGEST, exact, holds, identifiers
+from openclaw.nlp.identifiers import LONGEST, exact_strings, holds, identifiers
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,10 @@ def test_a_string_that_comes_twice_is_listed_once() -> None:
 
 
 def test_of_the_exact_ones_plain_names_are_left_out() -> None:
-    assert exact("Then Dana Reyes opened db.example.org on 8215") == ("db.example.org", "8215")
+    assert exact_strings("Then Dana Reyes opened db.example.org on 8215") == (
+        "db.example.org",
+        "8215",
+    )
 
 
 @pytest.mark.parametrize(
