@@ -49,7 +49,7 @@ def test_the_start_names_session_model_window_and_protocol(it: Talk) -> None:
     assert start == Start(it.session.id, "scripted/model", 8192, "native")
 
 
-def test_a_failing_model_leaves_what_was_said(it: Talk) -> None:
+def test_a_failing_model_leaves_the_messages_saved(it: Talk) -> None:
     with pytest.raises(ModelFailed):
         it.say("Who are you?", call("list_files"), ModelFailed("cut"))
     assert [m["role"] for m in it.stored["messages"]] == ["user", "assistant"]
@@ -67,7 +67,7 @@ def test_a_closed_turn_leaves_a_session_that_loads_and_is_free(it: Talk) -> None
     assert done(it.say("Again.", "Fine.")).answer == "Fine."
 
 
-def test_an_interrupt_while_an_event_is_looked_at_ends_the_turn_in_order(it: Talk) -> None:
+def test_an_interrupt_while_an_event_is_handled_ends_the_turn_in_order(it: Talk) -> None:
     turn = it.events("Tell me.", "A long story about a cat and a dog.")
     events = [next(turn)]
     while not isinstance(events[-1], Token):
@@ -84,7 +84,7 @@ def test_the_title_comes_from_the_first_words_and_only_once(it: Talk) -> None:
     assert not [e for e in it.say("And the next", "Yes.") if isinstance(e, Title)]
 
 
-def test_what_another_process_said_meanwhile_is_taken_along(it: Talk, tmp_path: Path) -> None:
+def test_messages_of_another_process_are_loaded_too(it: Talk, tmp_path: Path) -> None:
     it.say("First.", "One.")
     other = talk(tmp_path / "home", session=it.session.id)
     other.say("Second.", "Two.")
@@ -156,7 +156,7 @@ def test_a_message_larger_than_the_window_is_refused_with_the_numbers(it: Talk) 
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_the_context_is_what_is_then_really_sent(tmp_path: Path, protocol: Protocol) -> None:
+def test_the_context_shows_what_is_really_sent(tmp_path: Path, protocol: Protocol) -> None:
     it = talk(tmp_path / "home", protocol=protocol)
     it.say("Who are you?", call("list_files", protocol), answer("Claw.", protocol))
     before = it.stored
@@ -212,7 +212,7 @@ def test_opening_an_app_reads_nothing(tmp_path: Path) -> None:
     app.close()
 
 
-def test_a_refused_search_is_told_in_the_end(it: Talk) -> None:
+def test_a_refused_search_is_named_in_the_done_event(it: Talk) -> None:
     happened = it.say("What is new?", call("web_search", query="news"), "I may not search.")
     assert done(happened).refused and "web_search" in done(happened).refused[0]
     assert not next(e for e in happened if isinstance(e, ToolEnd)).ok

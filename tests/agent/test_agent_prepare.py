@@ -30,7 +30,7 @@ def it(tmp_path: Path) -> Talk:
     return talk(tmp_path / "home")
 
 
-def test_a_message_says_what_its_turn_was_made_of(it: Talk) -> None:
+def test_a_message_records_what_its_turn_was_built_from(it: Talk) -> None:
     it.say("Add milk to the list Shopping.", call("todo", action="add", text="milk"), "Added.")
     user, *_, last = it.session.messages
     record = user.record_json
@@ -42,7 +42,7 @@ def test_a_message_says_what_its_turn_was_made_of(it: Talk) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_what_is_noted_outlives_the_file(tmp_path: Path, protocol: Protocol) -> None:
+def test_the_record_outlives_the_file(tmp_path: Path, protocol: Protocol) -> None:
     it = talk(tmp_path / "home", protocol=protocol)
     it.say("Who are you?", answer("Claw.", protocol))
     again = from_json(to_json(it.session), it.session.id)
@@ -50,7 +50,7 @@ def test_what_is_noted_outlives_the_file(tmp_path: Path, protocol: Protocol) -> 
     assert to_json(again) == to_json(it.session)
 
 
-def test_what_the_model_thought_before_a_call_is_kept_with_it(tmp_path: Path) -> None:
+def test_thoughts_before_a_call_are_saved_with_it(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", protocol="json")
     step = '{"kind": "look", "thought": "see first", "tool": "list_files"}'
     it.say("What is here?", step, answer("Nothing much.", "json"))
@@ -108,7 +108,7 @@ def test_without_a_place_for_the_key_a_process_still_draws_alike(tmp_path: Path)
     assert nonces.draw("a") == nonces.draw("a") != nonces.draw(datetime.now())
 
 
-def test_a_compaction_in_the_turn_is_noted_on_its_message(tmp_path: Path) -> None:
+def test_a_compaction_in_the_turn_is_recorded_on_its_message(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", protocol="json", card=replace(CARD, window=2048))
     (it.app.home.workspace / "SOUL.md").write_text("Be brief.\n", encoding="utf-8")
     it.model.aside = '{"goal": "talk"}'
@@ -131,7 +131,7 @@ def test_a_record_takes_one_line_of_the_file(it: Talk) -> None:
     }
 
 
-def test_keys_of_others_with_our_names_are_kept_as_they_are(it: Talk) -> None:
+def test_foreign_values_under_our_keys_are_kept(it: Talk) -> None:
     it.say("Hello.", "Hello.")
     data = json.loads(to_json(it.session))
     data["messages"][1]["thought"] = ["a", "b"]

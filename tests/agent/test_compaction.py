@@ -118,7 +118,7 @@ def go_on_once(it: Talk, number: int, protocol: Protocol) -> list[Event]:
     return it.say(f"Go on {number}.", answer(story(number), protocol))
 
 
-def test_the_model_is_asked_behind_what_it_has_read_already(
+def test_the_summary_request_continues_the_text_already_read(
     tmp_path: Path, protocol: Protocol
 ) -> None:
     it = begin(tmp_path, protocol)
@@ -133,7 +133,7 @@ def test_the_model_is_asked_behind_what_it_has_read_already(
         assert (aside.schema is None) == (protocol == "native")
 
 
-def test_what_the_summary_says_is_held_against_what_was_said(tmp_path: Path) -> None:
+def test_the_summary_is_checked_against_the_conversation(tmp_path: Path) -> None:
     it = begin(tmp_path)
     go_on(it, 12)
     summary = it.stored["compressed_context"]
@@ -141,7 +141,7 @@ def test_what_the_summary_says_is_held_against_what_was_said(tmp_path: Path) -> 
     assert "never.md" not in summary  # the model has made it up
 
 
-def test_without_a_reply_of_the_model_the_notes_serve_alone(tmp_path: Path) -> None:
+def test_without_a_model_reply_the_notes_alone_are_used(tmp_path: Path) -> None:
     it = begin(tmp_path)
     it.model.aside = ModelFailed("the runner has died")
     it.say("Our port is 8215. Remember the sea.", answer("Yes."))
@@ -175,7 +175,7 @@ def test_without_memory_nothing_is_proposed_and_the_model_is_asked_once(tmp_path
     assert not (it.root / "memory" / "inbox").exists()
 
 
-def test_what_the_user_writes_into_the_notes_stands_in_the_next_summary(tmp_path: Path) -> None:
+def test_the_users_edits_of_the_notes_are_in_the_next_summary(tmp_path: Path) -> None:
     it = begin(tmp_path)
     go_on(it, 2)
     path = it.app.home.sessions / f"{it.session.id}.notes.md"
@@ -222,7 +222,7 @@ def test_a_compaction_in_the_middle_of_a_turn_keeps_the_turn(
     assert len(whole(it)) == 2 * 4 + 6
 
 
-def test_ctrl_c_while_it_sums_up_changes_nothing(tmp_path: Path) -> None:
+def test_ctrl_c_during_the_summary_changes_nothing(tmp_path: Path) -> None:
     it = begin(tmp_path)
     go_on(it, 3)
     before = it.stored
@@ -237,7 +237,7 @@ def test_ctrl_c_while_it_sums_up_changes_nothing(tmp_path: Path) -> None:
     assert not (it.app.home.sessions / "archive").exists()
 
 
-def test_a_question_brings_along_what_was_said_about_it_in_the_archive(tmp_path: Path) -> None:
+def test_a_question_adds_matching_passages_of_the_archive(tmp_path: Path) -> None:
     it = begin(tmp_path)
     it.say("By the way, the plumber is Radek Sobol.", answer("Good to know.", "json"))
     go_on(it, 14)
@@ -253,7 +253,7 @@ def test_a_question_brings_along_what_was_said_about_it_in_the_archive(tmp_path:
 # -------- on demand
 
 
-def test_on_demand_all_but_the_last_two_exchanges_go(tmp_path: Path) -> None:
+def test_on_demand_only_the_last_two_exchanges_stay(tmp_path: Path) -> None:
     it = begin(tmp_path)
     go_on(it, 5)
     happened = list(it.app.compact(it.session, "the cats"))
@@ -273,7 +273,7 @@ def test_a_dry_run_shows_the_summary_and_changes_nothing(tmp_path: Path) -> None
     assert sorted(it.root.rglob("*")) == files
 
 
-def test_a_short_conversation_has_nothing_to_put_away(tmp_path: Path) -> None:
+def test_a_short_conversation_has_nothing_to_archive(tmp_path: Path) -> None:
     it = begin(tmp_path)
     go_on(it, 2)
     with pytest.raises(UsageError, match="nothing to compact"):
@@ -344,7 +344,7 @@ def test_material_larger_than_the_window_is_shown_in_part_and_kept(tmp_path: Pat
     assert sent.endswith("What failed?")
 
 
-def test_what_cannot_fit_names_the_largest_parts_and_their_tokens(tmp_path: Path) -> None:
+def test_a_request_that_cannot_fit_names_its_largest_parts_and_their_tokens(tmp_path: Path) -> None:
     it = begin(tmp_path)
     with pytest.raises(PromptTooLarge, match=r"the window has 4096, .* the message \d{4}"):
         it.say("word " * 6_000)
@@ -352,7 +352,7 @@ def test_what_cannot_fit_names_the_largest_parts_and_their_tokens(tmp_path: Path
     assert it.stored["messages"][0]["content"].startswith("word word")
 
 
-def test_what_was_too_long_is_kept_and_not_sent_with_what_comes_next(tmp_path: Path) -> None:
+def test_a_too_long_message_is_kept_and_not_sent_with_the_next(tmp_path: Path) -> None:
     it = begin(tmp_path)
     it.say("My cat is Mia.", answer("Hello Mia.", "json"))
     with pytest.raises(PromptTooLarge):
@@ -365,7 +365,7 @@ def test_what_was_too_long_is_kept_and_not_sent_with_what_comes_next(tmp_path: P
     assert len(it.stored["messages"][2]["content"]) > 29_000
 
 
-def test_a_reply_is_only_as_long_as_the_window_has_room_for(tmp_path: Path) -> None:
+def test_a_reply_is_limited_to_the_free_part_of_the_window(tmp_path: Path) -> None:
     it = begin(tmp_path)
     it.say("word " * 2_000, answer("Yes.", "json"))
     request = it.requests[-1]

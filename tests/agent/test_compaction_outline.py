@@ -57,7 +57,7 @@ def test_a_line_is_one_short_line_that_closes_no_block() -> None:
     assert render_outline(outline, "").count("</earlier>") == 1
 
 
-def test_a_line_with_a_number_path_or_name_that_was_never_said_is_left_out() -> None:
+def test_a_line_with_an_invented_number_path_or_name_is_left_out() -> None:
     said = "We take the hotel at Korenlei 24. I wrote notes to workspace/ghent.md."
     made = Outline(
         "the hotel",
@@ -70,7 +70,7 @@ def test_a_line_with_a_number_path_or_name_that_was_never_said_is_left_out() -> 
     assert kept.goal == "the hotel"
 
 
-def test_a_line_of_the_instructions_is_no_part_of_what_was_said() -> None:
+def test_a_line_copied_from_the_instructions_is_left_out() -> None:
     made = Outline("the trip", open=("plan the day, where to begin, in which order", "the trip"))
     assert keep_supported(made, "Let us talk about the trip.").open == ("the trip",)
 
@@ -84,7 +84,7 @@ def test_a_second_summary_merges_with_the_first() -> None:
     assert both.identifiers == FULL.identifiers  # no duplicate
 
 
-def test_however_often_it_is_merged_it_does_not_grow() -> None:
+def test_a_summary_does_not_grow_with_repeated_merges() -> None:
     both = Outline()
     for n in range(50):
         both = merge_outlines(
@@ -107,7 +107,7 @@ def test_it_keeps_to_its_tokens_and_the_goal_goes_last(tokens: int) -> None:
     assert small.goal or not small
 
 
-def test_identifiers_that_the_notes_show_are_not_told_twice() -> None:
+def test_identifiers_in_the_notes_are_not_repeated() -> None:
     assert without_known(FULL, "- file workspace/ghent.md").identifiers == ("OPS-4217",)
 
 
@@ -138,7 +138,7 @@ def test_a_fact_that_quotes_the_user_is_proposed() -> None:
         (["a"], {"b": 1}),
     ],
 )
-def test_a_fact_that_is_not_borne_out_is_none(fact: object, quote: object) -> None:
+def test_a_fact_without_a_source_is_not_proposed(fact: object, quote: object) -> None:
     assert find_proven_facts(facts((fact, quote)), SAID) == ()
 
 

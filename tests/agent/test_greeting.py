@@ -85,7 +85,7 @@ def test_many_due_todos_fit_one_line_of_80_columns(it: Talk) -> None:
     assert line.startswith("Due: a thing number 1 that has") and line.endswith("and 6 more.")
 
 
-def test_what_waits_for_a_yes_is_counted(it: Talk) -> None:
+def test_candidates_that_wait_for_a_yes_are_counted(it: Talk) -> None:
     notes = Notes(it.root / "memory", today=lambda: NOON.date())
     notes.propose("The office moves to Ulm", "web: example.org")
     notes.propose("The cat is called Mimi", "web: example.org")
@@ -156,13 +156,13 @@ def test_the_next_todo_has_its_turn_the_next_time(it: Talk, tmp_path: Path) -> N
     assert FIND in typed(talk(tmp_path / "home"))
 
 
-def test_one_who_cannot_say_yes_is_offered_nothing(it: Talk, tmp_path: Path) -> None:
+def test_nothing_is_offered_where_nobody_can_say_yes(it: Talk, tmp_path: Path) -> None:
     write(it, FIND)
     assert typed(it, lines=PipedLines) == ""
     assert FIND in typed(talk(tmp_path / "home"))
 
 
-def test_a_talk_that_goes_on_offers_nothing_as_a_yes_may_answer_its_last_words(it: Talk) -> None:
+def test_a_continued_talk_offers_nothing_since_a_yes_may_answer_its_last_words(it: Talk) -> None:
     it.say("hi", "Shall I tell you a story?")
     write(it, FIND)
     it.model.say("Once upon a time.")
@@ -170,7 +170,7 @@ def test_a_talk_that_goes_on_offers_nothing_as_a_yes_may_answer_its_last_words(i
     assert asked(it) == ["hi", "yes"]
 
 
-def test_what_cannot_be_noted_is_not_offered(it: Talk) -> None:
+def test_nothing_is_offered_when_the_offer_cannot_be_saved(it: Talk) -> None:
     write(it, FIND)
     (it.root / ".openclaw" / FILE).mkdir(parents=True)
     assert it.app.greeting() == Greeting()
@@ -192,7 +192,7 @@ def test_a_promise_is_offered_when_its_day_is_there(it: Talk) -> None:
     assert offer and offer.prompt == "Look up the price of flights"
 
 
-def test_who_is_to_be_called_is_looked_up_where_notes_tell_of_him(it: Talk) -> None:
+def test_a_person_to_call_is_looked_up_in_the_notes(it: Talk) -> None:
     write(it, "Call Maria about the roof")
     assert it.app.greeting().offer is None
     (it.root / "memory" / "people.md").write_text("# People\n\n- Maria, roofer\n", "utf-8")

@@ -96,7 +96,7 @@ def test_comments_are_no_tasks(tmp_path: Path) -> None:
 # -------- what there is to say
 
 
-def test_what_there_is_to_say_is_printed_and_kept_in_its_conversation(
+def test_a_message_is_printed_and_saved_in_its_own_conversation(
     home: Path, fake_ollama: FakeOllama
 ) -> None:
     write(home)
@@ -111,7 +111,7 @@ def test_what_there_is_to_say_is_printed_and_kept_in_its_conversation(
 
 
 @pytest.mark.parametrize("answer", ["HEARTBEAT_OK", "**HEARTBEAT_OK**", "heartbeat_ok.\n"])
-def test_the_one_word_is_silence(home: Path, fake_ollama: FakeOllama, answer: str) -> None:
+def test_the_silence_word_prints_nothing(home: Path, fake_ollama: FakeOllama, answer: str) -> None:
     write(home)
     fake_ollama.say(answer)
     result = openclaw("heartbeat")
@@ -135,11 +135,11 @@ def test_the_one_word_is_silence(home: Path, fake_ollama: FakeOllama, answer: st
         ("- rent\n- tax", "- rent\n- tax"),
     ],
 )
-def test_nothing_that_was_said_beside_the_word_is_lost(answer: str, said: str) -> None:
+def test_text_next_to_the_silence_word_is_printed(answer: str, said: str) -> None:
     assert told(answer) == said
 
 
-def test_json_tells_all_of_it(home: Path, fake_ollama: FakeOllama) -> None:
+def test_json_has_the_answer_or_why_it_is_silent(home: Path, fake_ollama: FakeOllama) -> None:
     write(home)
     fake_ollama.say("The rent is overdue.", "HEARTBEAT_OK")
     first = json.loads(openclaw("heartbeat", "--json").stdout)
@@ -149,7 +149,7 @@ def test_json_tells_all_of_it(home: Path, fake_ollama: FakeOllama) -> None:
     assert second["silent"] is True and second["why"] == "there is nothing to tell"
 
 
-def test_hooks_that_do_not_run_are_told_though_there_is_nothing_to_say(
+def test_hooks_that_do_not_run_are_named_even_in_silence(
     home: Path, fake_ollama: FakeOllama
 ) -> None:
     with (home / "openclaw.yaml").open("a", encoding="utf-8") as settings:
@@ -171,7 +171,7 @@ def test_what_needs_a_yes_is_refused_and_named(home: Path, fake_ollama: FakeOlla
     assert "refused: run_shell" in result.stderr
 
 
-def test_a_model_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_missing_model_is_reported(tmp_path: Path) -> None:
     create_home(tmp_path / "home", "model: embedded/none\n")
     write(tmp_path / "home")
     result = openclaw("heartbeat")
@@ -194,7 +194,7 @@ def test_the_heartbeats_of_a_day_share_a_conversation_and_the_next_day_begins_an
     assert session_of(it.app).turns == 0
 
 
-def test_the_latest_conversation_is_never_one_that_nobody_had(tmp_path: Path) -> None:
+def test_the_latest_conversation_is_never_a_heartbeats(tmp_path: Path) -> None:
     it = talk(tmp_path / "home")
     it.say("Hi.", "Hello.")
     Talk(it.app, it.model, session_of(it.app)).say(prompt_of("- Look."), "HEARTBEAT_OK")
@@ -202,7 +202,7 @@ def test_the_latest_conversation_is_never_one_that_nobody_had(tmp_path: Path) ->
     assert latest and latest.id == it.session.id
 
 
-def test_it_notes_neither_what_its_prompt_says_nor_what_it_promises(tmp_path: Path) -> None:
+def test_a_heartbeat_notes_neither_facts_of_its_prompt_nor_promises(tmp_path: Path) -> None:
     it = talk(tmp_path / "home")
     it.app.settings = quietly(it.app.settings)
     before = {path: path.read_bytes() for path in (it.root / "memory").rglob("*.md")}
@@ -249,7 +249,9 @@ def test_a_second_heartbeat_is_silent_while_one_runs(home: Path, fake_ollama: Fa
         assert mine
 
 
-def test_one_that_takes_too_long_is_ended_and_told(home: Path, fake_ollama: FakeOllama) -> None:
+def test_a_heartbeat_that_takes_too_long_is_ended_and_reported(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
     write(home)
     (home / "openclaw.yaml").write_text(
         (home / "openclaw.yaml").read_text("utf-8") + "heartbeat:\n  timeout: 1\n", "utf-8"
@@ -277,7 +279,7 @@ def test_the_limit_ends_a_wait_even_where_ctrl_c_is_ignored() -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_what_ends_in_time_is_never_interrupted() -> None:
+def test_a_heartbeat_that_ends_in_time_is_never_interrupted() -> None:
     with limited(0.5) as passed:
         pass
     threading.Event().wait(0.6)
@@ -306,7 +308,7 @@ def test_quiet_hours_go_over_midnight(
 
 
 @pytest.mark.parametrize("hours", ["22", "a-b", "7-7", "25-3", "22-7-9", "10:75-11"])
-def test_what_are_no_hours_is_a_mistake(hours: str) -> None:
+def test_invalid_quiet_hours_are_an_error(hours: str) -> None:
     with pytest.raises(UsageError, match="no hours"):
         hours_of(hours)
 

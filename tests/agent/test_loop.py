@@ -138,7 +138,7 @@ def test_a_wrong_call_is_answered_with_what_is_valid(wrong: Line, told: str, it:
     assert done(happened).stop_reason == "answer"
 
 
-def test_an_error_that_only_the_user_can_mend_rises_after_what_was_done() -> None:
+def test_an_error_that_only_the_user_can_fix_is_raised_after_the_finished_calls() -> None:
     def good() -> str:
         """Work."""
         return "worked"
@@ -240,7 +240,7 @@ def test_the_cap_of_steps_gives_what_is_known_and_why_it_stopped(tmp_path: Path)
     assert shown(happened).endswith(done(happened).answer)
 
 
-def test_an_empty_reply_is_asked_for_once_more_and_then_said(it: Talk) -> None:
+def test_an_empty_reply_is_repeated_once_and_then_reported(it: Talk) -> None:
     happened = it.say("Say hello.", "", " \n")
     assert (done(happened).stop_reason, done(happened).answer) == ("empty", EMPTY)
     first, again = it.requests
@@ -315,7 +315,7 @@ def test_a_corrected_claim_is_done_or_taken_back(it: Talk) -> None:
     assert done(happened).unbacked == ()
 
 
-def test_what_the_reply_says_it_will_do_is_to_be_done_in_the_turn(it: Talk) -> None:
+def test_a_promised_action_must_be_done_in_the_turn(it: Talk) -> None:
     happened = it.say("Would you mind saving a note?", "Sure, I'll save a note.", WRITE, "Saved.")
     assert "Sure, I'll save a note." in it.requests[1].messages[-1].content
     assert done(happened).unbacked == () and done(happened).receipt
@@ -324,7 +324,7 @@ def test_what_the_reply_says_it_will_do_is_to_be_done_in_the_turn(it: Talk) -> N
     assert done(happened).unbacked == ("I will save the note.",)
 
 
-def test_what_it_promises_for_a_later_day_is_not(it: Talk) -> None:
+def test_a_promise_for_a_later_day_need_not_be_done(it: Talk) -> None:
     happened = it.say("Check the oven on Friday.", "I'll check the oven on Friday.")
     assert len(it.requests) == 1 and done(happened).unbacked == ()
 
@@ -356,14 +356,14 @@ def test_an_answer_comes_in_pieces(it: Talk) -> None:
     assert len([event for event in happened if isinstance(event, Token)]) > 3
 
 
-def test_what_was_thought_before_a_call_is_no_part_of_the_history(it: Talk) -> None:
+def test_thoughts_before_a_call_are_no_part_of_the_history(it: Talk) -> None:
     thinking = calls(("list_files", {}), text="<think>Which files?</think>I look.")
     it.say("What is here?", thinking, "Nothing.")
     [said] = [m for m in it.requests[1].messages if m.tool_calls]
     assert said.content == "I look."
 
 
-def test_how_far_a_model_is_comes_as_progress_and_not_as_a_notice(tmp_path: Path) -> None:
+def test_model_loading_is_a_progress_event_and_no_notice(tmp_path: Path) -> None:
     class Reading(ScriptedModel):
         def stream(self, request: Request) -> Iterator[Chunk]:
             yield Waiting("reading 900 tokens")
@@ -377,7 +377,7 @@ def test_how_far_a_model_is_comes_as_progress_and_not_as_a_notice(tmp_path: Path
     assert [e.text for e in happened if isinstance(e, Notice)].count("reading 900 tokens") == 1
 
 
-def test_thoughts_and_waiting_are_told_apart_from_the_answer(tmp_path: Path) -> None:
+def test_thoughts_and_waiting_are_separate_from_the_answer(tmp_path: Path) -> None:
     class Slow(ScriptedModel):
         def stream(self, request: Request) -> Iterator[Chunk]:
             yield Waiting("loading model")
@@ -401,7 +401,7 @@ class Interrupted(ScriptedModel):
             yield chunk
 
 
-def test_an_interrupt_keeps_what_was_said_and_done(tmp_path: Path) -> None:
+def test_an_interrupt_keeps_text_and_finished_calls(tmp_path: Path) -> None:
     it = talk(tmp_path / "home")
     it.app.model = Interrupted(WRITE, "Once upon a time.", card=CARD)
     happened = it.say("Write new.md and tell a story.")
@@ -426,7 +426,7 @@ def test_an_interrupt_before_the_first_word_does_not_repeat_an_older_one(tmp_pat
     assert [m["content"] for m in it.stored["messages"]] == ["What is there?", "Let me look."]
 
 
-def test_a_reply_at_its_limit_is_said_to_be_cut(tmp_path: Path) -> None:
+def test_a_reply_at_its_limit_is_reported_as_cut(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", max_tokens=7)
     happened = it.say("Tell me.", Reply("Once upon", stop_reason="length"))
     assert "cut at 7 tokens" in notices(happened)

@@ -14,7 +14,7 @@ from tests.fakes.talk import answer, call, talk
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a line for sh")
-def test_the_tail_of_a_command_is_told_in_whole_lines_without_secrets(tmp_path: Path) -> None:
+def test_the_tail_of_a_command_is_shown_in_whole_lines_without_secrets(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", mode="full")
     secret = "ghp_" + "a8Fk2LmQ9zXw4TbV7nRc1YpD6sHj3GuE0oKi"
     (tmp_path / "home" / "workspace" / "key").write_text(f"{secret}\n", "utf-8")
@@ -26,7 +26,7 @@ def test_the_tail_of_a_command_is_told_in_whole_lines_without_secrets(tmp_path: 
     assert tails == [("{{secret:new}}", "three", "four")]
 
 
-def test_a_server_that_is_started_is_told(tmp_path: Path) -> None:
+def test_a_server_start_is_shown(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     it = talk(tmp_path / "home", mcp=as_settings(bare("plain")))
     told: list[Progress] = []
@@ -50,7 +50,7 @@ def test_a_local_server_is_handed_data_and_is_not_the_network(tmp_path: Path) ->
     assert 'mode "edit": handing data to the program bare needs your OK' in told
 
 
-def test_a_wait_with_a_share_is_for_the_moment_and_one_without_is_a_line() -> None:
+def test_a_wait_with_a_share_is_overwritten_and_one_without_is_a_line() -> None:
     assert waited(Waiting("loading model")) == Notice("loading model")
     reading = waited(Waiting("reading the instructions", 0.5))
     assert reading == Progress("reading the instructions", 0.5)

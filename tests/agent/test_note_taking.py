@@ -55,7 +55,7 @@ def test_undo_takes_it_back(it: Talk) -> None:
 
 
 @pytest.mark.parametrize("said", ["What is on my list?", "Translate into French: I live in Rome."])
-def test_without_anything_of_worth_nothing_is_written_or_told(said: str, it: Talk) -> None:
+def test_without_a_fact_nothing_is_written_or_shown(said: str, it: Talk) -> None:
     happened = it.say(said, "Here.")
     assert held(it) == inbox(it) == ""
     assert "kept" not in notices(happened)
@@ -84,7 +84,7 @@ def test_the_modes_that_may_write_write(mode: Mode, tmp_path: Path) -> None:
     assert FACT in held(it)
 
 
-def test_after_text_of_others_it_waits_for_a_yes(it: Talk) -> None:
+def test_after_foreign_text_a_fact_waits_for_a_yes(it: Talk) -> None:
     it.model.say("I see.")
     happened = list(it.app.ask(FACT, it.session, [Material("standard input", "Some page.")]))
     assert held(it) == ""
@@ -92,31 +92,31 @@ def test_after_text_of_others_it_waits_for_a_yes(it: Talk) -> None:
     assert f"{FACT} <!-- fact, 2026-11-21, session {it.session.id} turn 1" in inbox(it)
 
 
-def test_what_stands_in_an_attachment_is_not_kept(it: Talk) -> None:
+def test_facts_of_an_attachment_are_not_kept(it: Talk) -> None:
     it.model.say("A text.")
     list(it.app.ask("What is this?", it.session, [Material("input", "I live in Rome.")]))
     assert held(it) == inbox(it) == ""
 
 
-def test_what_may_be_pasted_waits_for_a_yes(it: Talk) -> None:
+def test_a_fact_that_may_be_pasted_waits_for_a_yes(it: Talk) -> None:
     happened = it.say(f"this came in by mail today\n\n{FACT}", "I see.")
     assert held(it) == "" and FACT in inbox(it)
     assert f"for your memory: {FACT} (openclaw memory review)" in notices(happened)
 
 
-def test_a_day_that_only_today_tells_does_not_wait_in_the_inbox(it: Talk) -> None:
+def test_a_fact_with_a_relative_day_does_not_wait_in_the_inbox(it: Talk) -> None:
     it.model.say("I see.")
     page = [Material("standard input", "Some page.")]
     list(it.app.ask("Yesterday we decided to sell the boat.", it.session, page))
     assert inbox(it) == held(it) == ""
 
 
-def test_a_day_that_only_today_tells_may_stand_in_todays_note(it: Talk) -> None:
+def test_a_fact_with_a_relative_day_may_go_to_todays_note(it: Talk) -> None:
     it.say("Yesterday we decided to sell the boat.", "I see.")
     assert "Yesterday we decided to sell the boat." in held(it)
 
 
-def test_of_a_conversation_three_are_kept(it: Talk) -> None:
+def test_three_facts_of_a_conversation_are_kept(it: Talk) -> None:
     facts = ("I'm left-handed.", "I have two cats.", "My name is Ana.", "I live in Graz.")
     it.say(" ".join(facts[:2]), "I see.")
     happened = it.say(" ".join(facts[2:]), "I see.")
@@ -126,7 +126,7 @@ def test_of_a_conversation_three_are_kept(it: Talk) -> None:
 
 
 @pytest.mark.parametrize("value", ["many", -4, None, [1, 2, 3]])
-def test_a_count_that_somebody_has_spoiled_is_none(value: object, it: Talk) -> None:
+def test_a_broken_count_is_ignored(value: object, it: Talk) -> None:
     it.session.extra["captured"] = value
     it.say(FACT, "I see.")
     assert FACT in held(it)
@@ -139,7 +139,7 @@ def test_a_count_that_somebody_has_spoiled_is_none(value: object, it: Talk) -> N
         "# Memory\n\n* i'm allergic to bees <!-- fact, 2026-01-01 -->\n",
     ],
 )
-def test_what_memory_holds_is_not_kept_again(known: str, it: Talk) -> None:
+def test_a_fact_in_memory_is_not_kept_again(known: str, it: Talk) -> None:
     (it.root / "memory" / "MEMORY.md").write_text(known, "utf-8")
     happened = it.say(FACT, "I see.")
     assert held(it) == ""
@@ -150,7 +150,7 @@ def test_what_memory_holds_is_not_kept_again(known: str, it: Talk) -> None:
     "name", ["memory/2025-02-03.md", "memory/people.md", "memory/inbox/2026-01-01.md",
              "workspace/USER.md"],
 )  # fmt: skip
-def test_wherever_it_stands(name: str, it: Talk) -> None:
+def test_a_fact_in_any_file_of_the_memory_is_not_kept_again(name: str, it: Talk) -> None:
     path = it.root / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"- {FACT}\n", "utf-8")
@@ -159,13 +159,13 @@ def test_wherever_it_stands(name: str, it: Talk) -> None:
 
 
 @pytest.mark.parametrize("known", ["- I am not allergic to bees", "- I am allergic to wasps"])
-def test_what_says_otherwise_is_not_the_same(known: str, it: Talk) -> None:
+def test_another_or_denied_fact_is_not_the_same(known: str, it: Talk) -> None:
     (it.root / "memory" / "MEMORY.md").write_text(f"{known}\n", "utf-8")
     it.say(FACT, "I see.")
     assert FACT in held(it)
 
 
-def test_what_the_model_has_just_saved_is_not_kept_again(it: Talk) -> None:
+def test_a_fact_that_the_model_has_just_saved_is_not_kept_again(it: Talk) -> None:
     save = call("remember", fact="The user is allergic to bees.")
     happened = it.say(f"{FACT} Please keep that in mind.", save, "Noted.")
     assert "allergic to bees" in held(it, "memory/MEMORY.md")
@@ -173,7 +173,7 @@ def test_what_the_model_has_just_saved_is_not_kept_again(it: Talk) -> None:
     assert "kept in" not in notices(happened)
 
 
-def test_what_was_said_before_is_not_kept_again(it: Talk) -> None:
+def test_a_fact_from_an_earlier_turn_is_not_kept_again(it: Talk) -> None:
     it.say(FACT, "I see.")
     it.say(f"As I said, {FACT}", "Yes.")
     assert held(it).count("bees") == 1
@@ -188,13 +188,13 @@ def test_a_secret_is_never_kept(said: str, it: Talk) -> None:
     assert held(it) == inbox(it) == ""
 
 
-def test_what_is_kept_in_one_shot_is_a_part_of_the_turns_changes(it: Talk) -> None:
+def test_a_fact_of_a_one_shot_run_is_part_of_the_turns_changes(it: Talk) -> None:
     it.say(FACT, "I see.")
     turns = it.app.history.turns()
     assert any(step.path == NOTE for turn in turns for step in turn.steps)
 
 
-def test_a_note_that_cannot_be_written_is_told_and_the_turn_is_done(it: Talk) -> None:
+def test_a_note_that_cannot_be_written_does_not_stop_the_turn(it: Talk) -> None:
     (it.root / NOTE).mkdir(parents=True)
     happened = it.say(FACT, "I see.")
     assert done(happened).answer == "I see."
@@ -245,7 +245,7 @@ def test_a_long_line_with_the_same_word_is_not_the_same(it: Talk) -> None:
     assert FACT in held(it)
 
 
-def test_what_is_known_is_found_below_a_long_line(it: Talk) -> None:
+def test_a_known_fact_is_found_below_a_long_line(it: Talk) -> None:
     long = "- the club's notes tell of bees and of allergic beasts that fly over the roof there\n"
     (it.root / "memory" / "MEMORY.md").write_text(f"{long}- {FACT}\n", "utf-8")
     it.say(FACT, "I see.")

@@ -58,7 +58,7 @@ def test_the_head_of_the_starter_home_is_the_golden_one(tmp_path: Path, protocol
     assert text == golden.read_text("utf-8"), "meant? see the head of this file"
 
 
-def test_the_parts_stand_in_the_order_of_how_seldom_they_change() -> None:
+def test_the_parts_that_change_least_come_first() -> None:
     keys = ("memory", "user", "tools_md", "agents", "soul", "identity")
     sources = {key: Source(f"{key}.md", f"# {key}\n\nwords") for key in keys}
     assert names(sources, skills=[Blurb("plan", "Plans.")]) == [
@@ -66,20 +66,20 @@ def test_the_parts_stand_in_the_order_of_how_seldom_they_change() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_missing_empty_or_only_a_heading_costs_nothing() -> None:
+def test_missing_and_empty_files_and_lone_headings_cost_nothing() -> None:
     sources = source("soul", "") | source("user", "# User\n\n") | source("agents", " \n\n")
     sources |= source("memory", "# Memory\n<!-- one fact a line -->\n")
     assert names(sources) == ["rules", "tools"]
 
 
-def test_comments_stay_at_home() -> None:
+def test_comments_are_not_sent() -> None:
     text = "# Soul\n<!-- not\nthis -->\nCalm. <!-- nor this -->\n\n\n\nExact.\n"
     made = render(head(source("soul", text), "# Tools", (), 8192))
     assert "not\nthis" not in made and "nor this" not in made
     assert "Calm." in made and "Exact." in made and "\n\n\n" not in made
 
 
-def test_what_was_superseded_is_not_told_the_model() -> None:
+def test_superseded_facts_are_not_sent() -> None:
     text = "# Memory\n\n- ~~tea~~ (until 2026-11-21)\n* ~~milk~~\n- coffee, ~~not~~ black ~~now~~\n"
     made = render(head(source("memory", text), "# Tools", (), 8192))
     assert "tea" not in made and "milk" not in made
@@ -120,7 +120,7 @@ def test_in_a_small_window_the_names_alone_are_listed() -> None:
     assert not part.cut and "\n- skill-0\n- skill-1\n" in part.text and "find_skill" in part.text
 
 
-def test_one_skill_more_takes_no_other_out_of_the_head() -> None:
+def test_one_more_skill_removes_no_other_from_the_head() -> None:
     about = "Does a thing that is worth a line of words, when the user asks for it or for another."
     for number in range(1, 40):
         text = skills_part(number, about).text
@@ -130,7 +130,7 @@ def test_one_skill_more_takes_no_other_out_of_the_head() -> None:
         assert ("find_skill" in text) == (named < number)
 
 
-def test_of_a_thousand_skills_the_first_are_listed_and_the_others_counted() -> None:
+def test_the_first_of_a_thousand_skills_are_listed_and_the_others_counted() -> None:
     about = "Does a thing that is worth very many words. " * 9
     many, fewer = skills_part(1000, about), skills_part(500, about)
     assert many.text.splitlines()[:-1] == fewer.text.splitlines()[:-1]
@@ -176,7 +176,7 @@ def test_hard_rules_are_repeated_in_the_tail_of_each_message(tmp_path: Path) -> 
         assert "Be calm." not in request.messages[-1].content
 
 
-def test_of_many_hard_rules_the_first_are_taken_and_comments_are_none() -> None:
+def test_the_first_hard_rules_are_repeated_without_comments() -> None:
     text = "<!-- never mind -->\n" + "\n".join(f"- Never do {n}." for n in range(9))
     assert hard_rules(source("soul", text)) == ("Never do 0.", "Never do 1.")
     assert hard_rules(source("agents", text)) == ()
@@ -208,7 +208,7 @@ def assert_each_begins_with_the_one_before(requests: list[Request]) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_no_token_of_a_request_is_lost_in_the_next(tmp_path: Path, protocol: Protocol) -> None:
+def test_each_request_begins_with_the_one_before(tmp_path: Path, protocol: Protocol) -> None:
     clock = [NOON]
 
     def now() -> Any:
@@ -222,7 +222,9 @@ def test_no_token_of_a_request_is_lost_in_the_next(tmp_path: Path, protocol: Pro
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_nor_in_another_process(tmp_path: Path, protocol: Protocol) -> None:
+def test_each_request_begins_with_the_one_before_also_in_another_process(
+    tmp_path: Path, protocol: Protocol
+) -> None:
     first = talk(tmp_path / "home", protocol=protocol)
     five_turns(first, protocol)
     second = talk(
@@ -247,7 +249,7 @@ def test_the_head_is_the_same_in_a_new_session_and_on_the_next_day(
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_an_edited_file_is_told_in_the_tail_once_and_is_in_the_next_sessions_head(
+def test_an_edited_file_is_named_in_the_tail_once_and_then_in_the_next_sessions_head(
     tmp_path: Path, protocol: Protocol
 ) -> None:
     it = talk(tmp_path / "home", protocol=protocol)

@@ -32,7 +32,7 @@ def test_a_file_is_created_changed_or_deleted_with_its_lines_counted() -> None:
     )
 
 
-def test_what_is_as_it_was_is_not_listed() -> None:
+def test_unchanged_files_are_not_listed() -> None:
     made = receipt(("a.md", "same\n", "same\n"), ("b.md", None, None))
     assert made == Receipt()
     assert not made and summary(made) == []
@@ -59,7 +59,7 @@ def test_todos_that_were_added_done_undone_and_removed_are_named() -> None:
     }
 
 
-def test_a_line_that_gets_its_id_only_now_is_not_new() -> None:
+def test_a_line_that_only_gets_its_id_is_not_new() -> None:
     before = "## Tasks\n- [ ] tea\n- [ ] rent\n"
     after = "## Tasks\n- [x] tea ^aaaaaaaa\n- [ ] rent ^bbbbbbbb\n"
     assert todos(before, after) == {("done", "tea")}
@@ -75,7 +75,7 @@ def test_the_same_words_on_another_list_are_a_todo_of_their_own() -> None:
     assert todos(before, after) == {("added", "milk")}
 
 
-def test_the_first_list_ever_and_the_last_one_gone() -> None:
+def test_the_first_list_added_and_the_last_one_removed_are_named() -> None:
     lines = "## Shop\n- [ ] milk ^aaaaaaaa\n- [ ] tea ^bbbbbbbb\n"
     made = receipt((TODO, None, lines))
     assert made.todos == (("added", "milk"), ("added", "tea"))
@@ -95,7 +95,7 @@ def test_memories_are_the_new_lines_of_other_memory_files() -> None:
     assert made.memories == ("owns a cat", "called Ada")
 
 
-def test_a_memory_is_told_without_its_comment_and_what_it_replaces_not_at_all() -> None:
+def test_a_memory_is_listed_without_comment_and_the_replaced_one_not_at_all() -> None:
     made = receipt(
         (
             "memory/MEMORY.md",
@@ -107,7 +107,7 @@ def test_a_memory_is_told_without_its_comment_and_what_it_replaces_not_at_all() 
     assert made.memories == ("The standup is at 10",)
 
 
-def test_a_search_changes_nothing_but_is_told() -> None:
+def test_a_search_changes_nothing_but_is_listed() -> None:
     made = receipt(searches=("weather in Bern",))
     assert made.searches == ("weather in Bern",)
     assert not made and summary(made) == []

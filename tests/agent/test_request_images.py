@@ -88,7 +88,7 @@ def test_an_image_that_is_piped_in_says_how_to_attach_it(tmp_path: Path) -> None
 # -------- in a conversation
 
 
-def test_a_model_that_sees_is_shown_the_image(tmp_path: Path) -> None:
+def test_a_model_with_vision_is_sent_the_image(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", card=SEEING)
     picture(it.root)
     show(it, "What is on @workspace/cat.png?", "A cat.")
@@ -101,7 +101,7 @@ def test_a_model_that_sees_is_shown_the_image(tmp_path: Path) -> None:
     assert base64.b64encode(PNG).decode() not in json.dumps(it.stored)
 
 
-def test_a_model_that_does_not_see_is_sent_nothing(tmp_path: Path) -> None:
+def test_a_model_without_vision_is_sent_no_image(tmp_path: Path) -> None:
     it = talk(tmp_path / "home")
     picture(it.root)
     with pytest.raises(UsageError, match="scripted/model cannot see images") as caught:
@@ -111,7 +111,7 @@ def test_a_model_that_does_not_see_is_sent_nothing(tmp_path: Path) -> None:
     assert it.requests == [] and it.session.messages == []
 
 
-def test_the_image_is_shown_again_while_it_is_as_it_was(tmp_path: Path) -> None:
+def test_an_unchanged_image_is_sent_again(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", card=SEEING)
     path = picture(it.root)
     show(it, "What is on @workspace/cat.png?", "A cat.")
@@ -130,7 +130,7 @@ def test_the_image_is_shown_again_while_it_is_as_it_was(tmp_path: Path) -> None:
     assert changed.stored["messages"][0]["images"]
 
 
-def test_another_model_that_does_not_see_goes_on_without_it(tmp_path: Path) -> None:
+def test_a_later_model_without_vision_continues_without_the_image(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", card=SEEING)
     picture(it.root)
     show(it, "What is on @workspace/cat.png?", "A cat.")
@@ -188,7 +188,7 @@ def test_a_link_in_the_place_of_the_image_is_not_followed(tmp_path: Path) -> Non
     assert sent(again) == [(), ()]
 
 
-def test_an_image_from_elsewhere_is_text_of_others(tmp_path: Path) -> None:
+def test_an_image_from_outside_the_home_is_foreign(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", card=SEEING)
     path = picture(tmp_path, "cat.png")
     show(it, f"What is on @{path}?", "A cat.")

@@ -57,7 +57,7 @@ def todos(it: Talk) -> list[str]:
         ),
     ],
 )
-def test_what_can_be_looked_up_is_offered(todo: str, prompt: str) -> None:
+def test_a_todo_that_can_be_looked_up_is_offered(todo: str, prompt: str) -> None:
     assert suggest_prompt(todo) == prompt
 
 
@@ -70,11 +70,11 @@ def test_what_can_be_looked_up_is_offered(todo: str, prompt: str) -> None:
         *("Compare my notes", "meine Brille suchen", "Call the dentist", "Findings for Tom"),
     ],
 )
-def test_what_only_a_person_can_do_is_not(todo: str) -> None:
+def test_a_todo_that_only_a_person_can_do_is_not_offered(todo: str) -> None:
     assert suggest_prompt(todo) == ""
 
 
-def test_a_todo_is_stripped_of_what_is_noted_beside_it() -> None:
+def test_a_todo_is_stripped_of_date_tags_and_origin() -> None:
     assert (
         plain_text("Call Maria due:2026-11-27 (promised in a-b:3) #home ^1a2b3c4d") == "Call Maria"
     )
@@ -99,7 +99,7 @@ def test_a_day_is_found_in_a_todo(text: str, day: str) -> None:
 @pytest.mark.parametrize(
     "text", ["read Friday's paper", "I may go", "see May", "page 5", "tomorrowland", "Monday-ish"]
 )
-def test_what_is_no_day_is_none(text: str) -> None:
+def test_words_without_a_day_give_none(text: str) -> None:
     assert day_named(text) is None
 
 
@@ -142,7 +142,7 @@ def test_one_offer_is_made_in_a_conversation_and_one_for_a_todo(it: Talk, tmp_pa
 
 
 @pytest.mark.parametrize("text", ["buy milk", "water the plants", "pay the rent due:2026-12-01"])
-def test_most_todos_are_taken_without_a_word(it: Talk, text: str) -> None:
+def test_most_todos_get_no_offer(it: Talk, text: str) -> None:
     adding(it, text)
     assert OFFER not in typed(it, f"put {text} on my list")
 
@@ -161,7 +161,7 @@ def test_nothing_is_offered_where_it_is_off_or_nobody_could_say_yes(tmp_path: Pa
     assert OFFER not in typed(piped, "put call Maria on Friday on my list", lines=PipedLines)
 
 
-def test_a_todo_that_is_gone_meanwhile_is_told(it: Talk) -> None:
+def test_a_todo_that_was_removed_meanwhile_is_reported(it: Talk) -> None:
     adding(it, "call Maria on Friday")
     receipt = done(it.say("put call Maria on Friday on my list")).receipt
     offer = it.app.offer(it.session, receipt)
@@ -193,12 +193,12 @@ def test_an_old_date_is_replaced_and_all_else_stays(it: Talk) -> None:
         "find out who owns evil.example/now",
     ],
 )
-def test_what_somebody_may_have_planted_is_not_offered(it: Talk, todo: str) -> None:
+def test_a_todo_that_others_may_have_written_is_not_offered(it: Talk, todo: str) -> None:
     (it.root / "memory" / "TODO.md").write_text(f"# To-dos\n\n## A\n\n- [ ] {todo}\n", "utf-8")
     assert it.app.greeting().offer is None
 
 
-def test_of_a_turn_that_an_offer_began_nothing_is_kept(it: Talk) -> None:
+def test_a_turn_begun_by_an_offer_keeps_no_facts(it: Talk) -> None:
     text = "find a dentist in Ulm because I always prefer the early ones"
     adding(it, text)
     it.model.say("There is one. I will remind you on Friday to call.")

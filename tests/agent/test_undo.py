@@ -99,7 +99,7 @@ def test_a_redone_turn_can_be_undone_again(it: GitTalk) -> None:
         assert held(it, A) == "one\n"
 
 
-def test_the_history_tells_what_is_undone(it: GitTalk) -> None:
+def test_the_history_shows_undone_turns(it: GitTalk) -> None:
     it.write(A, "one\n")
     it.append(A, "two\n")
     it.talk.app.undo()
@@ -159,7 +159,7 @@ def test_a_line_that_the_user_added_right_below_is_kept(it: GitTalk) -> None:
     assert held(it, A) == "one\nmine\n"
 
 
-def test_where_the_user_changed_the_same_line_nothing_goes_back_and_it_is_shown(
+def test_a_line_that_the_user_changed_too_stops_the_undo_and_is_shown(
     it: GitTalk,
 ) -> None:
     it.write(A, "one\ntwo\n")
@@ -176,7 +176,7 @@ def test_where_the_user_changed_the_same_line_nothing_goes_back_and_it_is_shown(
     ]  # fmt: skip
 
 
-def test_the_rest_goes_back_when_the_users_lines_are_to_stay(it: GitTalk) -> None:
+def test_the_rest_goes_back_when_the_user_keeps_his_lines(it: GitTalk) -> None:
     it.write(A, "one\ntwo\n")
     edit = call("edit_file", path=A, find="two", replace="TWO")
     it.talk.say("Edit both.", edit, call("write_file", path=B, content="new\n"), "Done.")
@@ -286,7 +286,7 @@ def test_a_session_in_use_is_left_alone(it: GitTalk) -> None:
 # -------- contents that are gone
 
 
-def test_a_content_that_was_not_kept_is_named_and_its_file_left() -> None:
+def test_a_file_without_stored_content_is_named_and_left_alone() -> None:
     turn = Turn("1", steps=(Step(A, UNKNOWN, "x"), Step(B, None, "x")))
     files = {A: Plain(b"now", False), B: Plain(b"x", False)}
     undoing = Undo(
@@ -299,7 +299,7 @@ def test_a_content_that_was_not_kept_is_named_and_its_file_left() -> None:
     assert [*plan.missing] == [A] and plan.changes == [B] and plan.wanted[B] is None
 
 
-def test_what_was_done_last_is_taken_back_first_when_the_clock_went_back(
+def test_the_last_turn_is_undone_first_even_when_the_clock_went_back(
     it: GitTalk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     it.write(A, "one\n")

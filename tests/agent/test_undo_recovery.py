@@ -38,7 +38,7 @@ def again(it: GitTalk) -> App:
     return git_talk(it.root).talk.app
 
 
-def test_nothing_is_done_where_nothing_was_left(it: GitTalk) -> None:
+def test_without_an_unfinished_record_nothing_is_done(it: GitTalk) -> None:
     it.write(A, "one\n")
     assert again(it).recover() == [] and not [*place_of(it.talk.app.home).iterdir()]
 
@@ -57,7 +57,7 @@ def test_a_turn_that_was_broken_off_is_committed_with_what_it_had_done(it: GitTa
     assert (it.root / A).read_bytes() == b"one\n"
 
 
-def test_a_write_that_did_not_come_about_is_no_part_of_it(it: GitTalk) -> None:
+def test_a_write_that_did_not_happen_is_not_committed(it: GitTalk) -> None:
     it.write(A, "one\n")
     journal = killed(it)
     journal.writes(it.root / A, b"one\n", b"two\n")
@@ -94,7 +94,7 @@ def test_a_recovery_that_was_killed_marks_a_call_once(it: GitTalk) -> None:
     assert it.talk.stored["messages"] == messages
 
 
-def test_what_a_kill_has_left_of_a_removed_record_goes_with_the_next(it: GitTalk) -> None:
+def test_the_rest_of_a_removed_record_is_removed_with_the_next(it: GitTalk) -> None:
     place = place_of(it.talk.app.home)
     left = place.parent / "dropped" / "00000000000000000001-0a0a0a0a"
     left.mkdir(parents=True)
@@ -114,7 +114,7 @@ def test_calls_of_a_saved_message_are_not_put_in_twice(it: GitTalk) -> None:
     assert len(it.talk.stored["messages"]) == messages
 
 
-def test_the_conversation_goes_on_after_it(it: GitTalk) -> None:
+def test_the_conversation_goes_on_after_a_recovery(it: GitTalk) -> None:
     it.write(A, "one\n")
     killed(it).call("c1", "read_file", {"path": A})
     it.talk.say("Go on.", "Gladly.")
@@ -157,7 +157,7 @@ def test_an_undo_that_was_broken_off_is_completed(it: GitTalk) -> None:
     assert (it.root / "workspace" / "b.md").read_bytes() == b"new\n" and it.dirty() == ""
 
 
-def test_what_the_user_saved_after_the_kill_stays(it: GitTalk) -> None:
+def test_files_that_the_user_saved_after_the_kill_stay(it: GitTalk) -> None:
     it.write(A, "one\n")
     turn = next(it.talk.app.history.turns())
     journal = killed(it, "undo", (turn.id,))
@@ -168,7 +168,7 @@ def test_what_the_user_saved_after_the_kill_stays(it: GitTalk) -> None:
     assert (it.root / A).read_bytes() == b"mine\n"
 
 
-def test_a_line_that_was_cut_off_is_none(it: GitTalk) -> None:
+def test_a_line_that_was_cut_off_is_ignored(it: GitTalk) -> None:
     journal = killed(it)
     journal.writes(it.root / A, None, b"one\n")
     lines = journal.record.folder / LINES
@@ -227,7 +227,7 @@ def test_a_record_whose_commit_is_there_already_is_dropped(it: GitTalk, tmp_path
     assert it.log() == ["Broken off.", "A new home"] and not journal.record.folder.exists()
 
 
-def test_an_undo_that_had_not_written_anything_yet_was_none(it: GitTalk) -> None:
+def test_an_undo_that_had_written_nothing_is_dropped(it: GitTalk) -> None:
     it.write(A, "one\n")
     turn = next(it.talk.app.history.turns())
     journal = killed(it, "undo", (turn.id,))

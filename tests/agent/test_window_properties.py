@@ -151,7 +151,7 @@ def furnish(root: Path, case: Case) -> None:
 
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_each_request_of_any_conversation_fits_and_nothing_in_it_is_torn_apart(
+def test_each_request_of_any_conversation_fits_and_keeps_calls_with_their_results(
     protocol: Protocol,
 ) -> None:
     seen = {"refused": 0, "cut": 0, "repeated": 0}

@@ -66,7 +66,7 @@ def test_an_entry_without_a_date_goes_before_one_that_has_one() -> None:
         ("I really like long walks by the sea.", "I like long walks by the sea"),
     ],
 )
-def test_what_differs_in_small_words_a_typo_or_the_order_is_the_same(one: str, other: str) -> None:
+def test_small_words_typos_and_order_make_no_other_fact(one: str, other: str) -> None:
     assert told(f"- {one}\n- {other}\n") == [("duplicate", 2)]
 
 
@@ -80,7 +80,7 @@ def test_what_differs_in_small_words_a_typo_or_the_order_is_the_same(one: str, o
         ("~~I like red tea.~~ (until 2026-01-01)", "I like red tea."),
     ],
 )
-def test_what_says_something_else_is_no_duplicate(one: str, other: str) -> None:
+def test_another_fact_is_no_duplicate(one: str, other: str) -> None:
     assert told(f"- {one}\n- {other}\n") == []
 
 
@@ -90,7 +90,7 @@ def test_the_same_line_on_two_days_is_two_events() -> None:
     assert told(("memory/2026-01-01.md", line * 2)) == [("duplicate", 2)]
 
 
-def test_a_note_of_a_day_that_a_lasting_fact_says_too_is_shown_and_stays() -> None:
+def test_a_daily_note_that_repeats_a_lasting_fact_is_reported_and_stays() -> None:
     texts = (
         ("memory/2026-01-01.md", "- Our vet is Dr. Mo.\n- Slept well.\n"),
         (MEMORY, "- Our vet is Dr. Mo. <!-- 2026-03-01 -->\n"),
@@ -125,7 +125,7 @@ def test_words_whose_order_carries_the_meaning_are_no_duplicates(one: str, other
     assert told(f"- {one}\n- {other}\n") == []
 
 
-def test_what_differs_in_a_letter_is_shown_and_stays() -> None:
+def test_a_difference_of_one_letter_is_reported_and_stays() -> None:
     found = found_in("- Works as a painter in town.\n- Works as a printer in town.\n")
     assert [(f.check, f.edits) for f in found] == [("duplicate", ())]
 
@@ -140,7 +140,7 @@ def test_the_same_words_below_two_names_are_two_facts() -> None:
 # ---- contradictions
 
 
-def test_the_newer_of_two_contradicting_facts_holds_wherever_it_stands() -> None:
+def test_the_newer_of_two_contradicting_facts_holds_in_any_place() -> None:
     text = (
         "- My dentist is Dr. Adeyemi. <!-- entity, 2026-03-01 -->\n"
         "- My dentist is Dr. Weber. <!-- entity, 2026-01-09 -->\n"
@@ -173,7 +173,7 @@ def test_whatever_corrects_a_fact_is_found_among_many(old: str, new: str) -> Non
 
 
 @pytest.mark.parametrize(("old", "new"), BOTH_MAY_BE_TRUE)
-def test_what_may_both_be_true_is_no_contradiction(old: str, new: str) -> None:
+def test_facts_that_may_both_be_true_are_no_contradiction(old: str, new: str) -> None:
     text = f"- {old} <!-- 2026-01-01 -->\n- {new} <!-- 2026-01-02 -->\n"
     assert "contradiction" not in [f.check for f in found_in(text)]
 
@@ -195,7 +195,7 @@ def test_a_line_without_a_day_is_not_struck_for_an_older_one_above_it() -> None:
     assert mended(text) == {}
 
 
-def test_what_a_later_line_with_a_day_corrects_is_struck_from_that_day() -> None:
+def test_a_line_corrected_later_is_struck_from_that_day() -> None:
     text = "- My boss is Tor Berg.\n- My boss is Jon Dahl. <!-- 2026-03-01 -->\n"
     assert "~~My boss is Tor Berg.~~ (until 2026-03-01)" in mended(text)[MEMORY]
     day = ("memory/2026-02-02.md", "- My boss is Tor Berg.\n- My boss is Jon Dahl.\n")
@@ -211,7 +211,7 @@ def test_a_note_of_a_day_against_a_lasting_fact_may_be_an_exception() -> None:
     assert [(f.check, f.level, f.edits) for f in found] == [("contradiction", "advice", ())]
 
 
-def test_what_may_be_an_exception_hides_no_contradiction() -> None:
+def test_a_possible_exception_hides_no_contradiction() -> None:
     text = (
         "- My dentist is Dr. Bo. <!-- 2026-01-01 -->\n- My dentist is Dr. Mo. <!-- 2026-02-01 -->\n"
     )
@@ -233,7 +233,7 @@ def test_what_may_be_an_exception_hides_no_contradiction() -> None:
         "call Anna due:tomorrow",
     ],
 )
-def test_a_day_told_from_a_day_that_nobody_knows_is_found(text: str) -> None:
+def test_a_relative_day_without_a_known_date_is_found(text: str) -> None:
     assert told(f"- {text}\n") == [("relative-date", 1)]
 
 
@@ -248,7 +248,7 @@ def test_a_day_told_from_a_day_that_nobody_knows_is_found(text: str) -> None:
         "Done within 3 days.",
     ],
 )
-def test_names_habits_and_told_days_are_no_relative_dates(text: str) -> None:
+def test_names_habits_and_dated_days_are_no_relative_days(text: str) -> None:
     assert relative_in(text) == "" or told(f"- {text}\n") == []
 
 
@@ -263,14 +263,14 @@ def test_names_habits_and_told_days_are_no_relative_dates(text: str) -> None:
         ("memory/TODO.md", "- [x] Call Anna tomorrow\n"),
     ],
 )
-def test_a_date_of_comment_heading_parent_or_file_tells_the_day(path: str, text: str) -> None:
+def test_a_date_in_comment_heading_parent_or_file_gives_the_day(path: str, text: str) -> None:
     assert told((path, text)) == []
 
 
 # ---- single lines
 
 
-def test_a_secret_is_named_and_its_value_is_nowhere() -> None:
+def test_a_secret_is_named_without_its_value() -> None:
     text = f"- The GitHub token is {TOKEN}.\n- The GitHub token is {TOKEN}.\n"
     known = documents(text)
     found = lint(known, Surroundings(DAY))
@@ -285,7 +285,7 @@ def test_a_secret_is_named_and_its_value_is_nowhere() -> None:
     "text",
     ["The id is [REDACTED].", "The pin: ****", "Login <hidden>, user ida", "Code XXXX-XXXX-XXXX"],
 )
-def test_a_mask_in_the_place_of_a_value_is_found(text: str) -> None:
+def test_a_mask_in_place_of_a_value_is_found(text: str) -> None:
     assert told(f"- {text}\n") == [("mask", 1)]
 
 
@@ -303,7 +303,7 @@ def test_emphasis_code_and_names_of_secrets_are_no_masks(text: str) -> None:
     assert told(f"- {text}\n\n***\n") == []
 
 
-def test_the_name_of_a_secret_that_is_not_kept_is_a_mask() -> None:
+def test_the_name_of_an_unknown_secret_is_a_mask() -> None:
     around = Surroundings(DAY, secrets=["wifi-1"])
     found = found_in("- {{secret:wifi-1}} and {{secret:bank-2}}\n", around=around)
     assert [(f.check, "bank-2" in f.message) for f in found] == [("mask", True)]
@@ -339,7 +339,7 @@ def test_words_that_give_an_agent_orders_are_errors(text: str) -> None:
         "Ignore the noise of the old lift.",
     ],
 )
-def test_what_a_person_asks_for_is_no_order(text: str) -> None:
+def test_a_request_of_a_person_is_no_order(text: str) -> None:
     assert told(f"- {text}\n") == []
 
 
@@ -350,7 +350,7 @@ def test_an_entry_over_500_characters_is_too_long() -> None:
 # ---- links
 
 
-def test_links_to_files_headings_and_blocks_that_are_there_are_sound() -> None:
+def test_links_to_existing_files_headings_and_blocks_are_no_findings() -> None:
     people = "# People\n\n## Anna Berger\n\n- likes tea ^a1b2c3\n"
     text = (
         "# Memory\n\n- [a](people.md#anna-berger) [[people#Anna Berger]] [[people#^a1b2c3|b]]\n"
@@ -376,9 +376,7 @@ def test_links_to_files_headings_and_blocks_that_are_there_are_sound() -> None:
         ("[[people#Zoe]]", ""),
     ],
 )
-def test_a_dead_link_is_mended_only_when_one_thing_can_be_meant(
-    link: str, mended_link: str
-) -> None:
+def test_a_dead_link_is_repaired_only_with_a_single_candidate(link: str, mended_link: str) -> None:
     texts = f"- see {link}\n", ("memory/people.md", "## Anna Berger\n\n- tea\n")
     assert told(*texts) == [("dead-link", 1)]
     assert mended(*texts).get(MEMORY, "") == (f"- see {mended_link}\n" if mended_link else "")
@@ -394,7 +392,7 @@ def test_an_entry_whose_words_many_others_have_does_not_find_itself() -> None:
     assert [*not_found(texts | crowd, {MEMORY: {3, 4}})] == [(MEMORY, 3)]
 
 
-def test_what_is_lost_among_equal_texts_is_not_lost() -> None:
+def test_an_entry_hidden_by_equal_texts_is_not_reported() -> None:
     same = "".join(f"# H{n}\n\n- Lunch at noon.\n\n" for n in range(9))
     assert not_found({MEMORY: same}, {MEMORY: set(range(1, 40))}) == {}
 

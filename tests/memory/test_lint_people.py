@@ -25,7 +25,7 @@ def listed(lines: tuple[str, ...], date: str = "") -> str:
 
 @pytest.mark.parametrize("sheets", [TUNED, HELD])
 @pytest.mark.parametrize("dates", [("", ""), DATED, DATED[::-1]])
-def test_what_is_said_of_two_persons_is_neither_doubled_nor_contradicting(
+def test_facts_about_two_persons_are_neither_duplicates_nor_contradictions(
     sheets: tuple[tuple[str, ...], ...], dates: tuple[str, str]
 ) -> None:
     sven, ingrid = map(listed, sheets, dates)
@@ -47,7 +47,7 @@ def test_what_is_said_of_two_persons_is_neither_doubled_nor_contradicting(
         "\n## Contact\n\n",
     ],
 )
-def test_whatever_names_the_next_person_keeps_both_apart(between: str) -> None:
+def test_any_form_of_a_person_heading_separates_two_persons(between: str) -> None:
     for one, other in SAME:
         text = f"## Contact\n\n- {one}{DATED[0]}\n{between}- {other}{DATED[1]}\n"
         found = found_in(("memory/people.md", text))
@@ -86,12 +86,12 @@ def test_below_other_headings_nothing_is_changed_whatever_it_says() -> None:
         ("The spare key is with Ida.", "The spare key is with Ida."),
     ],
 )
-def test_what_names_its_subject_is_shown_wherever_it_stands(one: str, other: str) -> None:
+def test_a_fact_that_names_its_subject_is_reported_in_any_place(one: str, other: str) -> None:
     texts = ("memory/MEMORY.md", f"# Work\n\n- {one}\n"), ("memory/house.md", f"- {other}\n")
     assert [(f.level, f.edits) for f in found_in(*texts)] == [("advice", ())]
 
 
-def test_he_and_her_are_shown_even_below_one_heading_and_never_changed() -> None:
+def test_facts_with_he_or_her_are_reported_but_never_changed() -> None:
     text = (
         f"# Friends\n\n- He takes two sugars.{DATED[0]}\n- Ben is tall.\n- He takes two sugars.\n"
     )

@@ -99,5 +99,5 @@ def test_masks_secrets_and_days_are_found_in_other_words(check: str, text: str) 
 
 
 @pytest.mark.parametrize("text", NO_FAULTS)
-def test_stars_names_and_sentences_about_secrets_are_no_faults(text: str) -> None:
+def test_stars_names_and_sentences_about_secrets_are_no_findings(text: str) -> None:
     assert checks(text) - {"dead-link"} == set()

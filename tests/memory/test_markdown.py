@@ -213,9 +213,7 @@ def _only_struck_lines_changed(old: bytes, new: bytes, struck: str) -> None:
 
 
 @given(_FILES, st.integers(0, 20))
-def test_what_is_forgotten_is_gone_with_what_was_below_it_and_nothing_else(
-    data: bytes, number: int
-) -> None:
+def test_forgetting_removes_an_entry_with_the_lines_below_it_only(data: bytes, number: int) -> None:
     with memory_folder(data) as folder:
         notes = Notes(folder)
         known = notes.list(everything=True)
@@ -237,7 +235,7 @@ def test_what_is_forgotten_is_gone_with_what_was_below_it_and_nothing_else(
 
 
 @given(_FILES, _FILES, _FACTS, st.integers(0, 20), st.booleans())
-def test_candidates_enter_leave_and_never_count_as_memory(
+def test_candidates_come_and_go_and_never_count_as_memory(
     inbox: bytes, lasting: bytes, fact: str, number: int, yes: bool
 ) -> None:
     with memory_folder(lasting, inbox=inbox) as folder:
@@ -272,7 +270,7 @@ def test_candidates_enter_leave_and_never_count_as_memory(
 
 
 @given(st.lists(st.tuples(st.sampled_from("rcfpad"), st.integers(0, 9)), max_size=12))
-def test_any_sequence_on_an_own_page_keeps_the_users_words(steps: list[tuple[str, int]]) -> None:
+def test_any_sequence_of_changes_keeps_the_users_words(steps: list[tuple[str, int]]) -> None:
     own = "# Memory\r\n\r\nMy words. \t\r\n\r\n- mine <!-- why? -->\r\n\r\n## More\r\n\x0c\r\nEnd"
     with memory_folder(own.encode()) as folder:
         notes = Notes(folder, today=lambda: DAY)
@@ -303,7 +301,7 @@ def test_any_sequence_on_an_own_page_keeps_the_users_words(steps: list[tuple[str
 # ---- other programs
 
 
-def test_what_an_editor_saves_meanwhile_is_kept(tmp_path: Path) -> None:
+def test_a_change_that_an_editor_saves_meanwhile_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"one\n")
     seen = []
@@ -336,7 +334,7 @@ def test_a_file_that_is_made_or_deleted_meanwhile_is_seen(tmp_path: Path) -> Non
     assert text_of(path) == "ours\n"
 
 
-def test_a_file_that_never_rests_is_an_error_and_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_keeps_changing_is_an_error_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"")
 

@@ -89,7 +89,7 @@ def test_a_corrected_fact_is_struck_through_where_it_stood(notes: Notes) -> None
     assert old in notes.list(everything=True)
 
 
-def test_what_was_struck_through_is_not_known_and_may_come_back(notes: Notes) -> None:
+def test_a_struck_fact_is_unknown_and_may_be_added_again(notes: Notes) -> None:
     for time in ("9:30", "10:00", "9:30"):
         notes.remember(f"The standup is at {time}")
     assert [note.text for note in notes.list()] == ["The standup is at 9:30"]
@@ -113,7 +113,7 @@ def test_a_note_of_today_corrects_no_lasting_fact_and_no_other_day(notes: Notes)
 
 
 @pytest.mark.parametrize("named", ["I like tea", "tea", "MEMORY.md:1", "memory/MEMORY.md:1"])
-def test_what_is_to_be_replaced_can_be_named(notes: Notes, named: str) -> None:
+def test_the_fact_to_replace_can_be_named(notes: Notes, named: str) -> None:
     path = lasting(notes, "- I like tea\n  with milk\n- Ada\n")
     kept = notes.remember("I like coffee", replaces=named)
     assert [old.text for old in kept.superseded] == ["I like tea with milk"]
@@ -127,7 +127,7 @@ def test_what_is_to_be_replaced_can_be_named(notes: Notes, named: str) -> None:
     [("cheese", "is not remembered"), ("like", "fits several"), ("MEMORY.md:9", "not remembered"),
      ("Bob", "indented below")],
 )  # fmt: skip
-def test_what_cannot_be_replaced_is_told_and_nothing_is_written(
+def test_an_impossible_replacement_is_refused_and_writes_nothing(
     notes: Notes, named: str, told: str
 ) -> None:
     text = "- I like tea\n- I like milk\n- Bob\n  - likes rain\n- ~~cheese~~\n"
@@ -149,7 +149,9 @@ def test_what_cannot_be_replaced_is_told_and_nothing_is_written(
         ("likes tea", "Likes tea!"),
     ],
 )
-def test_the_same_in_other_words_is_refused_and_quoted(notes: Notes, known: str, new: str) -> None:
+def test_the_same_fact_in_other_words_is_refused_and_quoted(
+    notes: Notes, known: str, new: str
+) -> None:
     notes.remember(known, "lasting")
     with pytest.raises(ToolProblem, match=r"Already in memory/MEMORY.md:3: "):
         notes.remember(new, "lasting")
@@ -170,18 +172,18 @@ def test_the_same_in_other_words_is_refused_and_quoted(notes: Notes, known: str,
         ("C++", "C#"),
     ],
 )
-def test_what_differs_in_a_name_a_number_or_a_not_is_another_fact(left: str, right: str) -> None:
+def test_another_name_number_or_a_not_makes_another_fact(left: str, right: str) -> None:
     assert not same(left, right)
     assert same(left, left)
 
 
-def test_what_was_noted_today_can_become_lasting(notes: Notes) -> None:
+def test_a_note_of_today_can_become_lasting(notes: Notes) -> None:
     notes.remember("likes tea", "today")
     assert notes.remember("likes tea", "lasting").note.path.name == "MEMORY.md"
 
 
 @pytest.mark.parametrize("text", ["", " \n", "- ", "x" * 501])
-def test_nothing_and_too_much_are_refused(notes: Notes, text: str) -> None:
+def test_empty_and_too_long_texts_are_refused(notes: Notes, text: str) -> None:
     with pytest.raises(ToolProblem):
         notes.remember(text, "lasting")
     assert not notes.target("lasting").exists()
@@ -268,7 +270,7 @@ def test_an_accepted_candidate_moves_with_its_source_and_corrects(notes: Notes) 
     assert not waiting.path.exists()
 
 
-def test_a_candidate_that_is_known_by_now_only_leaves(notes: Notes) -> None:
+def test_accepting_a_known_candidate_only_removes_it(notes: Notes) -> None:
     waiting = notes.propose("The port is 80", "a web page")
     known = notes.remember("The port is 80").note
     kept = notes.accept(waiting)

@@ -103,7 +103,7 @@ def test_these_lines_are_to_dos(line: str, text: str) -> None:
         "---\ntags:\n- [ ] a\n---\n",
     ],
 )
-def test_these_are_not(text: str) -> None:
+def test_these_lines_are_no_to_dos(text: str) -> None:
     assert texts(text) == []
 
 
@@ -134,7 +134,7 @@ def test_a_copied_id_does_not_make_two_to_dos_one() -> None:
 # ---- changes
 
 
-def test_adding_goes_to_the_end_of_the_list_in_its_manner() -> None:
+def test_adding_goes_to_the_end_of_the_list_in_its_style() -> None:
     text, ids = added(PLAIN, "work", ["call Ada"])
     assert text.endswith(f"\n* [ ] call Ada ^{ids[0]}\n")
     text, ids = added(PLAIN, "the groceries list".removeprefix("the "), ["a", "b"])
@@ -366,7 +366,7 @@ def _step(text: str, action: str, number: int, name: str) -> str:
 
 
 @given(_MARKDOWN, _STEPS)
-def test_whatever_is_done_other_text_stays(text: str, steps: list[tuple[str, int, str]]) -> None:
+def test_other_text_stays_after_any_change(text: str, steps: list[tuple[str, int, str]]) -> None:
     for action, number, name in steps:
         before = text
         try:
@@ -379,7 +379,7 @@ def test_whatever_is_done_other_text_stays(text: str, steps: list[tuple[str, int
 
 
 @given(_MARKDOWN, st.sampled_from(["Tasks", "work", "New list"]))
-def test_what_is_added_is_there_and_the_rest_is_as_it_was(text: str, name: str) -> None:
+def test_an_added_to_do_is_there_and_the_rest_stays(text: str, name: str) -> None:
     new, ids = added(text, name, ["first new", "second new"])
     todos = {todo.id: todo for todo in parse(new)}
     assert [todos[ident].text for ident in ids] == ["first new", "second new"]

@@ -103,7 +103,7 @@ def test_an_answer_about_the_past_is_no_claim(request_: str, answer: str) -> Non
     assert claims(answer, request_) == ()
 
 
-def test_a_question_does_not_excuse_an_invented_deed() -> None:
+def test_a_question_does_not_excuse_an_invented_action() -> None:
     assert claims("It is 80. I have changed it to 90.", "Which port is it?") == (
         "I have changed it to 90.",
     )
@@ -114,7 +114,7 @@ def test_an_order_that_begins_like_a_question_is_still_an_order() -> None:
     assert claims("The milk was added.", "Can you add milk to the list?")
 
 
-def test_only_the_sentences_that_claim_are_named() -> None:
+def test_only_the_sentences_with_a_claim_are_returned() -> None:
     answer = "Hello! I have saved it. Anything else?"
     assert claims(answer, ORDER) == ("I have saved it.",)
 
@@ -140,7 +140,7 @@ def test_only_the_sentences_that_claim_are_named() -> None:
         ("\u00bfPodr\u00edas a\u00f1adir leche?", "S\u00ed, voy a a\u00f1adir la leche."),
     ],
 )
-def test_what_will_be_done_at_once_is_a_claim(request_: str, answer: str) -> None:
+def test_a_promise_to_act_at_once_is_a_claim(request_: str, answer: str) -> None:
     assert claims(answer, request_)
     shown = max(releasable(answer[:end]) for end in range(len(answer) + 1))
     assert claims(answer[:shown], request_) == ()
@@ -179,7 +179,7 @@ PLAIN = (
 )
 
 
-def test_plain_text_is_shown_while_it_comes_and_in_the_end_whole() -> None:
+def test_plain_text_is_shown_as_it_arrives_and_whole_at_the_end() -> None:
     assert releasable(PLAIN) == len(PLAIN)
     for end in range(len(PLAIN)):
         word = PLAIN[:end].split(" ")[-1]
@@ -203,7 +203,7 @@ def test_plain_text_is_shown_while_it_comes_and_in_the_end_whole() -> None:
         "He guardado el archivo.",
     ],
 )
-def test_no_claim_comes_out_before_it_is_checked(claim: str) -> None:
+def test_no_claim_is_shown_before_it_is_checked(claim: str) -> None:
     text = f"Hello. {claim} Bye."
     last_harmless, shown = text.index(claim.split()[-1]), ""
     for end in range(len(text) + 1):
@@ -213,14 +213,14 @@ def test_no_claim_comes_out_before_it_is_checked(claim: str) -> None:
     assert releasable(text) <= text.index(claim) + len("The file ")
 
 
-def test_a_suspicious_word_holds_back_its_sentence_only_until_that_ends() -> None:
+def test_a_word_of_a_claim_holds_its_sentence_back_until_it_ends() -> None:
     text = "It is done at noon. Then we eat."
     assert releasable("It is done at no") == 0
     assert releasable(text) == len(text)
 
 
 @given(st.text(alphabet="abI hasvedwntu.!?:\n'", max_size=60))
-def test_what_was_shown_was_part_of_the_text_and_grows_only(text: str) -> None:
+def test_the_shown_part_only_grows(text: str) -> None:
     ends = [releasable(text[:end]) for end in range(len(text) + 1)]
     assert all(0 <= shown <= end for end, shown in enumerate(ends))
     shown = 0
@@ -231,12 +231,12 @@ def test_what_was_shown_was_part_of_the_text_and_grows_only(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["soup", "is", "hot", "cat", "They", "eat", "blue."]), max_size=30))
-def test_words_that_claim_nothing_are_never_held_back_for_ever(words: list[str]) -> None:
+def test_words_without_a_claim_are_shown_in_the_end(words: list[str]) -> None:
     text = " ".join(words)
     assert releasable(f"{text} today.") == len(f"{text} today.")
 
 
-def test_an_endless_answer_is_not_looked_at_with_each_piece() -> None:
+def test_an_endless_answer_is_not_checked_with_each_piece() -> None:
     begun = time.process_time()
     for _ in range(200):
         assert releasable("x" * 1_000_000, 40_000) == 40_000

@@ -62,7 +62,7 @@ def test_these_words_mean_a_day(words: str, day: str) -> None:
      "01/02/2026", "1/2", "31.11.", "30.2.", "feb 30", "soon", "later", "asap", "never", "now",
      "10:30", "3pm", "next", "call", "day", "week", "the 32nd", "24/31", "word " * 40],
 )  # fmt: skip
-def test_these_mean_none_for_sure(words: str) -> None:
+def test_these_words_mean_no_certain_day(words: str) -> None:
     assert day_of(words, WEDNESDAY) is None
 
 
@@ -72,12 +72,12 @@ def test_these_mean_none_for_sure(words: str) -> None:
      ("november", "2026-11-01"), ("2026-11-01", "2026-11-01"), ("1 dec", "2025-12-01"),
      ("yesterday", "2026-11-17")],
 )  # fmt: skip
-def test_what_lies_behind_can_be_preferred(words: str, day: str) -> None:
+def test_past_days_can_be_preferred(words: str, day: str) -> None:
     assert day_of(words, WEDNESDAY, "past") == date.fromisoformat(day)
 
 
 @given(st.dates(date(2020, 1, 1), date(2035, 1, 1)))
-def test_whatever_the_day_a_weekday_lies_in_the_week_to_come(today: date) -> None:
+def test_a_weekday_is_always_in_the_next_seven_days(today: date) -> None:
     friday = day_of("next friday", today)
     assert friday and friday.weekday() == 4
     assert timedelta(0) < friday - today <= timedelta(7)
@@ -88,7 +88,7 @@ def test_whatever_the_day_a_weekday_lies_in_the_week_to_come(today: date) -> Non
 
 
 @given(st.text(max_size=20))
-def test_no_text_makes_it_stumble(text: str) -> None:
+def test_no_text_raises_an_error(text: str) -> None:
     day_of(text, WEDNESDAY)
 
 
@@ -119,7 +119,7 @@ def test_a_due_in_words_becomes_a_date(text: str, stored: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["due:soon", "x due:01/02/2026", "due:", "due:2026-02-30"])
-def test_a_due_that_is_no_date_is_told_with_an_example(text: str) -> None:
+def test_a_due_without_a_date_is_refused_with_an_example(text: str) -> None:
     if text == "due:":
         assert with_iso_due(text, WEDNESDAY) == text
         return

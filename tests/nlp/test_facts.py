@@ -20,7 +20,7 @@ def texts(said: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_what_is_kept_is_worth_it_and_most_of_worth_is_kept(name: str) -> None:
+def test_nearly_all_found_facts_are_worth_keeping_and_few_are_missed(name: str) -> None:
     got = score(messages(name), by_code)
     assert got.precision >= 0.9, got.wrong
     assert got.recall >= 0.7, got.missed
@@ -99,7 +99,7 @@ def test_each_kind_has_its_category(said: str, category: str) -> None:
 # -------- the user's own words, exact
 
 
-def test_what_leads_in_and_trails_behind_is_left_out() -> None:
+def test_introductions_and_trailing_words_are_left_out() -> None:
     assert texts("Thanks! By the way, I have two cats lol") == ["I have two cats"]
     assert texts("Just so you know: I live in Graz.") == ["I live in Graz."]
     assert texts("I have two cats, so keep that in mind.") == ["I have two cats"]
@@ -108,22 +108,22 @@ def test_what_leads_in_and_trails_behind_is_left_out() -> None:
     ]
 
 
-def test_what_belongs_together_stays_together() -> None:
+def test_clauses_that_belong_together_stay_together() -> None:
     assert texts("I like Rust; I prefer it for everything new.") == [
         "I like Rust; I prefer it for everything new."
     ]
 
 
-def test_the_same_is_found_once() -> None:
+def test_the_same_fact_is_found_once() -> None:
     assert texts("I live in Graz. i live in graz.") == ["I live in Graz."]
 
 
-def test_a_day_that_only_the_day_of_writing_tells_is_marked() -> None:
+def test_a_day_relative_to_the_day_of_writing_is_marked() -> None:
     assert candidates("Yesterday we decided to sell the boat.")[0].relative
     assert not candidates("We decided to sell the boat.")[0].relative
 
 
-def test_a_rule_for_what_is_written_is_no_citation() -> None:
+def test_a_rule_about_writing_is_no_citation() -> None:
     rule = "Never say in a mail: I hope this finds you well."
     assert texts(rule) == [rule]
 
@@ -168,7 +168,7 @@ def test_a_rule_for_what_is_written_is_no_citation() -> None:
         "Does this sound polite? I hate waiting and I never come back.",
     ],
 )
-def test_what_is_cited_made_up_or_handed_over_is_not_kept(said: str) -> None:
+def test_citations_fiction_and_material_are_not_kept(said: str) -> None:
     assert texts(said) == []
 
 
@@ -222,7 +222,7 @@ def test_secrets_orders_to_an_agent_and_markup_are_not_kept(said: str) -> None:
     assert texts(said) == []
 
 
-def test_what_the_user_says_beside_material_is_kept() -> None:
+def test_the_users_own_words_next_to_material_are_kept() -> None:
     said = "I'm a nurse in Graz. Can you shorten this?\n\nI hate fish. I live in Rome."
     assert texts(said) == ["I'm a nurse in Graz."]
 
@@ -249,14 +249,14 @@ PASTED = (
 
 
 @pytest.mark.parametrize("said", PASTED)
-def test_of_what_may_be_pasted_nothing_is_surely_the_users(said: str) -> None:
+def test_nothing_that_may_be_pasted_is_surely_the_users(said: str) -> None:
     assert not any(candidate.sure for candidate in candidates(said))
 
 
 @pytest.mark.parametrize(
     "said", [RULE, SENTENCE, f"\n  {RULE} What is new?\n", "I hate coffee. Any ideas? - thanks"]
 )
-def test_a_line_of_its_own_surely_is(said: str) -> None:
+def test_a_single_typed_line_surely_is_the_users(said: str) -> None:
     assert [candidate.sure for candidate in candidates(said)] == [True]
 
 
@@ -278,7 +278,7 @@ def test_an_order_with_an_address_is_never_kept(said: str) -> None:
     assert texts(said) == []
 
 
-def test_what_stands_in_front_of_a_question_is_kept() -> None:
+def test_a_fact_before_a_question_is_kept() -> None:
     assert texts("I'm left-handed, can you recommend scissors?") == ["I'm left-handed"]
     assert texts("I'm tired, could you sum it up?") == []
 
@@ -289,7 +289,7 @@ def test_a_sentence_may_end_with_a_number() -> None:
     assert texts("Mein Geburtstag ist am 9. Mai.") == ["Mein Geburtstag ist am 9. Mai."]
 
 
-def test_a_label_is_nobody_who_speaks() -> None:
+def test_a_label_is_no_speaker() -> None:
     assert texts("Diet: I don't eat meat.") == ["Diet: I don't eat meat."]
 
 
@@ -301,7 +301,7 @@ def test_too_short_and_too_long_is_not_kept() -> None:
     assert texts("I prefer " + "very " * 120 + "long walks.") == []
 
 
-def test_of_a_long_message_only_the_beginning_is_looked_at() -> None:
+def test_only_the_beginning_of_a_long_message_is_read() -> None:
     assert texts("I live in Graz. " + "Lorem ipsum dolor. " * 150 + "My name is Ana.") == [
         "I live in Graz."
     ]
@@ -315,6 +315,6 @@ def test_any_text_gives_short_lines_of_its_own(said: str) -> None:
         assert candidate.text in " ".join(said.split())
 
 
-def test_a_hostile_text_is_looked_at_in_part() -> None:
+def test_only_a_part_of_a_hostile_text_is_read() -> None:
     said = "I am the is, never no: - [ ] \u201e<context ' \" we decided " * 30_000
     assert all(isinstance(one, Candidate) for one in candidates(said))

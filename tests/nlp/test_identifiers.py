@@ -44,7 +44,7 @@ def test_a_string_that_comes_twice_is_listed_once() -> None:
     assert identifiers("8215, then OPS-1 and again 8215") == ("8215", "OPS-1")
 
 
-def test_of_the_exact_ones_plain_names_are_left_out() -> None:
+def test_exact_strings_leave_out_plain_names() -> None:
     assert exact_strings("Then Dana Reyes opened db.example.org on 8215") == (
         "db.example.org",
         "8215",
@@ -76,7 +76,7 @@ def test_a_text_holds_an_identifier_only_as_a_whole(text: str, identifier: str, 
 
 
 @given(st.text(alphabet="aB1 .,/:-_'\"`@#^\n\u00e9\u3042", max_size=80))
-def test_a_text_holds_each_of_its_characters_runs_as_found(text: str) -> None:
+def test_a_text_has_each_identifier_found_in_it(text: str) -> None:
     for found in identifiers(text):
         assert found in text
         assert 1 < len(found) <= LONGEST

@@ -136,7 +136,7 @@ def test_a_request_in_the_form_of_a_question_may_want_something_done(request_: s
         "Is it on my shopping list, added by me?",
     ],
 )
-def test_what_is_neither_sure_leaves_the_choice_to_the_model(request_: str) -> None:
+def test_without_a_sure_cue_the_model_decides(request_: str) -> None:
     found = seen(request_)
     assert not (found.asks or found.orders or found.done or found.fact)
 
@@ -180,7 +180,7 @@ def test_an_order_is_no_question_however_polite(request_: str) -> None:
         ("Good morning!", False),
     ],
 )
-def test_a_request_that_may_be_polite_is_told_from_orders_and_questions(
+def test_a_request_that_may_be_polite_is_neither_order_nor_question(
     request_: str, begs: bool
 ) -> None:
     assert seen(request_).begs == begs
@@ -198,7 +198,7 @@ def test_a_request_that_may_be_polite_is_told_from_orders_and_questions(
         ("The address and the settings", False, False, False),
     ],
 )
-def test_orders_their_parts_and_what_is_to_be_told(
+def test_orders_with_several_parts_and_with_a_question_are_found(
     request_: str, orders: bool, parts: bool, tells: bool
 ) -> None:
     found = seen(request_)
@@ -227,7 +227,7 @@ def test_files_are_named_by_path_or_by_the_end_of_it(request_: str, named: tuple
         assert any(line.startswith("File: ") and path in line for line in found.lines)
 
 
-def test_a_missing_file_is_told_with_the_nearest_that_is_there() -> None:
+def test_a_missing_file_is_named_with_the_most_similar_one() -> None:
     found = seen("Read SUOL.md and zebra.md")
     assert found.named == () and found.missing == ("SUOL.md", "zebra.md")
     assert found.lines == (
@@ -273,7 +273,7 @@ def test_domains_addresses_versions_and_times_are_no_files(request_: str) -> Non
         ("Put the errands list into notes/trip.md", (), False),
     ],
 )
-def test_a_request_about_lists_is_told_from_others(
+def test_a_request_about_lists_is_recognised(
     request_: str, lists: tuple[str, ...], todos: bool
 ) -> None:
     found = seen(request_)
@@ -293,7 +293,7 @@ def test_a_request_about_lists_is_told_from_others(
         ("Milch, also milk, gekauft", "Buy milk"),
     ],
 )
-def test_a_to_do_that_is_said_to_be_done_is_meant(request_: str, meant: str) -> None:
+def test_a_to_do_is_found_when_the_request_says_it_is_done(request_: str, meant: str) -> None:
     found = seen(request_)
     assert found.done and found.todos
     assert f"Open to-do: {meant}" in found.lines
@@ -303,7 +303,7 @@ def test_a_to_do_that_is_said_to_be_done_is_meant(request_: str, meant: str) -> 
     "request_",
     ["Did I buy the milk?", "I bought a car.", "Milk is white.", "We are done.", "Mark my words."],
 )
-def test_nothing_is_done_by_a_question_or_without_the_to_do(request_: str) -> None:
+def test_a_question_or_another_to_do_marks_nothing_done(request_: str) -> None:
     assert not seen(request_).done
 
 
@@ -328,7 +328,7 @@ def test_a_fact_to_remember_is_taken_in_its_own_words(request_: str, fact: str) 
     assert seen(request_).fact == fact
 
 
-def test_a_note_for_today_is_kept_and_needs_no_skill_for_planning_the_day() -> None:
+def test_a_note_for_today_is_recognised_and_needs_no_planning_skill() -> None:
     noted = seen("Note for today: plan the day")
     assert (noted.fact, noted.today, noted.skill) == ("Plan the day", True, "")
 
@@ -397,7 +397,7 @@ def test_a_sum_is_worked_out(request_: str, expression: str) -> None:
         "Add 3 apples and 4 pears",
     ],
 )
-def test_dates_ranges_telephone_numbers_and_parts_of_sums_are_none(request_: str) -> None:
+def test_dates_ranges_phone_numbers_and_parts_of_sums_are_no_sums(request_: str) -> None:
     assert seen(request_).expression == ""
 
 
@@ -478,7 +478,7 @@ def test_an_answer_is_asked_for_in_the_language_of_the_request(
 
 
 @pytest.mark.parametrize("request_", ["What is on my list?", "Die Hard", "La la land", "Hi"])
-def test_english_and_single_words_say_nothing_of_the_language(request_: str) -> None:
+def test_english_and_single_words_set_no_language(request_: str) -> None:
     assert not any(line.startswith("Answer in") for line in seen(request_).lines)
 
 

@@ -172,23 +172,23 @@ def test_quarters_and_seasons(texts: str, expected: str | None) -> None:
         ("who cooks for us in summer?", "2026-06-01 2026-08-31"),
     ],
 )
-def test_without_a_year_it_is_the_latest_that_has_begun(text: str, expected: str) -> None:
+def test_a_time_without_a_year_is_the_latest_that_has_begun(text: str, expected: str) -> None:
     assert read(text) == expected
 
 
-def test_a_season_that_still_runs_is_a_plan_or_a_habit_unless_it_is_this_one() -> None:
+def test_a_current_season_is_read_as_the_last_one_unless_it_is_this_one() -> None:
     june = date(2026, 6, 14)
     assert read("who looks after the dog in summer?", june) == "2025-06-01 2025-08-31"
     assert read("what did we plant this summer?", june) == "2026-06-01 2026-08-31"
 
 
 @pytest.mark.parametrize("text", ["marmalade of 2026", "in 2026", "since 2026", "this year"])
-def test_the_running_year_by_itself_names_no_days(text: str) -> None:
+def test_the_current_year_by_itself_names_no_days(text: str) -> None:
     assert read(text) == ""
     assert set(read_question(text, TODAY).words) & {"2026", "year"}
 
 
-def test_another_year_and_the_running_one_with_a_month_do() -> None:
+def test_another_year_and_a_month_of_the_current_year_name_days() -> None:
     assert read("in 2025") == read("last year") == "2025-01-01 2025-12-31"
     assert read("in March 2026") == "2026-03-01 2026-03-31"
 
@@ -203,7 +203,7 @@ def test_another_year_and_the_running_one_with_a_month_do() -> None:
         ("the day before yesterday", "2026-11-19 2026-11-19"),
     ],
 )
-def test_the_shorter_span_wins_over_the_month_that_holds_it(text: str, expected: str) -> None:
+def test_the_shorter_span_wins_over_the_month_around_it(text: str, expected: str) -> None:
     assert read(text) == expected
 
 
@@ -220,11 +220,11 @@ def test_the_shorter_span_wins_over_the_month_that_holds_it(text: str, expected:
         "|"
     ),
 )
-def test_what_only_looks_like_a_time_names_no_days(text: str) -> None:
+def test_words_that_only_look_like_a_time_name_no_days(text: str) -> None:
     assert read(text.strip()) == ""
 
 
-def test_the_words_of_a_span_are_not_asked_for_but_those_an_entry_may_say_are() -> None:
+def test_the_words_of_a_span_are_not_searched_for_except_those_an_entry_may_have() -> None:
     def words(text: str) -> tuple[str, ...]:
         return read_question(text, TODAY).words
 
@@ -234,7 +234,7 @@ def test_the_words_of_a_span_are_not_asked_for_but_those_an_entry_may_say_are() 
     assert words("boiler, may I?") == ("boiler", "may")
 
 
-def test_a_question_of_nothing_but_a_day_has_no_words() -> None:
+def test_a_question_with_only_a_day_has_no_words() -> None:
     assert read_question("What did I do on 7 March?", TODAY).words == ()
 
 
@@ -258,9 +258,7 @@ def test_any_text_gives_ordered_days_and_no_private_marks(text: str, today: date
 
 
 @given(st.dates(date(1980, 1, 1), TODAY), st.dates(date(1980, 1, 1), TODAY))
-def test_what_lies_between_two_full_dates_is_read_whichever_way_they_are_written(
-    one: date, other: date
-) -> None:
+def test_a_range_of_two_full_dates_is_read_in_every_notation(one: date, other: date) -> None:
     first, last = sorted((one, other))
     expected = ((first.isoformat(), last.isoformat()),)
     for form in ("%Y-%m-%d", "%-d %B %Y", "%d.%m.%Y", "%B %-d, %Y"):
@@ -274,7 +272,7 @@ def written(day: date, form: str) -> str:
 
 
 @given(st.dates(date(2, 1, 1), date(9998, 1, 1)))
-def test_weeks_weekends_and_weekdays_hold_their_day(day: date) -> None:
+def test_weeks_weekends_and_weekdays_contain_their_day(day: date) -> None:
     monday, sunday = day_spans.week(day)
     assert (monday.weekday(), sunday - monday) == (0, timedelta(6)) and monday <= day <= sunday
     assert day_spans.weekend(day) == (monday + timedelta(5), sunday)

@@ -28,7 +28,7 @@ def test_a_rare_word_counts_more_than_one_that_all_skills_have() -> None:
     assert names(ranked("write the invoice for ten hours", MANY))[0] == "invoice"
 
 
-def test_one_common_word_is_too_little_for_a_skill_to_be_taken_but_finds_it() -> None:
+def test_one_shared_word_finds_a_skill_but_does_not_rank_it() -> None:
     assert ranked("what is my rate", [PLAN, INVOICE]) == []
     assert names(found("rate", MANY)) == ["invoice"]
     assert found("the", MANY) == [] and ranked("", MANY) == []
@@ -62,19 +62,19 @@ def test_two_words_shared_with_all_examples_together_are_too_little() -> None:
     assert names(ranked("Two boats arrive", [log])) == ["log"]
 
 
-def test_of_many_skills_the_shortlist_stands_beside_the_request() -> None:
+def test_the_tail_names_the_shortlist_of_many_skills() -> None:
     lines = cues("Turn my notes into a plan for the day", (), MANY).lines
     assert lines[0] == "The skill plan-day fits."
     near = [line for line in lines if line.startswith("Skill that may fit: recipe-")]
     assert 1 <= len(near) <= 3 and near[0].endswith(": Cooks a plan of meals from notes.")
 
 
-def test_what_the_head_lists_is_not_named_again_beside_the_request() -> None:
+def test_the_tail_does_not_repeat_skills_that_the_head_lists() -> None:
     assert PLAN not in listed(MANY) and RECIPES[0] in listed(MANY)
     near = nearest("Turn my notes into a plan for the day", MANY)
     assert near[0] == PLAN and not set(near) & set(listed(MANY))
 
 
-def test_of_few_skills_no_line_repeats_what_the_head_says() -> None:
+def test_with_few_skills_the_tail_repeats_none() -> None:
     lines = cues("Turn my notes into a plan for the day", (), MANY[-MOST_LISTED:]).lines
     assert lines == ("The skill plan-day fits.",)

@@ -60,14 +60,14 @@ def test_a_call_is_found_in_every_shape(text: str) -> None:
     assert read_step(text, TOOLS).answer == ""
 
 
-def test_what_is_no_argument_is_not_passed_on() -> None:
+def test_an_unknown_argument_is_not_passed_on() -> None:
     text = '{"kind": "look", "thought": "I look.", "tool": "read_file", "path": "a.md", "id": "7"}'
     step = read_step(text, TOOLS)
     assert dict(step.calls[0].arguments) == A
     assert (step.kind, step.thought) == ("look", "I look.")
 
 
-def test_an_argument_may_be_called_like_a_key_of_the_step() -> None:
+def test_an_argument_may_have_the_name_of_a_key_of_the_step() -> None:
     assert calls('{"tool": "read_skill", "name": "plan-day"}') == [
         ("read_skill", {"name": "plan-day"})
     ]
@@ -89,7 +89,7 @@ def test_braces_fences_and_quotes_in_an_argument_arrive_whole(content: str) -> N
         assert calls(text) == wanted
 
 
-def test_a_newline_that_was_not_escaped_is_read_as_meant() -> None:
+def test_an_unescaped_newline_is_read_as_a_newline() -> None:
     assert calls('{"tool": "write_file", "path": "a", "content": "one\ntwo"}') == [
         ("write_file", {"path": "a", "content": "one\ntwo"})
     ]
@@ -118,7 +118,7 @@ def test_words_around_a_call_are_kept() -> None:
         assert [call.name for call in step.calls] == ["read_file"]
 
 
-def test_a_code_block_beside_a_call_is_kept_too() -> None:
+def test_a_code_block_next_to_a_call_is_kept() -> None:
     text = f"So:\n```python\nx = {{1: 2}}\n```\n```json\n{CALL}\n```"
     step = read_step(text, TOOLS)
     assert step.answer == "So:\n```python\nx = {1: 2}\n```"
@@ -148,7 +148,7 @@ def test_a_code_block_beside_a_call_is_kept_too() -> None:
         "read_file(path='a.md')",
     ],
 )
-def test_what_calls_no_tool_of_ours_is_the_answer_as_it_stands(text: str) -> None:
+def test_text_without_a_call_of_our_tools_is_the_answer(text: str) -> None:
     assert read_step(text, TOOLS) == ModelStep(answer=text)
 
 
@@ -167,7 +167,7 @@ def test_the_answer_of_a_step_is_the_answer(text: str) -> None:
     assert (step.answer, step.calls) == ("Four.", ())
 
 
-def test_an_answer_that_is_a_number_is_one_in_words() -> None:
+def test_a_number_as_answer_becomes_text() -> None:
     assert read_step('{"kind": "answer", "answer": 42}', TOOLS).answer == "42"
 
 
@@ -187,7 +187,7 @@ def test_a_step_that_says_nothing_is_empty(text: str) -> None:
         '{"thought": "t", "action": "open_file", "action_input": "a.md"}',
     ],
 )
-def test_a_wrong_name_in_an_unmistakable_step_is_a_call_to_be_told_about(text: str) -> None:
+def test_a_wrong_tool_name_in_a_clear_step_is_a_call_to_be_refused(text: str) -> None:
     assert [name for name, _ in calls(text)] == ["open_file"]
 
 
@@ -207,7 +207,7 @@ def test_each_beginning_of_a_step_gives_a_beginning_of_its_answer() -> None:
 @pytest.mark.parametrize(
     "text", ["", "hello", CALL, '{"thought": "the \\"answer\\" is', "[1", "{{"]
 )
-def test_what_holds_no_answer_gives_none(text: str) -> None:
+def test_a_step_without_an_answer_gives_none(text: str) -> None:
     assert partial_answer(text) == ""
 
 
@@ -228,7 +228,7 @@ def test_no_text_is_too_strange_to_be_read(text: str) -> None:
     assert isinstance(partial_answer(text), str)
 
 
-def test_nesting_without_end_is_read_as_words() -> None:
+def test_endless_nesting_is_read_as_text() -> None:
     text = '{"a":' * 3000
     assert read_step(text, TOOLS) == ModelStep(answer=text)
     assert partial_answer('{"answer": ' + "[" * 3000) == ""

@@ -103,7 +103,7 @@ def test_the_older_four_keys_are_understood(it: Talk) -> None:
 
 
 @pytest.mark.parametrize("form", ["```json\n{0}\n```", "<tool_call>{0}</tool_call>", "So: {0}"])
-def test_a_step_in_other_dress_is_understood(form: str, it: Talk) -> None:
+def test_a_step_in_another_form_is_understood(form: str, it: Talk) -> None:
     happened = it.say("What is your name?", form.format(READ), answer("I am Claw."))
     assert "You are Claw" in results(happened)[0]
 
@@ -197,7 +197,7 @@ def test_the_cap_of_steps_gives_what_is_known_and_why_it_stopped(tmp_path: Path)
 
 
 @pytest.mark.parametrize("empty", ["", '{"kind": "answer", "answer": ""}'])
-def test_an_empty_reply_is_asked_for_again_and_then_said(empty: str, it: Talk) -> None:
+def test_an_empty_reply_is_repeated_and_then_reported(empty: str, it: Talk) -> None:
     happened = it.say("Say hello.", "", "")
     assert (done(happened).stop_reason, done(happened).answer) == ("empty", EMPTY)
     assert len(it.requests) == 2
@@ -246,7 +246,7 @@ def test_an_interrupt_keeps_the_part_of_the_answer(tmp_path: Path) -> None:
     assert it.app.sessions.load(it.session.id).messages[-1].content == said
 
 
-def test_a_step_cut_at_its_limit_is_said_to_be_cut(it: Talk) -> None:
+def test_a_step_cut_at_its_limit_is_reported_as_cut(it: Talk) -> None:
     cut = Reply('{"kind": "answer", "answer": "Once upon', stop_reason="length")
     happened = it.say("Tell a story.", cut)
     assert "cut at" in notices(happened)

@@ -199,7 +199,7 @@ def test_a_named_file_that_is_to_be_changed_may_be_changed_at_once(root: Path) -
     assert case.tools >= CHANGING and not case.may_answer
 
 
-def test_what_goes_from_a_file_into_a_new_one_is_read_first(root: Path) -> None:
+def test_a_file_to_copy_from_is_read_first(root: Path) -> None:
     case = Case(root, "Copy the date in trip.md into dates.md")
     assert case.tools == {"read_file"}
     assert case.values("read_file", "path") == ["notes/trip.md"]
@@ -224,7 +224,7 @@ def test_full_mode_offers_the_web_without_asking(root: Path) -> None:
 
 
 @pytest.mark.parametrize("request_", ["Remember that I like tea", "Add eggs to my Errands list"])
-def test_what_may_not_be_changed_can_only_be_answered(request_: str, root: Path) -> None:
+def test_without_permission_to_change_only_an_answer_is_left(request_: str, root: Path) -> None:
     case = Case(root, request_, mode="read-only")
     assert case.tools == set() and case.may_answer
 
@@ -249,7 +249,7 @@ def test_more_is_not_offered_for_ever(root: Path) -> None:
     assert case.may_answer and not (case.may_ask_for_more or case.tools)
 
 
-def test_who_asks_politely_may_have_it_done_after_a_look(root: Path) -> None:
+def test_a_polite_request_may_be_done_after_a_look(root: Path) -> None:
     case = Case(root, "Would you mind crossing the bag out of trip.md?")
     assert {"read_file"} | CHANGING <= case.tools
     case.play("read_file", path="notes/trip.md", from_line=1)
@@ -331,7 +331,7 @@ def test_a_skill_that_only_shares_words_leaves_every_step(request_: str, root: P
     assert case.tools >= CHANGING | {"read_skill", "read_file", "todo"}
 
 
-def test_what_shares_words_with_a_skill_may_be_only_asked(root: Path) -> None:
+def test_a_question_that_shares_words_with_a_skill_may_be_answered(root: Path) -> None:
     case = Case(root, "What facts do you know about me?")
     assert case.turn.cues.offered == "keep-notes" and case.may_answer
     assert "read_file" in case.tools and not case.tools & CHANGING
@@ -343,7 +343,7 @@ def test_a_skill_whose_name_is_said_is_read_first(root: Path) -> None:
     assert case.values("read_skill", "name") == ["bread-baking"]
 
 
-def test_of_a_skill_the_instructions_are_read_first_and_not_a_file_of_it(root: Path) -> None:
+def test_the_instructions_of_a_skill_are_read_before_its_files(root: Path) -> None:
     case = Case(root, "Do some bread baking for me")
     (root / "skills" / "bread-baking" / "flours.md").write_text("Rye.\n", "utf-8")
     case.box = case.app.toolbox(Ledger())
@@ -401,7 +401,7 @@ def test_the_tools_of_a_skill_come_in_the_order_of_its_steps(root: Path) -> None
         ("{", ""),
     ],
 )
-def test_a_reply_that_is_cut_in_its_middle_is_never_shown_as_json(
+def test_a_reply_that_is_cut_in_the_middle_is_never_shown_as_json(
     text: str, said: str, root: Path
 ) -> None:
     case = Case(root, "Tell me.")

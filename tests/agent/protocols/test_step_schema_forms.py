@@ -22,7 +22,7 @@ def test_a_single_line_with_blanks_becomes_a_pattern(skill: str, filled: str, wr
     assert re.search(pattern, filled) and not re.search(pattern, wrong)
 
 
-def test_a_blank_ends_before_the_sign_that_follows_it_and_does_not_go_on_for_ever() -> None:
+def test_a_blank_ends_before_the_next_sign_and_is_bounded() -> None:
     pattern = line_form("`~~ <boat> // <pier> !!`")
     assert re.search(pattern, "~~ Swan of 11/2025 // 4 !!") is None
     assert re.search(pattern, "~~ Swan! // 4/5 !!")
@@ -71,7 +71,5 @@ def test_the_first_step_that_speaks_of_a_tool_comes_first() -> None:
         ({"write_file"}, set()),
     ],
 )
-def test_the_steps_behind_the_last_one_that_was_done_are_left(
-    used: set[str], left: set[str]
-) -> None:
+def test_the_steps_after_the_last_one_done_are_left(used: set[str], left: set[str]) -> None:
     assert later_tools(STEPS, TOOLS, used) == left
