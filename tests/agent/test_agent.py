@@ -1,4 +1,4 @@
-"""The hall: what is saved when, what is said about the home, what fits, what would be sent."""
+"""The agent saves messages, reports the state of the home, checks sizes and shows the context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is noted of a turn, and that the same turn is prepared in the same way."""
+"""The record of a turn; the same turn is prepared in the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Citations are held against what the model was shown; code finds what an answer rests on."""
+"""Citations are checked against the text that the model saw; code finds sources of answers."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ SUMMARY = json.dumps(
 
 
 def story(number: int) -> str:
-    """Words enough for a tenth of the window, no two lines of them the same."""
+    """Return enough words for a tenth of the window, in lines that all differ."""
     return f"{number}\n" + "\n".join(
         f"on day {n} the story of {n * n} cats goes on" for n in range(number, number + 20)
     )

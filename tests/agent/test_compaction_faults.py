@@ -1,4 +1,4 @@
-"""What may go wrong with a long conversation, and does no harm."""
+"""Faults in a long conversation do no harm."""
 
 from __future__ import annotations
 

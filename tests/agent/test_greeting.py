@@ -1,4 +1,4 @@
-"""What a talk says at its start, and what a yes right after it does."""
+"""The greeting of a talk, and the effect of a yes right after it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def write(it: Talk, *todos: str, name: str = "Tasks") -> None:
 
 
 def typed(it: Talk, *said: str, lines: type[PipedLines] = Typed) -> str:
-    """What a talk shows in which this is typed."""
+    """Return the output of a talk in which these lines are typed."""
     out = io.StringIO()
     Chat(
         it.app,

@@ -1,4 +1,4 @@
-"""What a turn tells of a tool that runs: the tail of a command's output, a server that starts."""
+"""Progress of a running tool: the tail of a command's output, the start of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the user says of lasting worth is kept at the end of a turn, and told."""
+"""Lasting facts that the user states are kept at the end of a turn, and shown."""
 
 from __future__ import annotations
 

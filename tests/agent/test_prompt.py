@@ -1,8 +1,8 @@
-"""The prompt: its head as a golden file, its parts and their shares, its price, and that its
-beginning never changes from one request to the next.
+"""The prompt: its head as a golden file, its parts and their shares, its tokens, and a beginning
+that never changes from one request to the next.
 
-When a change of the head is meant: OPENCLAW_RENEW_GOLDEN=1 pytest tests/agent/test_prompt.py, then
-read the difference in tests/golden.
+After an intended change of the head: OPENCLAW_RENEW_GOLDEN=1 pytest tests/agent/test_prompt.py,
+then read the difference in tests/golden.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PROTOCOLS = get_args(Protocol)
 
 
 def lines(request: Request) -> list[str]:
-    """The messages as they go out, one JSON text each."""
+    """Return the messages as they are sent, one JSON text each."""
     return [json.dumps(asdict(m), sort_keys=True, ensure_ascii=False) for m in request.messages]
 
 
@@ -281,7 +281,7 @@ LATER = (find_skill,)
 
 
 def first_request(folder: Path, protocol: Protocol) -> tuple[int, int]:
-    """Tokens of the messages and of the tool schemas of "Say hello.", later tools included."""
+    """Return the tokens of the messages and tool schemas of "Say hello.", later tools included."""
     it = talk(folder, protocol=protocol)
     it.say("Say hello.", answer("Hello.", protocol))
     later = Toolbox([tool(function) for function in LATER], Policy("full"), Ledger())

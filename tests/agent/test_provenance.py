@@ -1,4 +1,4 @@
-"""Text of others taints the turn that sees it and those after it; what lasts needs a yes then."""
+"""Foreign text taints its turn and later ones; lasting changes then need a yes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def say(it: Talk, prompt: str, *lines: Line, material: tuple[Material, ...] = ()
 
 
 def again(it: Talk, *, new: bool = False) -> Talk:
-    """The next process, in the same conversation or a new one."""
+    """Start the next process, in the same conversation or a new one."""
     return talk(it.root, session=None if new else it.session.id)
 
 
@@ -301,7 +301,7 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="lines for sh")
 
 @pytest.fixture
 def boxed(tmp_path: Path) -> Talk:
-    """A new talk in mode full on a home in which an earlier one has kept a page."""
+    """A new talk in mode full, in a home where an earlier talk has saved a page."""
     it = talk(tmp_path / "home", mode="full")
     page = call("write_file", path=BOX, content=f"# Page\n\n{EVIL}")
     say(it, "Keep this.", page, "Kept.", material=(PIPED,))
@@ -309,7 +309,7 @@ def boxed(tmp_path: Path) -> Talk:
 
 
 def reads(it: Talk, path: str) -> bool:
-    """Whether reading a file in a new talk counts as reading others' text."""
+    """Return True when a file taints a new talk that reads it."""
     fresh = talk(it.root, mode="full")
     happened = fresh.say("Read it.", call("read_file", path=path), "Read.")
     assert EVIL.split()[-1] in results(happened)[0]

@@ -1,4 +1,4 @@
-"""What a turn really changed, from the texts before and after."""
+"""The receipt of a turn: its changes, from the texts before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images that are attached: shown to a model that can see, named in the session, never stored."""
+"""Attached images: sent to a model with vision, named in the session, never stored."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def picture(root: Path, name: str = "workspace/cat.png", data: bytes = PNG) -> P
 
 
 def show(it: Talk, prompt: str, said: str) -> list[object]:
-    """Ask with what the prompt attaches."""
+    """Ask with the images that the prompt attaches."""
     it.model.say(answer(said))
     return list(it.app.ask(prompt, it.session, attach(prompt, "", it.root, it.root)))
 
 
 def sent(it: Talk) -> list[tuple[Image, ...]]:
-    """The images of the messages of the user in the newest request."""
+    """Return the images in the user messages of the newest request."""
     return [said.images for said in it.requests[-1].messages if said.role == "user"]
 
 

@@ -1,4 +1,4 @@
-"""What is offered after a turn that added a to-do, and what of a to-do can be done at once."""
+"""Offers after a turn that added a to-do: a date for it, or to do it at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns are taken back and put back: files and conversation together, what came later kept."""
+"""Undo and redo of turns: files and conversation together; later changes are kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ A, B, TODO = "workspace/a.md", "workspace/b.md", "memory/TODO.md"
 
 @pytest.fixture(params=[pytest.param(True, marks=needs_git), False], ids=["git", "copies"])
 def it(request: pytest.FixtureRequest, tmp_path: Path) -> GitTalk:
-    """A talk in a home whose turns are commits, and in one where they are kept as copies."""
+    """A talk in a home that stores turns as commits, and in one that stores copies."""
     if request.param:
         return git_talk(tmp_path / "home")
     from tests.fakes.talk import talk
@@ -226,7 +226,7 @@ def test_a_turn_in_the_middle_of_a_conversation_leaves_the_later_ones(it: GitTal
 
 
 def interleaved(it: GitTalk) -> tuple[Iterator[Event], GitTalk]:
-    """A turn that has added a to-do and goes on later, and a talk of another session."""
+    """An unfinished turn that has added a to-do, and a talk of another session."""
     add = call("todo", action="add", items=["buy milk"])
     running = it.talk.events("Add milk.", add, call("list_files"), "Added.")
     for event in running:

@@ -1,4 +1,4 @@
-"""What a killed process has left is finished by the next one."""
+"""The next process finishes the work of a killed one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def it(tmp_path: Path) -> GitTalk:
 
 
 def killed(it: GitTalk, kind: Kind = "turn", of: tuple[str, ...] = ()) -> Journal:
-    """The record of something that a kill has broken off just after it began."""
+    """Return the record of an operation that was killed just after it began."""
     turn = Turn(new_id(), kind, timestamp(), "Broken off.", it.talk.session.id, 2, "m", of=of)
     journal = Journal.begin(it.talk.app.home, turn)
     journal.talk(it.talk.app.sessions.files_of(it.talk.session.id))
@@ -34,7 +34,7 @@ def killed(it: GitTalk, kind: Kind = "turn", of: tuple[str, ...] = ()) -> Journa
 
 
 def again(it: GitTalk) -> App:
-    """The app of the next process."""
+    """Open the app of the next process."""
     return git_talk(it.root).talk.app
 
 

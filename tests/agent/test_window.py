@@ -1,4 +1,4 @@
-"""What of a conversation is sent: whole while it fits, then in one line, then as a summary."""
+"""A conversation is sent whole while it fits, then in short lines, then as a summary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIMIT = int(WINDOW * INPUT_SHARE)
 
 
 def talk(*exchanges: tuple[int, int]) -> list[Size]:
-    """A message of 10 tokens and an answer of so many, and of so many in one line, by turns."""
+    """Return sizes of exchanges: a message of 10 tokens, an answer of so many (whole, short)."""
     return [
         size
         for at, (whole, short) in enumerate(exchanges)

@@ -1,4 +1,4 @@
-"""What is sent, for any history, window and files: it fits, and nothing is torn apart in it.
+"""Requests for any history, window and files fit, and keep calls with their results.
 
 The conversations are generated, the program is asked as a user would ask it, and each request that
 the model was sent is judged by a count of its own.
@@ -43,8 +43,8 @@ QUICK = settings(
 
 
 class Counting(ScriptedModel):
-    """Says the script's lines step by step, counts what it reads as cl100k_base does, and gives
-    poor summaries, or none."""
+    """A model that says the script's lines, counts tokens as cl100k_base does, and gives poor
+    summaries or none."""
 
     summarises = True
 
@@ -62,14 +62,14 @@ class Counting(ScriptedModel):
 
 
 def is_step(request: Request) -> bool:
-    """Whether a step of a turn is asked for, and not a summary."""
+    """Return True for the request of a step, not of a summary."""
     if request.schema is not None:
         return '"kind"' in json.dumps(request.schema)
     return 'JSON object: "' not in request.messages[-1].content
 
 
 def size_of(request: Request) -> int:
-    """Tokens of a request, counted here."""
+    """Count the tokens of a request."""
     count = tokenizer()
     calls = (c for message in request.messages for c in message.tool_calls)
     tools = [json.dumps(dict(spec), separators=(",", ":")) for spec in request.tools]
@@ -83,7 +83,7 @@ def size_of(request: Request) -> int:
 
 @dataclass
 class Told:
-    """A case as it was played: requests of its turns, and how they ended."""
+    """The requests of the turns of a case, and how the turns ended."""
 
     it: Talk
     words: tuple[str, str]
@@ -97,7 +97,7 @@ class Told:
 
 
 def played(case: Case, protocol: Protocol, folder: Path) -> Told:
-    """Two turns after the history, the first with calls."""
+    """Run two turns after the history, the first with calls."""
     card = ModelCard("scripted/model", case.window, True, parameters=1.5)
     it = talk(folder / "home", protocol=protocol, card=card)
     model = Counting(card=card)
@@ -134,7 +134,7 @@ def _turn(told: Told, words: str, lines: Sequence[Line], material: Sequence[Mate
 
 
 def _cuts(it: Talk) -> object:
-    """What changes in a session when something is no longer sent as it was."""
+    """Return the parts of a session that change when older messages are cut."""
     extra = it.session.extra
     return extra.get("shortened"), extra.get("history_from"), len(extra.get("archived") or ())
 
@@ -174,8 +174,8 @@ def test_each_request_of_any_conversation_fits_and_keeps_calls_with_their_result
 
 
 def each_fits_or_the_refusal_says_why(told: Told, window: int) -> None:
-    """Within its share of the window; beyond it only where nothing but the newest exchange is left,
-    and with room for the reply."""
+    """Check that requests stay within their share of the window. Only a lone newest exchange may
+    take more, and leaves space for the reply."""
     for words, turn in zip(told.words, told.turns, strict=False):
         for request in turn:
             alone = request.messages[1].content.endswith(words)
@@ -190,8 +190,8 @@ def each_fits_or_the_refusal_says_why(told: Told, window: int) -> None:
 
 
 def calls_and_results_stay_together(messages: Sequence[Message]) -> None:
-    """Each call is followed by its result, each result stands behind its call; behind the head
-    comes a message of the user that is no result."""
+    """Check that each call has its result after it, each result its call before it, and that a
+    message of the user, no result, follows the head."""
     waiting: list[str] = []
     for before, message in pairwise(messages):
         waiting = [c.id for c in before.tool_calls] or waiting
@@ -205,8 +205,8 @@ def calls_and_results_stay_together(messages: Sequence[Message]) -> None:
 
 
 def head_and_newest_message_are_whole(told: Told) -> None:
-    """One message ends with the words of the turn. The head has the rule; only a cut may change it,
-    by folding in what was edited."""
+    """Check that one message ends with the words of the turn, and that the head has the rule.
+    Only a cut may change the head, to add edits of the files."""
     for words, turn in zip(told.words, told.turns, strict=False):
         for request in filter(is_step, turn):
             said = [m.content for m in request.messages if m.role == "user"]
@@ -217,8 +217,8 @@ def head_and_newest_message_are_whole(told: Told) -> None:
 
 
 def what_was_not_cut_is_repeated(told: Told) -> bool:
-    """Whether there were two turns in which nothing was cut; each request begins with the one
-    before it, byte for byte."""
+    """Check that in turns without a cut each request begins with the one before it, byte for byte.
+    Return True when neither turn was cut."""
     for turn, cut in zip(told.turns, told.cut, strict=True):
         if not cut:
             _grows([request.messages for request in turn])

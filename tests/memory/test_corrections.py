@@ -1,4 +1,4 @@
-"""Which fact corrects which: what is corrected gets struck through, so doubt means no."""
+"""A fact corrects another only without doubt, since the other is struck through."""
 
 from __future__ import annotations
 

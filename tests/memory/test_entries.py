@@ -1,4 +1,4 @@
-"""Memories as lines of Markdown: what is read, what is written, and that nothing else changes."""
+"""Memories are read and written as lines of Markdown, and nothing else changes."""
 
 from __future__ import annotations
 

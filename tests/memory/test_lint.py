@@ -16,7 +16,7 @@ TOKEN = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
 def found_in(*texts: str | tuple[str, str], around: Surroundings | None = None) -> list[Finding]:
-    """What lint finds in texts, each alone (MEMORY.md) or with its path."""
+    """Return what lint finds in texts; a text without a path is MEMORY.md."""
     return lint(documents(*texts), around or Surroundings(DAY))
 
 

@@ -1,4 +1,4 @@
-"""What `memory lint` makes of sheets of persons: a heading or a file each, the same lines below."""
+"""`memory lint` on notes about persons: a heading or a file each, with the same lines below."""
 
 from __future__ import annotations
 

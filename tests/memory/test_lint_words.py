@@ -1,4 +1,4 @@
-"""The words by which `memory lint` knows orders, masks, secrets, days; and what only looks so."""
+"""`memory lint` finds orders, masks, secrets and days by their words, and no look-alikes."""
 
 from __future__ import annotations
 

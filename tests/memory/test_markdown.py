@@ -1,4 +1,4 @@
-"""Any Markdown file, any sequence of operations: what was added is found, what was removed is gone,
+"""Any sequence of operations on any Markdown file: an added entry is found, a removed one is gone,
 and every other byte stays where it was."""
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _FACTS = st.sampled_from(
 
 @contextmanager
 def memory_folder(lasting: bytes, today: bytes = b"", inbox: bytes = b"") -> Iterator[Path]:
-    """A memory folder with these files."""
+    """Make a memory folder with these files."""
     root = Path(tempfile.mkdtemp())
     try:
         folder = root / "memory"
@@ -89,12 +89,12 @@ def memory_folder(lasting: bytes, today: bytes = b"", inbox: bytes = b"") -> Ite
 
 
 def lines(data: bytes) -> list[bytes]:
-    """The lines of a file without their newlines, and without the BOM."""
+    """Return the lines of a file without their newlines and the BOM."""
     return re.findall(rb"[^\r\n]+", data.removeprefix(b"\xef\xbb\xbf"))
 
 
 def is_within(kept: Sequence[bytes], whole: Sequence[bytes]) -> bool:
-    """Whether all of `kept` stand in `whole`, in their order."""
+    """Return True when `whole` has all lines of `kept`, in their order."""
     rest = iter(whole)
     return all(line in rest for line in kept)
 
@@ -107,7 +107,7 @@ def data_of(path: Path) -> bytes:
 
 
 def _other_lines(data: bytes) -> list[bytes]:
-    """The lines of a to-do file that are neither to-dos nor blank."""
+    """Return the lines of a to-do file that are neither to-dos nor blank."""
     page = scan(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
     own = {item.at for item in page.items}
     rest = [line for at, line in enumerate(page.lines) if at not in own and line.strip("\r\n")]

@@ -1,4 +1,4 @@
-"""Memories as list items: where they go, and that the same is not kept twice."""
+"""Memories are stored as list items in the right place, and no fact twice."""
 
 from __future__ import annotations
 

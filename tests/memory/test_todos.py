@@ -1,4 +1,4 @@
-"""To-dos in Markdown: what is one, what changes, and that nothing else does."""
+"""To-dos in Markdown are found and changed, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -346,7 +346,7 @@ _STEPS = st.lists(
 
 
 def _rest(text: str) -> list[str]:
-    """All lines that are neither to-dos nor headings nor blank, as they are."""
+    """Return all lines that are neither to-dos nor headings nor blank."""
     page = scan(text)
     own = {item.at for item in page.items}
     lines = [line.rstrip("\r\n") for at, line in enumerate(page.lines) if at not in own]

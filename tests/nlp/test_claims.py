@@ -1,4 +1,4 @@
-"""Which sentences claim a change, and what of an answer may be shown before that is checked."""
+"""Claims of a change are found, and no unchecked claim of an answer is shown."""
 
 from __future__ import annotations
 

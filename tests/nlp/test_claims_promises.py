@@ -1,4 +1,4 @@
-"""What an answer promises for later, and how that becomes a to-do of the turn."""
+"""Promises for later are found in an answer and become to-dos of the turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.fakes.talk import Talk, call, notices, talk
 
 SATURDAY = date(2026, 11, 21)
 PURE = [answer for _, answer, _ in PROMISING if "noted" not in answer]
-"""Those that claim nothing beside it."""
+"""Promises without a claim."""
 KEEPS = "I will remind you on Friday to call Maria."
 
 

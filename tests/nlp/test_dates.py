@@ -1,4 +1,4 @@
-"""Days in words: what is understood, and that doubt means no."""
+"""Days in words are read; in doubt a phrase means no day."""
 
 from __future__ import annotations
 

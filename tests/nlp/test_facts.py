@@ -1,4 +1,4 @@
-"""What of a message is worth keeping is told by code."""
+"""Code finds the facts of a message that are worth keeping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact strings in texts: tables of texts and what must be kept of them as it stands."""
+"""Exact strings of texts, in tables of texts and their identifiers."""
 
 from __future__ import annotations
 

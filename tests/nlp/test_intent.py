@@ -1,4 +1,4 @@
-"""What the words of a request point at: tables of requests."""
+"""The intent of requests, in tables of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request wants of the web and of programs, told from its words."""
+"""Addresses, commands and tools that a request asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a turn is worth a note: the user's facts, what was found, done and left open."""
+"""The working notes keep the user's facts, findings, changes and open questions of a turn."""
 
 from __future__ import annotations
 

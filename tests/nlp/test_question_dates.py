@@ -16,7 +16,7 @@ TODAY = date(2026, 11, 21)
 
 
 def read(text: str, today: date = TODAY) -> str:
-    """Its spans as "from to", with what both days share told once."""
+    """Return the spans of a question as "from to"."""
     return ", ".join(f"{first} {last}" for first, last in read_question(text, today).dates)
 
 
@@ -267,7 +267,7 @@ def test_a_range_of_two_full_dates_is_read_in_every_notation(one: date, other: d
 
 
 def written(day: date, form: str) -> str:
-    """`strftime`, with days without a nought on every system."""
+    """`strftime`, with days without a leading zero on every system."""
     return day.strftime(form.replace("%-d", str(day.day)))
 
 

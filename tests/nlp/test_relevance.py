@@ -1,4 +1,4 @@
-"""Which of many skills fit a request, told by code."""
+"""Code ranks skills for a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model's text asks for, in every shape that models print."""
+"""Calls and answers are read from every form that models print."""
 
 from __future__ import annotations
 

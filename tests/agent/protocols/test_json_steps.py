@@ -1,4 +1,4 @@
-"""The loop with JSON steps: the schema of each step, the hand-back of results, the ends."""
+"""The loop with JSON steps: the schema of each step, the return of results, the ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def it(tmp_path: Path) -> Talk:
 
 
 def options(request: Request) -> list[dict[str, Any]]:
-    """The steps that a request's schema allows, each as its properties; none for plain words."""
+    """Return the steps that a request's schema allows, each as its properties; none without one."""
     return [step["properties"] for step in (request.schema or {"anyOf": []})["anyOf"]]
 
 

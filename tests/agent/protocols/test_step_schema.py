@@ -1,4 +1,4 @@
-"""Which steps JSON steps leave to a model, case by case, with the real tools of a home."""
+"""The steps that the schema allows a model, case by case, with the real tools of a home."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CHANGING = {"write_file", "edit_file", "append_file", "remember"}
 
 
 class Case:
-    """A home with files, to-dos and skills, and one turn on it that is played call by call."""
+    """A home with files, to-dos and skills, and one turn in it that runs call by call."""
 
     def __init__(self, root: Path, request: str, mode: Mode = "edit", asked: bool = False) -> None:
         new_home(root)
@@ -80,7 +80,7 @@ class Case:
 
     @property
     def actions(self) -> set[str]:
-        """What may be done with to-dos."""
+        """Return the allowed actions on to-dos."""
         found = [step["action"] for step in self.options if "action" in step]
         return {value for a in found for value in a.get("enum", [a.get("const")])}
 
@@ -93,12 +93,12 @@ class Case:
         return {"kind": {"const": "more"}} in self.options
 
     def values(self, tool: str, argument: str) -> list[str]:
-        """What the argument of this tool may be."""
+        """Return the allowed values of a tool's argument."""
         steps = [step for step in self.options if step.get("tool") == {"const": tool}]
         return [value for step in steps for value in step[argument].get("enum", ["*"])]
 
     def play(self, tool: str, kind: str = "look", **arguments: Any) -> str:
-        """Let the model take this step; its result."""
+        """Let the model take this step and return its result."""
         text = json.dumps({"kind": kind, "tool": tool, **arguments})
         step = self.steps.read(Reply(text), self.turn, self.box)
         assert [c.name for c in step.calls] == [tool]
