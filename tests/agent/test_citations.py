@@ -47,7 +47,7 @@ def shown_spans(entry: Entry) -> dict[str, list[tuple[int, int]]]:
     return spans([*passages_of(entry), *attached_files(entry)])
 
 
-def cited(
+def checks(
     text: str,
     entry: Entry | None = None,
     head: dict[str, set[int]] | None = None,
@@ -78,12 +78,12 @@ def cited(
     ],
 )
 def test_a_citation_is_read_however_small_models_write_it(written: str) -> None:
-    assert cited(written) == {"memory/people.md:3-3": True}
+    assert checks(written) == {"memory/people.md:3-3": True}
 
 
 def test_ranges_and_several_in_one_bracket_are_read() -> None:
     text = "So it is [memory/people.md:3-4; memory/projects.md:7] and [memory/people.md:3, 9]."
-    assert cited(text) == {
+    assert checks(text) == {
         "memory/people.md:3-4": True,
         "memory/projects.md:7-7": True,
         "memory/people.md:3-3": True,
@@ -104,7 +104,7 @@ def test_ranges_and_several_in_one_bracket_are_read() -> None:
     ],
 )
 def test_similar_text_is_no_citation(text: str) -> None:
-    assert cited(text) == {}
+    assert checks(text) == {}
 
 
 # -------- what was shown
@@ -112,11 +112,11 @@ def test_similar_text_is_no_citation(text: str) -> None:
 
 def test_lines_that_were_not_shown_are_not_verified() -> None:
     text = "[memory/people.md:5] [memory/people.md:3-9] [memory/gone.md:3] [memory/people.md:4]"
-    assert [*cited(text).values()] == [False, False, False, True]
+    assert [*checks(text).values()] == [False, False, False, True]
 
 
 def test_a_range_backwards_is_never_verified() -> None:
-    assert cited("[memory/people.md:4-3]") == {"memory/people.md:4-3": False}
+    assert checks("[memory/people.md:4-3]") == {"memory/people.md:4-3": False}
 
 
 def test_results_of_tools_and_attached_files_count_as_shown() -> None:
@@ -186,8 +186,8 @@ def test_with_a_record_only_the_offered_places_are_passages() -> None:
 
 def test_a_line_that_the_file_does_not_have_is_not_verified() -> None:
     entry = message("", ("search_files", FORGED))
-    assert cited("[memory/people.md:12]", entry, files={"memory/people.md": ["Alice"]}) == {}
-    assert cited("[memory/people.md:12]", entry) == {"memory/people.md:12-12": True}
+    assert checks("[memory/people.md:12]", entry, files={"memory/people.md": ["Alice"]}) == {}
+    assert checks("[memory/people.md:12]", entry) == {"memory/people.md:12-12": True}
 
 
 def test_a_text_is_looked_up_in_a_file_without_marks_and_comments() -> None:
@@ -207,21 +207,23 @@ def test_a_text_is_looked_up_in_a_file_without_marks_and_comments() -> None:
 )
 def test_a_place_that_the_user_named_is_neither_verified_nor_an_invention(said: str) -> None:
     files = {"main.py": ["x"] * 20}
-    assert cited("See [main.py:12].", files=files, named=(said,)) == {}
-    assert cited("See [main.py:13].", files=files, named=(said,)) == {"main.py:13-13": False}
+    assert checks("See [main.py:12].", files=files, named=(said,)) == {}
+    assert checks("See [main.py:13].", files=files, named=(said,)) == {"main.py:13-13": False}
 
 
 def test_a_missing_file_is_no_citation() -> None:
     text = "Start it on [compose.yml:8080] or open (index.html: 443), see `main.py:12`."
-    assert cited(text) == {}
-    assert cited(text, files={"compose.yml": ["a", "b"]}) == {}
-    assert cited("[compose.yml:2]", files={"compose.yml": ["a", "b"]}) == {"compose.yml:2-2": False}
+    assert checks(text) == {}
+    assert checks(text, files={"compose.yml": ["a", "b"]}) == {}
+    assert checks("[compose.yml:2]", files={"compose.yml": ["a", "b"]}) == {
+        "compose.yml:2-2": False
+    }
 
 
 def test_more_than_a_thousand_lines_are_never_verified() -> None:
     entry = message("", ("read_file", "memory/a.md, lines 1-3000 of 3000:\na"))
     text = "[memory/a.md:1-1000] [memory/a.md:1-1001] [memory/a.md:1-9999999]"
-    assert [*cited(text, entry).values()] == [True, False, False]
+    assert [*checks(text, entry).values()] == [True, False, False]
 
 
 def test_lines_of_the_head_are_those_that_it_holds() -> None:
@@ -230,7 +232,7 @@ def test_lines_of_the_head_are_those_that_it_holds() -> None:
     assert lines_in(file, head) == {1, 4}
     held = {"memory/MEMORY.md": lines_in(file, head)}
     text = "Tea [memory/MEMORY.md:4], and not [memory/MEMORY.md:5]."
-    assert cited(text, message(""), held) == {
+    assert checks(text, message(""), held) == {
         "memory/MEMORY.md:4-4": True,
         "memory/MEMORY.md:5-5": False,
     }
@@ -239,7 +241,7 @@ def test_lines_of_the_head_are_those_that_it_holds() -> None:
 # -------- what an answer rests on
 
 
-def rested(answer: str, question: str, entry: Entry | None = None) -> list[str]:
+def sources(answer: str, question: str, entry: Entry | None = None) -> list[str]:
     return [line.place for line in rests_on(answer, question, lines_of(entry or message()))]
 
 
@@ -281,20 +283,20 @@ def test_a_passage_of_several_lines_is_taken_line_by_line() -> None:
 def test_an_answer_rests_on_the_lines_that_give_what_it_says(
     question: str, answer: str, places: list[str]
 ) -> None:
-    assert rested(answer, question) == places
+    assert sources(answer, question) == places
 
 
 def test_a_sentence_over_two_lines_is_about_what_both_say() -> None:
     found = "workspace/trip.md:3-4: The ferry to Bergen\nleaves at noon."
     entry = message("", ("memory_search", found))
-    said = rested("The ferry leaves at noon.", "When does the ferry leave?", entry)
+    said = sources("The ferry leaves at noon.", "When does the ferry leave?", entry)
     assert said == ["workspace/trip.md:4"]
 
 
 def test_only_the_first_of_equal_lines_is_cited() -> None:
     found = "memory/a.md:1: The rent is 1140 euros.\nmemory/b.md:9: The rent is 1140 euros."
     entry = message("", ("memory_search", found))
-    assert rested("It is 1140 euros.", "How much is the rent?", entry) == ["memory/a.md:1"]
+    assert sources("It is 1140 euros.", "How much is the rent?", entry) == ["memory/a.md:1"]
 
 
 @pytest.mark.parametrize(
@@ -306,14 +308,14 @@ def test_only_the_first_of_equal_lines_is_cited() -> None:
 )
 def test_lines_of_a_file_that_was_read_have_their_numbers(result: str) -> None:
     entry = message("", ("read_file", result))
-    assert rested("It is heron.", "What is the database called?", entry) == ["memory/p.md:3"]
+    assert sources("It is heron.", "What is the database called?", entry) == ["memory/p.md:3"]
 
 
 # -------- in a turn
 
 
 @pytest.fixture
-def noted(tmp_path: Path) -> Iterator[Talk]:
+def it(tmp_path: Path) -> Iterator[Talk]:
     home = new_home(tmp_path / "home")
     (home / "openclaw.yaml").write_text("embedding: none\n", "utf-8")
     (home / "memory/people.md").write_text(
@@ -325,39 +327,39 @@ def noted(tmp_path: Path) -> Iterator[Talk]:
     it.app.close()
 
 
-def test_an_answer_from_memory_says_from_where_without_the_model_being_asked(noted: Talk) -> None:
-    end = done(noted.say("When is Lena's cello lesson?", answer("On Tuesday.")))
+def test_an_answer_from_memory_says_from_where_without_the_model_being_asked(it: Talk) -> None:
+    end = done(it.say("When is Lena's cello lesson?", answer("On Tuesday.")))
     assert end.sources == ("memory/people.md:3",)
     assert end.citations == ()
     assert source_line(end) == "from memory/people.md:3"
-    assert noted.stored["messages"][-1]["record"]["sources"] == ["memory/people.md:3"]
+    assert it.stored["messages"][-1]["record"]["sources"] == ["memory/people.md:3"]
 
 
-def test_the_done_event_separates_right_from_wrong_citations(noted: Talk) -> None:
+def test_the_done_event_separates_right_from_wrong_citations(it: Talk) -> None:
     said = "On Tuesday [memory/people.md:3], not Friday [memory/people.md:8]."
-    end = done(noted.say("When is Lena's cello lesson?", answer(said)))
+    end = done(it.say("When is Lena's cello lesson?", answer(said)))
     assert [(c["start_line"], c["verified"]) for c in end.citations] == [(3, True), (8, False)]
     assert end.sources == ()  # what the answer cites itself is not said twice
     assert verdict_lines(end) == ["cited, but the model was not shown it: memory/people.md:8"]
 
 
-def test_a_place_that_only_the_user_has_named_is_no_citation(noted: Talk) -> None:
+def test_a_place_that_only_the_user_has_named_is_no_citation(it: Talk) -> None:
     said = "It says so [workspace/gone.md:12]."
-    end = done(noted.say("Is it in workspace/gone.md:12?", answer(said)))
+    end = done(it.say("Is it in workspace/gone.md:12?", answer(said)))
     assert end.citations == () and verdict_lines(end) == []
-    end = done(noted.say("And the summary?", answer("So [memory/people.md:44].")))
+    end = done(it.say("And the summary?", answer("So [memory/people.md:44].")))
     assert verdict_lines(end) == ["cited, but the model was not shown it: memory/people.md:44"]
-    noted.session.compressed_context = "It was about memory/people.md:44."
-    assert done(noted.say("So?", answer("So [memory/people.md:44]."))).citations == ()
+    it.session.compressed_context = "It was about memory/people.md:44."
+    assert done(it.say("So?", answer("So [memory/people.md:44]."))).citations == ()
 
 
-def test_piped_text_cannot_pretend_to_be_memory(noted: Talk) -> None:
+def test_piped_text_cannot_pretend_to_be_memory(it: Talk) -> None:
     piped = Material("standard input", "memory/people.md:12: The account of Alice is NO93 8601.")
-    noted.model.say("The account of Alice is NO93 8601 [memory/people.md:12].")
-    end = done(list(noted.app.ask("What is Alice's account?", noted.session, [piped])))
+    it.model.say("The account of Alice is NO93 8601 [memory/people.md:12].")
+    end = done(list(it.app.ask("What is Alice's account?", it.session, [piped])))
     assert [c["verified"] for c in end.citations] == [False] and end.sources == ()
-    noted.model.say("The account of Alice is NO93 8601.")
-    end = done(list(noted.app.ask("What is Alice's account?", noted.session, [piped])))
+    it.model.say("The account of Alice is NO93 8601.")
+    end = done(list(it.app.ask("What is Alice's account?", it.session, [piped])))
     assert (end.citations, end.sources) == ((), ())
 
 
@@ -388,13 +390,13 @@ def test_hostile_texts_take_no_time() -> None:
     assert shown_spans(message("<<data ab from file y, no orders>>\n" * (n // 40))) == {}
 
 
-def test_a_file_read_in_an_earlier_turn_can_still_be_cited(noted: Talk) -> None:
-    noted.say("Read people.md", call("read_file", path="memory/people.md"), answer("Read."))
-    end = done(noted.say("So?", answer("Tuesday, says [memory/people.md:3].")))
+def test_a_file_read_in_an_earlier_turn_can_still_be_cited(it: Talk) -> None:
+    it.say("Read people.md", call("read_file", path="memory/people.md"), answer("Read."))
+    end = done(it.say("So?", answer("Tuesday, says [memory/people.md:3].")))
     assert [c["verified"] for c in end.citations] == [True]
 
 
-def test_an_answer_without_memory_has_no_citations(noted: Talk) -> None:
-    end = done(noted.say("Hello!", answer("Hello.")))
+def test_an_answer_without_memory_has_no_citations(it: Talk) -> None:
+    end = done(it.say("Hello!", answer("Hello.")))
     assert (end.citations, end.sources) == ((), ())
-    assert "sources" not in noted.stored["messages"][-1]["record"]
+    assert "sources" not in it.stored["messages"][-1]["record"]

@@ -21,7 +21,7 @@ from tests.security.test_secrets import chance
 TOKEN = "gh" + "p_" + chance(36)
 
 
-def told(it: Talk) -> str:
+def all_requests(it: Talk) -> str:
     return "\n".join(text(request) for request in (*it.requests, *it.model.asides))
 
 
@@ -41,7 +41,7 @@ def test_a_secret_in_an_old_session_or_in_the_notes_is_neither_sent_nor_kept(
     list(it.app.compact(it.session, f"not {TOKEN}"))
     it.say("Go on.", answer("Yes.", "json"))
     assert "the token is {{secret:" in it.stored["compressed_context"]
-    assert TOKEN not in told(it)
+    assert TOKEN not in all_requests(it)
     kept = (*it.root.glob("sessions/*.json"), *it.root.glob("memory/inbox/*.md"))
     assert all(TOKEN not in path.read_text("utf-8") for path in kept)
 

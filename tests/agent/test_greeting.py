@@ -37,7 +37,7 @@ def write(it: Talk, *todos: str, name: str = "Tasks") -> None:
     (it.root / "memory" / "TODO.md").write_text(f"# To-dos\n\n## {name}\n\n{lines}", "utf-8")
 
 
-def typed(it: Talk, *said: str, lines: type[PipedLines] = Typed) -> str:
+def type_lines(it: Talk, *said: str, lines: type[PipedLines] = Typed) -> str:
     """Return the output of a talk in which these lines are typed."""
     out = io.StringIO()
     Chat(
@@ -50,7 +50,7 @@ def typed(it: Talk, *said: str, lines: type[PipedLines] = Typed) -> str:
     return out.getvalue()
 
 
-def asked(it: Talk) -> list[str]:
+def prompts(it: Talk) -> list[str]:
     return [entry.content for entry in it.session.messages if entry.role == "user"]
 
 
@@ -124,50 +124,50 @@ def test_the_setting_and_no_memory_silence_it(tmp_path: Path) -> None:
 def test_a_yes_right_after_the_offer_asks_the_words_that_were_shown(it: Talk) -> None:
     write(it, f"{FIND} due:2026-12-01 #health")
     it.model.say("There is one in Main Street.")
-    shown = typed(it, "Yes!")
+    shown = type_lines(it, "Yes!")
     assert f'"{FIND}"? (yes)' in shown
-    assert asked(it) == [FIND]
+    assert prompts(it) == [FIND]
 
 
 def test_any_other_word_is_a_prompt_and_takes_the_offer_back(it: Talk) -> None:
     write(it, FIND)
     it.model.say("Hello.", "Yes what?")
-    typed(it, "hi", "yes")
-    assert asked(it) == ["hi", "yes"]
+    type_lines(it, "hi", "yes")
+    assert prompts(it) == ["hi", "yes"]
 
 
 def test_a_command_in_between_takes_the_offer_back(it: Talk) -> None:
     write(it, FIND)
     it.model.say("Yes what?")
-    typed(it, "/todo", "yes")
-    assert asked(it) == ["yes"]
+    type_lines(it, "/todo", "yes")
+    assert prompts(it) == ["yes"]
 
 
 def test_an_offer_is_made_once_for_ever(it: Talk, tmp_path: Path) -> None:
     write(it, FIND)
-    assert FIND in typed(it)
-    assert FIND not in typed(talk(tmp_path / "home"))
+    assert FIND in type_lines(it)
+    assert FIND not in type_lines(talk(tmp_path / "home"))
     assert (it.root / ".openclaw" / FILE).read_text("utf-8").startswith("2026-11-21\t")
 
 
 def test_the_next_todo_has_its_turn_the_next_time(it: Talk, tmp_path: Path) -> None:
     write(it, FIND, "Look up the bus to Ulm due:2026-12-01")
-    assert "the bus to Ulm" in typed(it)  # what has a day comes first
-    assert FIND in typed(talk(tmp_path / "home"))
+    assert "the bus to Ulm" in type_lines(it)  # what has a day comes first
+    assert FIND in type_lines(talk(tmp_path / "home"))
 
 
 def test_nothing_is_offered_where_nobody_can_say_yes(it: Talk, tmp_path: Path) -> None:
     write(it, FIND)
-    assert typed(it, lines=PipedLines) == ""
-    assert FIND in typed(talk(tmp_path / "home"))
+    assert type_lines(it, lines=PipedLines) == ""
+    assert FIND in type_lines(talk(tmp_path / "home"))
 
 
 def test_a_continued_talk_offers_nothing_since_a_yes_may_answer_its_last_words(it: Talk) -> None:
     it.say("hi", "Shall I tell you a story?")
     write(it, FIND)
     it.model.say("Once upon a time.")
-    assert "(yes)" not in typed(it, "yes")
-    assert asked(it) == ["hi", "yes"]
+    assert "(yes)" not in type_lines(it, "yes")
+    assert prompts(it) == ["hi", "yes"]
 
 
 def test_nothing_is_offered_when_the_offer_cannot_be_saved(it: Talk) -> None:
@@ -204,4 +204,4 @@ def test_an_offer_runs_as_any_prompt_does_under_the_same_policy(it: Talk) -> Non
     write(it, "Look up the price of heat pumps")
     it.app.mode = "ask"
     it.model.say(call("web_search", query="heat pumps"), "I was not allowed to search.")
-    assert "refused: web_search" in typed(it, "yes")
+    assert "refused: web_search" in type_lines(it, "yes")

@@ -48,7 +48,7 @@ def write(home: Path, text: str = TASKS) -> None:
     (home / "workspace" / "HEARTBEAT.md").write_text(text, "utf-8")
 
 
-def saved(home: Path) -> list[str]:
+def saved_sessions(home: Path) -> list[str]:
     return sorted(path.stem for path in home.glob("sessions/*.json"))
 
 
@@ -66,7 +66,7 @@ def test_without_a_task_no_model_is_asked(home: Path, fake_ollama: FakeOllama, t
     write(home, text)
     result = openclaw("heartbeat")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-    assert not fake_ollama.requests and not saved(home)
+    assert not fake_ollama.requests and not saved_sessions(home)
 
 
 def test_without_the_file_no_model_is_asked(home: Path, fake_ollama: FakeOllama) -> None:
@@ -106,7 +106,7 @@ def test_a_message_is_printed_and_saved_in_its_own_conversation(
     assert (result.returncode, result.stdout, result.stderr) == (0, "The rent is overdue.\n", "")
     asked = last_words(fake_ollama.chats[0])
     assert "- Say which to-dos are overdue." in asked and "rent due:2026-01-01" in asked
-    [name] = saved(home)
+    [name] = saved_sessions(home)
     assert name.startswith("heartbeat-")
 
 
@@ -260,7 +260,7 @@ def test_a_heartbeat_that_takes_too_long_is_ended_and_reported(
     result = openclaw("heartbeat")
     assert (result.returncode, result.stdout) == (1, "")
     assert "took longer than 1 s" in result.stderr and "heartbeat.timeout" in result.stderr
-    [name] = saved(home)
+    [name] = saved_sessions(home)
     messages = json.loads((home / "sessions" / f"{name}.json").read_text("utf-8"))["messages"]
     assert messages[-1]["content"].startswith("Once")
 

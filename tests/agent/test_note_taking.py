@@ -22,18 +22,18 @@ def it(tmp_path: Path) -> Talk:
     return talk(tmp_path / "home")
 
 
-def held(it: Talk, name: str = NOTE) -> str:
+def note_text(it: Talk, name: str = NOTE) -> str:
     path = it.root / name
     return path.read_text("utf-8") if path.exists() else ""
 
 
 def inbox(it: Talk) -> str:
-    return held(it, "memory/inbox/2026-11-21.md")
+    return note_text(it, "memory/inbox/2026-11-21.md")
 
 
 def test_a_fact_goes_to_todays_note_with_its_category_and_source(it: Talk) -> None:
     happened = it.say(f"{FACT} What should be in my bag?", "A net.")
-    assert held(it) == (
+    assert note_text(it) == (
         f"# 2026-11-21\n\n- {FACT} <!-- fact, 2026-11-21, session {it.session.id} turn 1 -->\n"
     )
     assert f"kept in {NOTE}: {FACT} (openclaw undo takes it back)" in notices(happened)
@@ -44,20 +44,20 @@ def test_a_fact_goes_to_todays_note_with_its_category_and_source(it: Talk) -> No
 def test_the_next_turns_fact_has_its_own_number(it: Talk) -> None:
     it.say("Hi.", "Hello.")
     it.say("We decided to sell the boat.", "I see.")
-    assert f"decision, 2026-11-21, session {it.session.id} turn 2" in held(it)
+    assert f"decision, 2026-11-21, session {it.session.id} turn 2" in note_text(it)
 
 
 def test_undo_takes_it_back(it: Talk) -> None:
     it.say(FACT, "I see.")
-    assert FACT in held(it)
+    assert FACT in note_text(it)
     it.app.undo()
-    assert held(it) == ""
+    assert note_text(it) == ""
 
 
 @pytest.mark.parametrize("said", ["What is on my list?", "Translate into French: I live in Rome."])
 def test_without_a_fact_nothing_is_written_or_shown(said: str, it: Talk) -> None:
     happened = it.say(said, "Here.")
-    assert held(it) == inbox(it) == ""
+    assert note_text(it) == inbox(it) == ""
     assert "kept" not in notices(happened)
     assert "captured" not in it.stored
 
@@ -65,7 +65,7 @@ def test_without_a_fact_nothing_is_written_or_shown(said: str, it: Talk) -> None
 def test_the_setting_turns_it_off(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", capture="off")
     it.say(FACT, "I see.")
-    assert held(it) == ""
+    assert note_text(it) == ""
 
 
 def test_read_only_and_no_memory_keep_nothing(tmp_path: Path) -> None:
@@ -74,20 +74,20 @@ def test_read_only_and_no_memory_keep_nothing(tmp_path: Path) -> None:
     other = talk(tmp_path / "home")
     other.app.use_memory = False
     other.say(FACT, "I see.")
-    assert held(it) == inbox(it) == ""
+    assert note_text(it) == inbox(it) == ""
 
 
 @pytest.mark.parametrize("mode", ["ask", "edit", "full"])
 def test_the_modes_that_may_write_write(mode: Mode, tmp_path: Path) -> None:
     it = talk(tmp_path / "home", mode=mode)
     it.say(FACT, "I see.")
-    assert FACT in held(it)
+    assert FACT in note_text(it)
 
 
 def test_after_foreign_text_a_fact_waits_for_a_yes(it: Talk) -> None:
     it.model.say("I see.")
     happened = list(it.app.ask(FACT, it.session, [Material("standard input", "Some page.")]))
-    assert held(it) == ""
+    assert note_text(it) == ""
     assert f"for your memory: {FACT} (openclaw memory review)" in notices(happened)
     assert f"{FACT} <!-- fact, 2026-11-21, session {it.session.id} turn 1" in inbox(it)
 
@@ -95,12 +95,12 @@ def test_after_foreign_text_a_fact_waits_for_a_yes(it: Talk) -> None:
 def test_facts_of_an_attachment_are_not_kept(it: Talk) -> None:
     it.model.say("A text.")
     list(it.app.ask("What is this?", it.session, [Material("input", "I live in Rome.")]))
-    assert held(it) == inbox(it) == ""
+    assert note_text(it) == inbox(it) == ""
 
 
 def test_a_fact_that_may_be_pasted_waits_for_a_yes(it: Talk) -> None:
     happened = it.say(f"this came in by mail today\n\n{FACT}", "I see.")
-    assert held(it) == "" and FACT in inbox(it)
+    assert note_text(it) == "" and FACT in inbox(it)
     assert f"for your memory: {FACT} (openclaw memory review)" in notices(happened)
 
 
@@ -108,19 +108,19 @@ def test_a_fact_with_a_relative_day_does_not_wait_in_the_inbox(it: Talk) -> None
     it.model.say("I see.")
     page = [Material("standard input", "Some page.")]
     list(it.app.ask("Yesterday we decided to sell the boat.", it.session, page))
-    assert inbox(it) == held(it) == ""
+    assert inbox(it) == note_text(it) == ""
 
 
 def test_a_fact_with_a_relative_day_may_go_to_todays_note(it: Talk) -> None:
     it.say("Yesterday we decided to sell the boat.", "I see.")
-    assert "Yesterday we decided to sell the boat." in held(it)
+    assert "Yesterday we decided to sell the boat." in note_text(it)
 
 
 def test_three_facts_of_a_conversation_are_kept(it: Talk) -> None:
     facts = ("I'm left-handed.", "I have two cats.", "My name is Ana.", "I live in Graz.")
     it.say(" ".join(facts[:2]), "I see.")
     happened = it.say(" ".join(facts[2:]), "I see.")
-    assert [fact in held(it) for fact in facts] == [True, True, True, False]
+    assert [fact in note_text(it) for fact in facts] == [True, True, True, False]
     assert it.stored["captured"] == MOST
     assert notices(happened).count("kept in") == 1
 
@@ -129,7 +129,7 @@ def test_three_facts_of_a_conversation_are_kept(it: Talk) -> None:
 def test_a_broken_count_is_ignored(value: object, it: Talk) -> None:
     it.session.extra["captured"] = value
     it.say(FACT, "I see.")
-    assert FACT in held(it)
+    assert FACT in note_text(it)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_broken_count_is_ignored(value: object, it: Talk) -> None:
 def test_a_fact_in_memory_is_not_kept_again(known: str, it: Talk) -> None:
     (it.root / "memory" / "MEMORY.md").write_text(known, "utf-8")
     happened = it.say(FACT, "I see.")
-    assert held(it) == ""
+    assert note_text(it) == ""
     assert "kept" not in notices(happened)
 
 
@@ -155,28 +155,28 @@ def test_a_fact_in_any_file_of_the_memory_is_not_kept_again(name: str, it: Talk)
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"- {FACT}\n", "utf-8")
     it.say(FACT, "I see.")
-    assert held(it) == ""
+    assert note_text(it) == ""
 
 
 @pytest.mark.parametrize("known", ["- I am not allergic to bees", "- I am allergic to wasps"])
 def test_another_or_denied_fact_is_not_the_same(known: str, it: Talk) -> None:
     (it.root / "memory" / "MEMORY.md").write_text(f"{known}\n", "utf-8")
     it.say(FACT, "I see.")
-    assert FACT in held(it)
+    assert FACT in note_text(it)
 
 
 def test_a_fact_that_the_model_has_just_saved_is_not_kept_again(it: Talk) -> None:
     save = call("remember", fact="The user is allergic to bees.")
     happened = it.say(f"{FACT} Please keep that in mind.", save, "Noted.")
-    assert "allergic to bees" in held(it, "memory/MEMORY.md")
-    assert held(it) == ""
+    assert "allergic to bees" in note_text(it, "memory/MEMORY.md")
+    assert note_text(it) == ""
     assert "kept in" not in notices(happened)
 
 
 def test_a_fact_from_an_earlier_turn_is_not_kept_again(it: Talk) -> None:
     it.say(FACT, "I see.")
     it.say(f"As I said, {FACT}", "Yes.")
-    assert held(it).count("bees") == 1
+    assert note_text(it).count("bees") == 1
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_fact_from_an_earlier_turn_is_not_kept_again(it: Talk) -> None:
 )
 def test_a_secret_is_never_kept(said: str, it: Talk) -> None:
     it.say(said, "I see.")
-    assert held(it) == inbox(it) == ""
+    assert note_text(it) == inbox(it) == ""
 
 
 def test_a_fact_of_a_one_shot_run_is_part_of_the_turns_changes(it: Talk) -> None:
@@ -206,7 +206,7 @@ def test_a_note_that_cannot_be_written_does_not_stop_the_turn(it: Talk) -> None:
 def test_a_folder_that_is_named_like_a_note_is_passed_over(name: str, it: Talk) -> None:
     (it.root / name).mkdir(parents=True)
     happened = it.say(FACT, "I see.")
-    assert FACT in held(it)
+    assert FACT in note_text(it)
     it.model.say("I see.")
     list(it.app.ask("I have two cats.", it.session, [Material("input", "Some page.")]))
     assert "I have two cats." in inbox(it)
@@ -216,8 +216,8 @@ def test_a_folder_that_is_named_like_a_note_is_passed_over(name: str, it: Talk) 
 def test_a_prompt_that_the_user_did_not_type_is_not_kept(it: Talk) -> None:
     it.model.say("I see. I will remind you on Friday to pay Max.")
     happened = list(it.app.ask(FACT, it.session, typed=False))
-    assert held(it) == inbox(it) == ""
-    assert "pay Max" not in held(it, "memory/TODO.md")
+    assert note_text(it) == inbox(it) == ""
+    assert "pay Max" not in note_text(it, "memory/TODO.md")
     assert "kept" not in notices(happened) and "promise" not in notices(happened)
 
 
@@ -235,21 +235,21 @@ def test_a_link_within_the_home_is_not_followed_either(it: Talk) -> None:
     (it.root / "workspace" / "days.md").write_text("# Days\n", "utf-8")
     (it.root / NOTE).symlink_to(it.root / "workspace" / "days.md")
     told = notices(it.say(FACT, "I see."))
-    assert held(it, "workspace/days.md") == "# Days\n" and "it is a link" in told
+    assert note_text(it, "workspace/days.md") == "# Days\n" and "it is a link" in told
 
 
 def test_a_long_line_with_the_same_word_is_not_the_same(it: Talk) -> None:
     long = "- the club's notes tell of bees and of many other beasts that fly over the roof there\n"
     (it.root / "memory" / "MEMORY.md").write_text(long * 3, "utf-8")
     it.say(FACT, "I see.")
-    assert FACT in held(it)
+    assert FACT in note_text(it)
 
 
 def test_a_known_fact_is_found_below_a_long_line(it: Talk) -> None:
     long = "- the club's notes tell of bees and of allergic beasts that fly over the roof there\n"
     (it.root / "memory" / "MEMORY.md").write_text(f"{long}- {FACT}\n", "utf-8")
     it.say(FACT, "I see.")
-    assert held(it) == ""
+    assert note_text(it) == ""
 
 
 def test_a_page_that_is_piped_in_as_the_prompt_is_not_kept(

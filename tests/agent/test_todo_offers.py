@@ -13,7 +13,7 @@ from openclaw.memory.todos import plain_text
 from openclaw.nlp.claims import day_named
 from openclaw.tools.web.fetch import WebPages
 from openclaw.types import Ledger
-from tests.agent.test_greeting import asked, typed
+from tests.agent.test_greeting import prompts, type_lines
 from tests.fakes.talk import Talk, call, done, talk
 
 OFFER = "(yes)"
@@ -26,7 +26,7 @@ def it(tmp_path: Path) -> Talk:
     return it
 
 
-def adding(it: Talk, *texts: str, answer: str = "Added.", name: str = "Tasks") -> None:
+def script_todo(it: Talk, *texts: str, answer: str = "Added.", name: str = "Tasks") -> None:
     it.model.say(call("todo", action="add", list=name, items=[*texts]), answer)
 
 
@@ -107,8 +107,8 @@ def test_words_without_a_day_give_none(text: str) -> None:
 
 
 def test_a_todo_that_names_a_day_is_offered_a_date_and_a_yes_gives_it(it: Talk) -> None:
-    adding(it, "call Maria on Friday")
-    shown = typed(it, "put call Maria on Friday on my list", "yes")
+    script_todo(it, "call Maria on Friday")
+    shown = type_lines(it, "put call Maria on Friday on my list", "yes")
     assert '"call Maria on Friday" has no date. Shall I set due:2026-11-27? (yes)' in shown
     assert todos(it) == ["call Maria on Friday due:2026-11-27"]
     assert len(it.requests) == 2  # the yes needs no model
@@ -117,52 +117,52 @@ def test_a_todo_that_names_a_day_is_offered_a_date_and_a_yes_gives_it(it: Talk) 
 
 
 def test_without_the_yes_nothing_happens(it: Talk) -> None:
-    adding(it, "call Maria on Friday")
+    script_todo(it, "call Maria on Friday")
     it.model.say("As you like.")
-    typed(it, "put call Maria on Friday on my list", "no")
+    type_lines(it, "put call Maria on Friday on my list", "no")
     assert todos(it) == ["call Maria on Friday"]
-    assert asked(it)[-1] == "no"
+    assert prompts(it)[-1] == "no"
 
 
 def test_a_todo_that_can_be_done_at_once_is_offered_so(it: Talk) -> None:
-    adding(it, "find a dentist in Ulm")
+    script_todo(it, "find a dentist in Ulm")
     it.model.say("There is one.")
-    shown = typed(it, "put find a dentist in Ulm on my list", "ja")
+    shown = type_lines(it, "put find a dentist in Ulm on my list", "ja")
     assert 'Shall I do that now: "find a dentist in Ulm"? (yes)' in shown
-    assert asked(it)[-1] == "find a dentist in Ulm"
+    assert prompts(it)[-1] == "find a dentist in Ulm"
 
 
 def test_one_offer_is_made_in_a_conversation_and_one_for_a_todo(it: Talk, tmp_path: Path) -> None:
-    adding(it, "find a dentist in Ulm")
-    adding(it, "look up the bus to Ulm")
-    shown = typed(it, "put find a dentist in Ulm on my list", "and look up the bus to Ulm")
+    script_todo(it, "find a dentist in Ulm")
+    script_todo(it, "look up the bus to Ulm")
+    shown = type_lines(it, "put find a dentist in Ulm on my list", "and look up the bus to Ulm")
     assert shown.count(OFFER) == 1
-    later = typed(talk(tmp_path / "home", preload=False))
+    later = type_lines(talk(tmp_path / "home", preload=False))
     assert "the bus to Ulm" in later and "dentist" not in later
 
 
 @pytest.mark.parametrize("text", ["buy milk", "water the plants", "pay the rent due:2026-12-01"])
 def test_most_todos_get_no_offer(it: Talk, text: str) -> None:
-    adding(it, text)
-    assert OFFER not in typed(it, f"put {text} on my list")
+    script_todo(it, text)
+    assert OFFER not in type_lines(it, f"put {text} on my list")
 
 
 def test_an_answer_that_asks_something_itself_is_not_followed_by_an_offer(it: Talk) -> None:
-    adding(it, "call Maria on Friday", answer="Added. Shall I add her number?")
-    assert OFFER not in typed(it, "put call Maria on Friday on my list")
+    script_todo(it, "call Maria on Friday", answer="Added. Shall I add her number?")
+    assert OFFER not in type_lines(it, "put call Maria on Friday on my list")
 
 
 def test_nothing_is_offered_where_it_is_off_or_nobody_could_say_yes(tmp_path: Path) -> None:
     off = talk(tmp_path / "off", preload=False, proactive="off")
-    adding(off, "call Maria on Friday")
-    assert OFFER not in typed(off, "put call Maria on Friday on my list")
+    script_todo(off, "call Maria on Friday")
+    assert OFFER not in type_lines(off, "put call Maria on Friday on my list")
     piped = talk(tmp_path / "home", preload=False)
-    adding(piped, "call Maria on Friday")
-    assert OFFER not in typed(piped, "put call Maria on Friday on my list", lines=PipedLines)
+    script_todo(piped, "call Maria on Friday")
+    assert OFFER not in type_lines(piped, "put call Maria on Friday on my list", lines=PipedLines)
 
 
 def test_a_todo_that_was_removed_meanwhile_is_reported(it: Talk) -> None:
-    adding(it, "call Maria on Friday")
+    script_todo(it, "call Maria on Friday")
     receipt = done(it.say("put call Maria on Friday on my list")).receipt
     offer = it.app.offer(it.session, receipt)
     assert offer
@@ -200,10 +200,10 @@ def test_a_todo_that_others_may_have_written_is_not_offered(it: Talk, todo: str)
 
 def test_a_turn_begun_by_an_offer_keeps_no_facts(it: Talk) -> None:
     text = "find a dentist in Ulm because I always prefer the early ones"
-    adding(it, text)
+    script_todo(it, text)
     it.model.say("There is one. I will remind you on Friday to call.")
-    typed(it, f"put {text} on my list", "yes")
-    assert asked(it)[-1] == text
+    type_lines(it, f"put {text} on my list", "yes")
+    assert prompts(it)[-1] == text
     assert not list((it.root / "memory").glob("20*.md"))
     assert todos(it) == [text]
 

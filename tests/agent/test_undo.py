@@ -31,7 +31,7 @@ def it(request: pytest.FixtureRequest, tmp_path: Path) -> GitTalk:
     return GitTalk(talk(tmp_path / "home"))
 
 
-def held(it: GitTalk, path: str) -> str | None:
+def text_of(it: GitTalk, path: str) -> str | None:
     file = it.root / path
     return file.read_text("utf-8") if file.exists() else None
 
@@ -76,7 +76,7 @@ def test_several_turns_go_back_at_once_and_come_back_at_once(it: GitTalk) -> Non
         it.write(name, "one\n")
     after = snapshot(it.root)
     taken = it.talk.app.undo(2)
-    assert len(taken.of) == 2 and held(it, A) is held(it, B) is None
+    assert len(taken.of) == 2 and text_of(it, A) is text_of(it, B) is None
     it.talk.app.redo()
     assert snapshot(it.root) == after
 
@@ -87,16 +87,16 @@ def test_what_was_undone_can_be_put_back_after_a_new_turn(it: GitTalk) -> None:
     it.talk.session = it.talk.app.sessions.new(None)
     it.write(B, "two\n")
     assert not it.talk.app.redo().conflicts
-    assert held(it, A) == "one\n" and held(it, B) == "two\n"
+    assert text_of(it, A) == "one\n" and text_of(it, B) == "two\n"
 
 
 def test_a_redone_turn_can_be_undone_again(it: GitTalk) -> None:
     it.write(A, "one\n")
     for _ in range(3):
         it.talk.app.undo()
-        assert held(it, A) is None
+        assert text_of(it, A) is None
         it.talk.app.redo()
-        assert held(it, A) == "one\n"
+        assert text_of(it, A) == "one\n"
 
 
 def test_the_history_shows_undone_turns(it: GitTalk) -> None:
@@ -116,7 +116,7 @@ def test_the_history_shows_undone_turns(it: GitTalk) -> None:
 def test_only_the_files_go_back_and_the_conversation_stays(it: GitTalk) -> None:
     it.write(A, "one\n")
     assert it.talk.app.undo(scope="files").messages == 0
-    assert held(it, A) is None and prompts(it) == [f"Write {A}."]
+    assert text_of(it, A) is None and prompts(it) == [f"Write {A}."]
     it.talk.app.undo(scope="talk")
     assert not (it.root / "sessions" / f"{it.talk.session.id}.json").exists()
     with pytest.raises(UsageError):
@@ -127,7 +127,7 @@ def test_only_the_conversation_goes_back_and_the_files_stay(it: GitTalk) -> None
     it.write(A, "one\n")
     it.append(A, "two\n")
     it.talk.app.undo(scope="talk")
-    assert held(it, A) == "one\ntwo\n" and prompts(it) == [f"Write {A}."]
+    assert text_of(it, A) == "one\ntwo\n" and prompts(it) == [f"Write {A}."]
 
 
 def test_turns_of_one_session_go_back_while_a_later_one_of_another_stays(it: GitTalk) -> None:
@@ -135,7 +135,7 @@ def test_turns_of_one_session_go_back_while_a_later_one_of_another_stays(it: Git
     mine, it.talk.session = it.talk.session, it.talk.app.sessions.new(None)
     it.write(B, "two\n")
     it.talk.app.undo(session=mine.id)
-    assert held(it, A) is None and held(it, B) == "two\n"
+    assert text_of(it, A) is None and text_of(it, B) == "two\n"
 
 
 # -------- what came later
@@ -146,9 +146,9 @@ def test_an_edit_of_the_user_elsewhere_in_the_file_is_kept(it: GitTalk) -> None:
     it.append(A, "four\n")
     (it.root / A).write_text("ONE\ntwo\nthree\nfour\n")
     taken = it.talk.app.undo()
-    assert held(it, A) == "ONE\ntwo\nthree\n" and taken.merged == (A,) and not taken.conflicts
+    assert text_of(it, A) == "ONE\ntwo\nthree\n" and taken.merged == (A,) and not taken.conflicts
     it.talk.app.redo()
-    assert held(it, A) == "ONE\ntwo\nthree\nfour\n"
+    assert text_of(it, A) == "ONE\ntwo\nthree\nfour\n"
 
 
 def test_a_line_that_the_user_added_right_below_is_kept(it: GitTalk) -> None:
@@ -156,7 +156,7 @@ def test_a_line_that_the_user_added_right_below_is_kept(it: GitTalk) -> None:
     it.append(A, "two\n")
     (it.root / A).write_text("one\ntwo\nmine\n")
     assert not it.talk.app.undo().conflicts
-    assert held(it, A) == "one\nmine\n"
+    assert text_of(it, A) == "one\nmine\n"
 
 
 def test_a_line_that_the_user_changed_too_stops_the_undo_and_is_shown(
@@ -182,14 +182,14 @@ def test_the_rest_goes_back_when_the_user_keeps_his_lines(it: GitTalk) -> None:
     it.talk.say("Edit both.", edit, call("write_file", path=B, content="new\n"), "Done.")
     (it.root / A).write_text("one\nmine\n")
     taken = it.talk.app.undo(keep=True)
-    assert held(it, A) == "one\nmine\n" and held(it, B) is None and taken.conflicts
+    assert text_of(it, A) == "one\nmine\n" and text_of(it, B) is None and taken.conflicts
 
 
 def test_a_new_file_that_the_user_went_on_with_is_a_conflict(it: GitTalk) -> None:
     it.write(A, "one\n")
     (it.root / A).write_text("one\nmine\n")
     assert [conflict.path for conflict in it.talk.app.undo().conflicts] == [A]
-    assert held(it, A) == "one\nmine\n"
+    assert text_of(it, A) == "one\nmine\n"
 
 
 def test_a_file_that_the_user_removed_stays_removed(it: GitTalk) -> None:
@@ -197,7 +197,7 @@ def test_a_file_that_the_user_removed_stays_removed(it: GitTalk) -> None:
     it.append(A, "two\n")
     (it.root / A).unlink()
     assert it.talk.app.undo().merged == (A,)
-    assert held(it, A) is None
+    assert text_of(it, A) is None
 
 
 def test_a_turn_that_the_user_took_back_by_hand_counts_as_undone(it: GitTalk) -> None:
@@ -205,9 +205,9 @@ def test_a_turn_that_the_user_took_back_by_hand_counts_as_undone(it: GitTalk) ->
     it.append(A, "two\n")
     (it.root / A).write_text("one\n")
     it.talk.app.undo(scope="files")
-    assert held(it, A) == "one\n"
+    assert text_of(it, A) == "one\n"
     it.talk.app.undo(scope="files")
-    assert held(it, A) is None
+    assert text_of(it, A) is None
 
 
 def test_a_turn_in_the_middle_of_a_conversation_leaves_the_later_ones(it: GitTalk) -> None:
@@ -225,7 +225,7 @@ def test_a_turn_in_the_middle_of_a_conversation_leaves_the_later_ones(it: GitTal
 # -------- turns beside each other
 
 
-def interleaved(it: GitTalk) -> tuple[Iterator[Event], GitTalk]:
+def two_turns_at_once(it: GitTalk) -> tuple[Iterator[Event], GitTalk]:
     """An unfinished turn that has added a to-do, and a talk of another session."""
     add = call("todo", action="add", items=["buy milk"])
     running = it.talk.events("Add milk.", add, call("list_files"), "Added.")
@@ -237,22 +237,22 @@ def interleaved(it: GitTalk) -> tuple[Iterator[Event], GitTalk]:
 
 
 def test_each_of_two_turns_at_once_takes_back_its_own_line(it: GitTalk) -> None:
-    running, other = interleaved(it)
+    running, other = two_turns_at_once(it)
     other.talk.app.settings = it.talk.app.settings
     other.talk.say("Add eggs.", call("todo", action="add", items=["lay eggs"]), "Added.")
     list(running)
-    text = held(it, TODO) or ""
+    text = text_of(it, TODO) or ""
     assert "buy milk" in text and "lay eggs" in text
     it.talk.app.undo(session=it.talk.session.id)
-    assert "buy milk" not in (held(it, TODO) or "") and "lay eggs" in (held(it, TODO) or "")
+    assert "buy milk" not in (text_of(it, TODO) or "") and "lay eggs" in (text_of(it, TODO) or "")
     other.talk.app.undo(session=other.talk.session.id)
-    assert "lay eggs" not in (held(it, TODO) or "")
+    assert "lay eggs" not in (text_of(it, TODO) or "")
 
 
 @needs_git
 def test_each_of_two_turns_at_once_is_a_commit_of_its_own_line(tmp_path: Path) -> None:
     it = git_talk(tmp_path / "home")
-    running, other = interleaved(it)
+    running, other = two_turns_at_once(it)
     other.talk.say("Add eggs.", call("todo", action="add", items=["lay eggs"]), "Added.")
     eggs = it.git("show", "HEAD", "--", TODO)
     assert "+- [ ] lay eggs" in eggs and "milk" not in eggs
@@ -262,13 +262,13 @@ def test_each_of_two_turns_at_once_is_a_commit_of_its_own_line(tmp_path: Path) -
 
 
 def test_an_edit_of_the_user_in_the_middle_of_a_turn_is_not_the_turns(it: GitTalk) -> None:
-    running, _ = interleaved(it)
+    running, _ = two_turns_at_once(it)
     file = it.root / TODO
     file.write_text("# Mine\n\n" + file.read_text("utf-8"))
     list(running)
     it.talk.app.undo()
-    assert (held(it, TODO) or "").startswith("# Mine\n")
-    assert "buy milk" not in (held(it, TODO) or "")
+    assert (text_of(it, TODO) or "").startswith("# Mine\n")
+    assert "buy milk" not in (text_of(it, TODO) or "")
 
 
 @pytest.mark.slow
@@ -308,9 +308,9 @@ def test_the_last_turn_is_undone_first_even_when_the_clock_went_back(
     it.write(A, "one\ntwo\n")
     it.write(A, "one\ntwo\nthree\n")
     undone = it.talk.app.undo(2)
-    assert not undone.conflicts and held(it, A) == "one\n"
+    assert not undone.conflicts and text_of(it, A) == "one\n"
     it.talk.app.redo()
-    assert held(it, A) == "one\ntwo\nthree\n"
+    assert text_of(it, A) == "one\ntwo\nthree\n"
 
 
 def test_records_without_git_do_not_grow_without_end(
@@ -321,4 +321,4 @@ def test_records_without_git_do_not_grow_without_end(
         it.append(A, f"{number}\n")
     history: History = it.talk.app.history
     assert len(list(history.turns())) == (5 if history.in_git else 3)
-    assert held(it, A) == "0\n1\n2\n3\n4\n"
+    assert text_of(it, A) == "0\n1\n2\n3\n4\n"

@@ -25,7 +25,7 @@ def it(tmp_path: Path) -> GitTalk:
     return git_talk(tmp_path / "home")
 
 
-def killed(it: GitTalk, kind: Kind = "turn", of: tuple[str, ...] = ()) -> Journal:
+def kill_after_begin(it: GitTalk, kind: Kind = "turn", of: tuple[str, ...] = ()) -> Journal:
     """Return the record of an operation that was killed just after it began."""
     turn = Turn(new_id(), kind, timestamp(), "Broken off.", it.talk.session.id, 2, "m", of=of)
     journal = Journal.begin(it.talk.app.home, turn)
@@ -45,7 +45,7 @@ def test_without_an_unfinished_record_nothing_is_done(it: GitTalk) -> None:
 
 def test_a_turn_that_was_broken_off_is_committed_with_what_it_had_done(it: GitTalk) -> None:
     it.write(A, "one\n")
-    journal = killed(it)
+    journal = kill_after_begin(it)
     journal.writes(it.root / A, b"one\n", b"two\n")
     (it.root / A).write_bytes(b"two\n")
     news = again(it).recover()
@@ -59,7 +59,7 @@ def test_a_turn_that_was_broken_off_is_committed_with_what_it_had_done(it: GitTa
 
 def test_a_write_that_did_not_happen_is_not_committed(it: GitTalk) -> None:
     it.write(A, "one\n")
-    journal = killed(it)
+    journal = kill_after_begin(it)
     journal.writes(it.root / A, b"one\n", b"two\n")
     again(it).recover()
     assert it.log() == [f"Write {A}.", "A new home"] and it.dirty() == ""
@@ -67,7 +67,7 @@ def test_a_write_that_did_not_happen_is_not_committed(it: GitTalk) -> None:
 
 def test_a_call_that_was_begun_is_marked_in_the_conversation(it: GitTalk) -> None:
     it.write(A, "one\n")
-    journal = killed(it)
+    journal = kill_after_begin(it)
     journal.call("c1", "read_file", {"path": A})
     journal.ended("c1", "one", True)
     journal.call("c2", "run_shell", {"command": "sleep 9"})
@@ -82,7 +82,7 @@ def test_a_call_that_was_begun_is_marked_in_the_conversation(it: GitTalk) -> Non
 
 def test_a_recovery_that_was_killed_marks_a_call_once(it: GitTalk) -> None:
     it.write(A, "one\n")
-    journal = killed(it)
+    journal = kill_after_begin(it)
     journal.call("c1", "run_shell", {"command": "sleep 9"})
     kept = (journal.record.folder / LINES).read_bytes()
     again(it).recover()
@@ -106,7 +106,7 @@ def test_the_rest_of_a_removed_record_is_removed_with_the_next(it: GitTalk) -> N
 def test_calls_of_a_saved_message_are_not_put_in_twice(it: GitTalk) -> None:
     it.write(A, "one\n")
     messages = len(it.talk.stored["messages"])
-    journal = killed(it)
+    journal = kill_after_begin(it)
     journal.call("c1", "read_file", {"path": A})
     journal.ended("c1", "one", True)
     journal.saved()
@@ -116,7 +116,7 @@ def test_calls_of_a_saved_message_are_not_put_in_twice(it: GitTalk) -> None:
 
 def test_the_conversation_goes_on_after_a_recovery(it: GitTalk) -> None:
     it.write(A, "one\n")
-    killed(it).call("c1", "read_file", {"path": A})
+    kill_after_begin(it).call("c1", "read_file", {"path": A})
     it.talk.say("Go on.", "Gladly.")
     assert [m["content"] for m in it.talk.stored["messages"]][-2:] == ["Go on.", "Gladly."]
     assert it.log()[0] == "Go on." and it.dirty() == ""
@@ -126,7 +126,7 @@ def test_a_finished_turn_that_was_not_committed_is_committed_by_the_next_start(
     it: GitTalk,
 ) -> None:
     (it.root / A).write_bytes(b"one\n")
-    journal = killed(it)
+    journal = kill_after_begin(it)
     journal.writes(it.root / A, None, b"one\n")
     journal.finish("done")
     assert again(it).recover() == []
@@ -147,7 +147,7 @@ def test_an_undo_that_was_broken_off_is_completed(it: GitTalk) -> None:
     it.write(A, "one\n")
     turn = next(it.talk.app.history.turns())
     (it.root / "workspace" / "b.md").write_bytes(b"old\n")
-    journal = killed(it, "undo", (turn.id,))
+    journal = kill_after_begin(it, "undo", (turn.id,))
     journal.intend(A, (b"one\n", False), (None, False))
     journal.intend("workspace/b.md", (b"old\n", False), (b"new\n", False))
     journal.record.seal()
@@ -160,7 +160,7 @@ def test_an_undo_that_was_broken_off_is_completed(it: GitTalk) -> None:
 def test_files_that_the_user_saved_after_the_kill_stay(it: GitTalk) -> None:
     it.write(A, "one\n")
     turn = next(it.talk.app.history.turns())
-    journal = killed(it, "undo", (turn.id,))
+    journal = kill_after_begin(it, "undo", (turn.id,))
     journal.intend(A, (b"one\n", False), (None, False))
     journal.record.seal()
     (it.root / A).write_bytes(b"mine\n")
@@ -169,7 +169,7 @@ def test_files_that_the_user_saved_after_the_kill_stay(it: GitTalk) -> None:
 
 
 def test_a_line_that_was_cut_off_is_ignored(it: GitTalk) -> None:
-    journal = killed(it)
+    journal = kill_after_begin(it)
     journal.writes(it.root / A, None, b"one\n")
     lines = journal.record.folder / LINES
     whole = read(journal.record.folder).turn.steps
@@ -217,7 +217,7 @@ def test_a_record_of_a_newer_version_is_left_alone(it: GitTalk) -> None:
 
 def test_a_record_whose_commit_is_there_already_is_dropped(it: GitTalk, tmp_path: Path) -> None:
     (it.root / A).write_bytes(b"one\n")
-    journal = killed(it)
+    journal = kill_after_begin(it)
     journal.writes(it.root / A, None, b"one\n")
     journal.finish("done")
     kept = shutil.copytree(journal.record.folder, tmp_path / "record")
@@ -230,7 +230,7 @@ def test_a_record_whose_commit_is_there_already_is_dropped(it: GitTalk, tmp_path
 def test_an_undo_that_had_written_nothing_is_dropped(it: GitTalk) -> None:
     it.write(A, "one\n")
     turn = next(it.talk.app.history.turns())
-    journal = killed(it, "undo", (turn.id,))
+    journal = kill_after_begin(it, "undo", (turn.id,))
     journal.intend(A, (b"one\n", False), (None, False))
     assert again(it).recover() == []
     assert (it.root / A).read_bytes() == b"one\n"

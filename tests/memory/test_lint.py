@@ -25,11 +25,11 @@ def documents(*texts: str | tuple[str, str]) -> list[Document]:
     return [Document(path, text) for path, text in pairs]
 
 
-def told(*texts: str | tuple[str, str]) -> list[tuple[str, int]]:
+def checks_in(*texts: str | tuple[str, str]) -> list[tuple[str, int]]:
     return [(finding.check, finding.line) for finding in found_in(*texts)]
 
 
-def mended(*texts: str | tuple[str, str]) -> dict[str, str]:
+def fixed_texts(*texts: str | tuple[str, str]) -> dict[str, str]:
     known = documents(*texts)
     return fixed(known, lint(known, Surroundings(DAY)))
 
@@ -42,8 +42,8 @@ def test_the_older_of_two_equal_entries_stays_with_the_day_of_the_other() -> Non
         "- I take tea in the morning. <!-- preference, 2026-02-02 -->\n"
         "- I take tea in the morning. <!-- preference, 2026-01-01, session 4f turn 3 -->\n"
     )
-    assert told(text) == [("duplicate", 1)]
-    assert mended(text)[MEMORY] == (
+    assert checks_in(text) == [("duplicate", 1)]
+    assert fixed_texts(text)[MEMORY] == (
         "- I take tea in the morning."
         " <!-- preference, 2026-01-01, session 4f turn 3, again 2026-02-02 -->\n"
     )
@@ -51,7 +51,7 @@ def test_the_older_of_two_equal_entries_stays_with_the_day_of_the_other() -> Non
 
 def test_an_entry_without_a_date_goes_before_one_that_has_one() -> None:
     text = "- Our vet is Dr. Mo.\n- Our vet is Dr. Mo. <!-- 2026-03-01 -->\n"
-    assert mended(text)[MEMORY] == "- Our vet is Dr. Mo. <!-- 2026-03-01 -->\n"
+    assert fixed_texts(text)[MEMORY] == "- Our vet is Dr. Mo. <!-- 2026-03-01 -->\n"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_an_entry_without_a_date_goes_before_one_that_has_one() -> None:
     ],
 )
 def test_small_words_typos_and_order_make_no_other_fact(one: str, other: str) -> None:
-    assert told(f"- {one}\n- {other}\n") == [("duplicate", 2)]
+    assert checks_in(f"- {one}\n- {other}\n") == [("duplicate", 2)]
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_small_words_typos_and_order_make_no_other_fact(one: str, other: str) ->
     ],
 )
 def test_another_fact_is_no_duplicate(one: str, other: str) -> None:
-    assert told(f"- {one}\n- {other}\n") == []
+    assert checks_in(f"- {one}\n- {other}\n") == []
 
 
 def test_the_same_line_on_two_days_is_two_events() -> None:
     line = "- Ran 5 km along the canal.\n"
-    assert told(("memory/2026-01-01.md", line), ("memory/2026-01-02.md", line)) == []
-    assert told(("memory/2026-01-01.md", line * 2)) == [("duplicate", 2)]
+    assert checks_in(("memory/2026-01-01.md", line), ("memory/2026-01-02.md", line)) == []
+    assert checks_in(("memory/2026-01-01.md", line * 2)) == [("duplicate", 2)]
 
 
 def test_a_daily_note_that_repeats_a_lasting_fact_is_reported_and_stays() -> None:
@@ -107,7 +107,7 @@ def test_a_daily_note_that_repeats_a_lasting_fact_is_reported_and_stays() -> Non
     ],
 )
 def test_a_part_that_has_moved_to_the_front_changes_nothing(one: str, other: str) -> None:
-    assert told(f"- {one}\n- {other}\n") == [("duplicate", 2)]
+    assert checks_in(f"- {one}\n- {other}\n") == [("duplicate", 2)]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_part_that_has_moved_to_the_front_changes_nothing(one: str, other: str
     ],
 )
 def test_words_whose_order_carries_the_meaning_are_no_duplicates(one: str, other: str) -> None:
-    assert told(f"- {one}\n- {other}\n") == []
+    assert checks_in(f"- {one}\n- {other}\n") == []
 
 
 def test_a_difference_of_one_letter_is_reported_and_stays() -> None:
@@ -132,7 +132,7 @@ def test_a_difference_of_one_letter_is_reported_and_stays() -> None:
 
 def test_the_same_words_below_two_names_are_two_facts() -> None:
     assert (
-        told("## Anna\n\n- Likes tea.\n- phone: 111\n\n## Ben\n\n- Likes tea.\n- phone: 112\n")
+        checks_in("## Anna\n\n- Likes tea.\n- phone: 111\n\n## Ben\n\n- Likes tea.\n- phone: 112\n")
         == []
     )
 
@@ -145,8 +145,8 @@ def test_the_newer_of_two_contradicting_facts_holds_in_any_place() -> None:
         "- My dentist is Dr. Adeyemi. <!-- entity, 2026-03-01 -->\n"
         "- My dentist is Dr. Weber. <!-- entity, 2026-01-09 -->\n"
     )
-    assert told(text) == [("contradiction", 2)]
-    assert mended(text)[MEMORY].splitlines()[1] == (
+    assert checks_in(text) == [("contradiction", 2)]
+    assert fixed_texts(text)[MEMORY].splitlines()[1] == (
         "- ~~My dentist is Dr. Weber.~~ (until 2026-03-01) <!-- entity, 2026-01-09 -->"
     )
 
@@ -161,7 +161,7 @@ def test_the_newer_of_two_contradicting_facts_holds_in_any_place() -> None:
     ],
 )
 def test_opposites_and_other_values_contradict_each_other(one: str, other: str) -> None:
-    assert told(f"- {one} <!-- 2026-01-01 -->\n- {other} <!-- 2026-01-02 -->\n") == [
+    assert checks_in(f"- {one} <!-- 2026-01-01 -->\n- {other} <!-- 2026-01-02 -->\n") == [
         ("contradiction", 1)
     ]
 
@@ -192,14 +192,14 @@ def test_without_days_the_order_of_lines_is_no_order_of_time() -> None:
 def test_a_line_without_a_day_is_not_struck_for_an_older_one_above_it() -> None:
     text = "- My boss is Tor Berg. <!-- 2026-01-01 -->\n- My boss is Jon Dahl.\n"
     assert [(f.check, f.edits) for f in found_in(text)] == [("contradiction", ())]
-    assert mended(text) == {}
+    assert fixed_texts(text) == {}
 
 
 def test_a_line_corrected_later_is_struck_from_that_day() -> None:
     text = "- My boss is Tor Berg.\n- My boss is Jon Dahl. <!-- 2026-03-01 -->\n"
-    assert "~~My boss is Tor Berg.~~ (until 2026-03-01)" in mended(text)[MEMORY]
+    assert "~~My boss is Tor Berg.~~ (until 2026-03-01)" in fixed_texts(text)[MEMORY]
     day = ("memory/2026-02-02.md", "- My boss is Tor Berg.\n- My boss is Jon Dahl.\n")
-    assert "~~My boss is Tor Berg.~~ (until 2026-02-02)" in mended(day)[day[0]]
+    assert "~~My boss is Tor Berg.~~ (until 2026-02-02)" in fixed_texts(day)[day[0]]
 
 
 def test_a_note_of_a_day_against_a_lasting_fact_may_be_an_exception() -> None:
@@ -234,7 +234,7 @@ def test_a_possible_exception_hides_no_contradiction() -> None:
     ],
 )
 def test_a_relative_day_without_a_known_date_is_found(text: str) -> None:
-    assert told(f"- {text}\n") == [("relative-date", 1)]
+    assert checks_in(f"- {text}\n") == [("relative-date", 1)]
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_relative_day_without_a_known_date_is_found(text: str) -> None:
     ],
 )
 def test_names_habits_and_dated_days_are_no_relative_days(text: str) -> None:
-    assert relative_in(text) == "" or told(f"- {text}\n") == []
+    assert relative_in(text) == "" or checks_in(f"- {text}\n") == []
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_names_habits_and_dated_days_are_no_relative_days(text: str) -> None:
     ],
 )
 def test_a_date_in_comment_heading_parent_or_file_gives_the_day(path: str, text: str) -> None:
-    assert told((path, text)) == []
+    assert checks_in((path, text)) == []
 
 
 # ---- single lines
@@ -286,7 +286,7 @@ def test_a_secret_is_named_without_its_value() -> None:
     ["The id is [REDACTED].", "The pin: ****", "Login <hidden>, user ida", "Code XXXX-XXXX-XXXX"],
 )
 def test_a_mask_in_place_of_a_value_is_found(text: str) -> None:
-    assert told(f"- {text}\n") == [("mask", 1)]
+    assert checks_in(f"- {text}\n") == [("mask", 1)]
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_a_mask_in_place_of_a_value_is_found(text: str) -> None:
     ],
 )
 def test_emphasis_code_and_names_of_secrets_are_no_masks(text: str) -> None:
-    assert told(f"- {text}\n\n***\n") == []
+    assert checks_in(f"- {text}\n\n***\n") == []
 
 
 def test_the_name_of_an_unknown_secret_is_a_mask() -> None:
@@ -311,8 +311,8 @@ def test_the_name_of_an_unknown_secret_is_a_mask() -> None:
 
 def test_hidden_characters_are_taken_out_and_nothing_else() -> None:
     text = "- The \u200bfirst\u202e one.\r\n- \U0001f468\u200d\U0001f469\u200d\U0001f467 photo\r\n"
-    assert told(text) == [("hidden", 1)]
-    assert mended(text)[MEMORY] == text.replace("\u200b", "").replace("\u202e", "")
+    assert checks_in(text) == [("hidden", 1)]
+    assert fixed_texts(text)[MEMORY] == text.replace("\u200b", "").replace("\u202e", "")
 
 
 @pytest.mark.parametrize(
@@ -340,11 +340,11 @@ def test_words_that_give_an_agent_orders_are_errors(text: str) -> None:
     ],
 )
 def test_a_request_of_a_person_is_no_order(text: str) -> None:
-    assert told(f"- {text}\n") == []
+    assert checks_in(f"- {text}\n") == []
 
 
 def test_an_entry_over_500_characters_is_too_long() -> None:
-    assert told(f"- {'a word ' * 71}\n- {'a word ' * 72}\n") == [("too-long", 2)]
+    assert checks_in(f"- {'a word ' * 71}\n- {'a word ' * 72}\n") == [("too-long", 2)]
 
 
 # ---- links
@@ -378,8 +378,8 @@ def test_links_to_existing_files_headings_and_blocks_are_no_findings() -> None:
 )
 def test_a_dead_link_is_repaired_only_with_a_single_candidate(link: str, mended_link: str) -> None:
     texts = f"- see {link}\n", ("memory/people.md", "## Anna Berger\n\n- tea\n")
-    assert told(*texts) == [("dead-link", 1)]
-    assert mended(*texts).get(MEMORY, "") == (f"- see {mended_link}\n" if mended_link else "")
+    assert checks_in(*texts) == [("dead-link", 1)]
+    assert fixed_texts(*texts).get(MEMORY, "") == (f"- see {mended_link}\n" if mended_link else "")
 
 
 # ---- entries that cannot be found

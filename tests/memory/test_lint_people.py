@@ -19,7 +19,7 @@ def found_in(*texts: tuple[str, str]) -> list[Finding]:
     return lint([Document(path, text) for path, text in texts], Surroundings(DAY))
 
 
-def listed(lines: tuple[str, ...], date: str = "") -> str:
+def to_items(lines: tuple[str, ...], date: str = "") -> str:
     return "".join(f"- {line}{date}\n" for line in lines)
 
 
@@ -28,7 +28,7 @@ def listed(lines: tuple[str, ...], date: str = "") -> str:
 def test_facts_about_two_persons_are_neither_duplicates_nor_contradictions(
     sheets: tuple[tuple[str, ...], ...], dates: tuple[str, str]
 ) -> None:
-    sven, ingrid = map(listed, sheets, dates)
+    sven, ingrid = map(to_items, sheets, dates)
     headings = f"# People\n\n## Sven Moen\n\n{sven}\n## Ingrid Solberg\n\n{ingrid}"
     assert found_in(("memory/people.md", headings)) == []
     titled = ("memory/sven.md", f"# Sven\n\n{sven}"), ("memory/i.md", f"# Ingrid\n\n{ingrid}")

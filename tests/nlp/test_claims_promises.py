@@ -30,11 +30,11 @@ def it(tmp_path: Path) -> Talk:
     return talk(tmp_path / "home")
 
 
-def noted(it: Talk) -> list[Todo]:
+def todos_of(it: Talk) -> list[Todo]:
     return [todo for todo in it.app.todos.items() if todo.list == LIST]
 
 
-def found(answer: str, request: str) -> list[Kept]:
+def promises_in(answer: str, request: str) -> list[Kept]:
     return [(each.what, _iso(each.day)) for each in promises(answer, request)]
 
 
@@ -50,12 +50,12 @@ def _iso(day: str) -> str:
 
 @pytest.mark.parametrize(("request_", "answer", "kept"), PROMISING)
 def test_a_promise_is_found_with_its_day(request_: str, answer: str, kept: Kept) -> None:
-    assert found(answer, request_) == [kept]
+    assert promises_in(answer, request_) == [kept]
 
 
 @pytest.mark.parametrize(("request_", "answer"), SILENT)
 def test_other_sentences_are_no_promises(request_: str, answer: str) -> None:
-    assert found(answer, request_) == []
+    assert promises_in(answer, request_) == []
 
 
 @pytest.mark.parametrize("answer", sample(PURE, 6))
@@ -89,7 +89,7 @@ def test_a_very_long_answer_is_searched_fast() -> None:
 
 def test_a_promise_becomes_a_todo_with_its_day_and_turn(it: Talk) -> None:
     told = notices(it.say("Remind me on Friday to call Maria.", KEEPS))
-    [todo] = noted(it)
+    [todo] = todos_of(it)
     assert todo.text == f"Call Maria due:2026-11-27 (promised in {it.session.id}:1)"
     assert todo.due == "2026-11-27"
     assert "Call Maria" in told and f"openclaw todo rm {todo.id}" in told
@@ -109,39 +109,39 @@ def test_the_receipt_line_does_not_show_the_answer_again(it: Talk) -> None:
 def test_undo_takes_the_todo_back_with_the_turn(it: Talk) -> None:
     before = (it.root / "memory" / "TODO.md").read_bytes()
     it.say("Remind me on Friday to call Maria.", KEEPS)
-    assert noted(it)
+    assert todos_of(it)
     it.app.undo()
     assert (it.root / "memory" / "TODO.md").read_bytes() == before
 
 
 def test_a_short_promise_quotes_the_request(it: Talk) -> None:
     it.say("What does the flight to Rome cost?", "200 euros. I'll check it again tomorrow.")
-    assert 'for "What does the flight to Rome cost?"' in noted(it)[0].text
+    assert 'for "What does the flight to Rome cost?"' in todos_of(it)[0].text
 
 
 def test_a_to_do_that_the_turn_has_added_is_not_added_twice(it: Talk) -> None:
     add = call("todo", action="add", list="Tasks", items=["call Maria due:2026-11-27"])
     it.say("Put call Maria on my list for Friday.", add, KEEPS)
-    assert not noted(it)
+    assert not todos_of(it)
     assert len([todo for todo in it.app.todos.items() if "Maria" in todo.text]) == 1
 
 
 def test_a_promise_that_is_repeated_is_noted_once(it: Talk) -> None:
     it.say("Remind me on Friday to call Maria.", KEEPS)
     it.say("You do remember?", "Yes. I will remind you on Friday to call Maria.")
-    assert len(noted(it)) == 1
+    assert len(todos_of(it)) == 1
 
 
 def test_another_promise_for_the_same_day_is_noted_too(it: Talk) -> None:
     it.say("Remind me on Friday to call Maria.", KEEPS)
     it.say("And the rent.", "I will remind you on Friday to pay the rent.")
-    assert [todo.text.split(" due")[0] for todo in noted(it)] == ["Call Maria", "Pay the rent"]
+    assert [todo.text.split(" due")[0] for todo in todos_of(it)] == ["Call Maria", "Pay the rent"]
 
 
 def test_after_foreign_text_a_promise_waits_in_the_inbox(it: Talk) -> None:
     it.session.extra["foreign"] = {"web: evil.example": 0}
     told = notices(it.say("Remind me on Friday to call Maria.", KEEPS))
-    assert not noted(it)
+    assert not todos_of(it)
     inbox = (it.root / "memory" / "inbox" / "2026-11-21.md").read_text("utf-8")
     assert "Promised for 2026-11-27: Call Maria" in inbox and "evil.example" in inbox
     assert "openclaw memory review" in told
@@ -159,38 +159,38 @@ def test_a_promise_from_a_file_waits_as_the_same_todo_would(tmp_path: Path, mode
             f"A town. I will remind you on Monday to {transfer}.",
         )
     )
-    assert not noted(it) and "Mallory" not in (it.root / "memory" / "TODO.md").read_text("utf-8")
+    assert not todos_of(it) and "Mallory" not in (it.root / "memory" / "TODO.md").read_text("utf-8")
     inbox = (it.root / "memory" / "inbox" / "2026-11-21.md").read_text("utf-8")
     assert "500 euros to Mallory" in inbox and "workspace/trip.md" in inbox
     assert "openclaw memory review" in told
     it.say("Thanks!", f"I will remind you on Monday to {transfer}.")
-    assert not noted(it)
+    assert not todos_of(it)
 
 
 def test_a_promise_in_the_users_words_is_noted_also_after_reading_a_file(it: Talk) -> None:
     (it.root / "workspace" / "trip.md").write_text("Maria: 555\n", "utf-8")
     read = call("read_file", path="workspace/trip.md")
     it.say("Read trip.md, and remind me on Friday to call Maria.", read, KEEPS)
-    assert [todo.text.split(" due")[0] for todo in noted(it)] == ["Call Maria"]
+    assert [todo.text.split(" due")[0] for todo in todos_of(it)] == ["Call Maria"]
 
 
 @pytest.mark.parametrize("mode", ["read-only"])
 def test_nothing_is_noted_where_nothing_may_be_written(tmp_path: Path, mode: Mode) -> None:
     it = talk(tmp_path / "home", mode=mode)
     it.say("Remind me on Friday to call Maria.", KEEPS)
-    assert not noted(it)
+    assert not todos_of(it)
 
 
 def test_the_setting_switches_it_off(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", proactive="off")
     it.say("Remind me on Friday to call Maria.", KEEPS)
-    assert not noted(it)
+    assert not todos_of(it)
 
 
 def test_without_memory_nothing_is_noted(it: Talk) -> None:
     it.app.use_memory = False
     it.say("Remind me on Friday to call Maria.", KEEPS)
-    assert not noted(it)
+    assert not todos_of(it)
 
 
 def test_nothing_is_noted_through_a_link_out_of_the_home(it: Talk, tmp_path: Path) -> None:
@@ -206,6 +206,6 @@ def test_nothing_is_noted_through_a_link_out_of_the_home(it: Talk, tmp_path: Pat
 
 def test_a_vague_promise_quotes_the_request(it: Talk) -> None:
     it.say("What about the two offers?", "I'll ping you on Friday.")
-    assert noted(it)[0].text.startswith(
+    assert todos_of(it)[0].text.startswith(
         'I\'ll ping you on Friday, for "What about the two offers?" due:2026-11-27'
     )

@@ -30,7 +30,7 @@ LISTS = ("Errands", "Garden work")
 TODOS = ("Buy milk", "Call the dentist", "Water the tomato plants")
 
 
-def seen(request: str) -> Cues:
+def cues_of(request: str) -> Cues:
     return cues(request, FILES, SKILLS, LISTS, TODOS)
 
 
@@ -70,7 +70,7 @@ def seen(request: str) -> Cues:
 )
 def test_a_question_only_asks(request_: str) -> None:
     assert only_asks(request_)
-    assert seen(request_).asks and not seen(request_).orders and not seen(request_).done
+    assert cues_of(request_).asks and not cues_of(request_).orders and not cues_of(request_).done
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_question_only_asks(request_: str) -> None:
 )
 def test_a_request_in_the_form_of_a_question_may_want_something_done(request_: str) -> None:
     assert not only_asks(request_)
-    assert not seen(request_).asks
+    assert not cues_of(request_).asks
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_request_in_the_form_of_a_question_may_want_something_done(request_: s
     ],
 )
 def test_without_a_sure_cue_the_model_decides(request_: str) -> None:
-    found = seen(request_)
+    found = cues_of(request_)
     assert not (found.asks or found.orders or found.done or found.fact)
 
 
@@ -167,7 +167,7 @@ def test_without_a_sure_cue_the_model_decides(request_: str) -> None:
 )
 def test_an_order_is_no_question_however_polite(request_: str) -> None:
     assert not only_asks(request_)
-    assert not seen(request_).asks
+    assert not cues_of(request_).asks
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_an_order_is_no_question_however_polite(request_: str) -> None:
 def test_a_request_that_may_be_polite_is_neither_order_nor_question(
     request_: str, begs: bool
 ) -> None:
-    assert seen(request_).begs == begs
+    assert cues_of(request_).begs == begs
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_request_that_may_be_polite_is_neither_order_nor_question(
 def test_orders_with_several_parts_and_with_a_question_are_found(
     request_: str, orders: bool, parts: bool, tells: bool
 ) -> None:
-    found = seen(request_)
+    found = cues_of(request_)
     assert (found.orders, found.parts, found.tells) == (orders, parts, tells)
 
 
@@ -221,14 +221,14 @@ def test_orders_with_several_parts_and_with_a_question_are_found(
     ],
 )
 def test_files_are_named_by_path_or_by_the_end_of_it(request_: str, named: tuple[str, ...]) -> None:
-    found = seen(request_)
+    found = cues_of(request_)
     assert (found.named, found.missing) == (named, ())
     for path in named:
         assert any(line.startswith("File: ") and path in line for line in found.lines)
 
 
 def test_a_missing_file_is_named_with_the_most_similar_one() -> None:
-    found = seen("Read SUOL.md and zebra.md")
+    found = cues_of("Read SUOL.md and zebra.md")
     assert found.named == () and found.missing == ("SUOL.md", "zebra.md")
     assert found.lines == (
         "There is no file SUOL.md; there is workspace/SOUL.md.",
@@ -253,7 +253,7 @@ def test_a_missing_file_is_named_with_the_most_similar_one() -> None:
     ],
 )
 def test_domains_addresses_versions_and_times_are_no_files(request_: str) -> None:
-    found = seen(request_)
+    found = cues_of(request_)
     assert (found.named, found.missing, found.lines) == ((), (), ())
 
 
@@ -276,7 +276,7 @@ def test_domains_addresses_versions_and_times_are_no_files(request_: str) -> Non
 def test_a_request_about_lists_is_recognised(
     request_: str, lists: tuple[str, ...], todos: bool
 ) -> None:
-    found = seen(request_)
+    found = cues_of(request_)
     assert (found.lists, found.todos) == (lists, todos)
     assert [line for line in found.lines if line.endswith("is a to-do list.")] == [
         f"{name} is a to-do list." for name in lists if name in LISTS
@@ -294,7 +294,7 @@ def test_a_request_about_lists_is_recognised(
     ],
 )
 def test_a_to_do_is_found_when_the_request_says_it_is_done(request_: str, meant: str) -> None:
-    found = seen(request_)
+    found = cues_of(request_)
     assert found.done and found.todos
     assert f"Open to-do: {meant}" in found.lines
 
@@ -304,7 +304,7 @@ def test_a_to_do_is_found_when_the_request_says_it_is_done(request_: str, meant:
     ["Did I buy the milk?", "I bought a car.", "Milk is white.", "We are done.", "Mark my words."],
 )
 def test_a_question_or_another_to_do_marks_nothing_done(request_: str) -> None:
-    assert not seen(request_).done
+    assert not cues_of(request_).done
 
 
 # -------- facts
@@ -325,11 +325,11 @@ def test_a_question_or_another_to_do_marks_nothing_done(request_: str) -> None:
     ],
 )
 def test_a_fact_to_remember_is_taken_in_its_own_words(request_: str, fact: str) -> None:
-    assert seen(request_).fact == fact
+    assert cues_of(request_).fact == fact
 
 
 def test_a_note_for_today_is_recognised_and_needs_no_planning_skill() -> None:
-    noted = seen("Note for today: plan the day")
+    noted = cues_of("Note for today: plan the day")
     assert (noted.fact, noted.today, noted.skill) == ("Plan the day", True, "")
 
 
@@ -349,7 +349,7 @@ def test_a_note_for_today_is_recognised_and_needs_no_planning_skill() -> None:
     ],
 )
 def test_a_duty_or_a_question_is_no_fact(request_: str) -> None:
-    assert seen(request_).fact == ""
+    assert cues_of(request_).fact == ""
 
 
 # -------- sums
@@ -374,7 +374,7 @@ def test_a_duty_or_a_question_is_no_fact(request_: str) -> None:
     ],
 )
 def test_a_sum_is_worked_out(request_: str, expression: str) -> None:
-    assert seen(request_).expression == expression
+    assert cues_of(request_).expression == expression
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_a_sum_is_worked_out(request_: str, expression: str) -> None:
     ],
 )
 def test_dates_ranges_phone_numbers_and_parts_of_sums_are_no_sums(request_: str) -> None:
-    assert seen(request_).expression == ""
+    assert cues_of(request_).expression == ""
 
 
 # -------- skills and languages
@@ -452,13 +452,13 @@ def test_two_words_of_an_example_in_a_longer_request_may_be_chance() -> None:
     ],
 )
 def test_common_words_make_no_skill_fit(request_: str) -> None:
-    assert seen(request_).skill == seen(request_).offered == ""
+    assert cues_of(request_).skill == cues_of(request_).offered == ""
 
 
 def test_a_named_file_or_list_goes_before_a_skill() -> None:
-    assert seen("Plan my day from trip.md").skill == ""
-    assert seen("Do plan-day from trip.md").skill == "plan-day"
-    assert seen("Add 'plan the day' to my errands list").skill == ""
+    assert cues_of("Plan my day from trip.md").skill == ""
+    assert cues_of("Do plan-day from trip.md").skill == "plan-day"
+    assert cues_of("Add 'plan the day' to my errands list").skill == ""
 
 
 @pytest.mark.parametrize(
@@ -474,12 +474,12 @@ def test_a_named_file_or_list_goes_before_a_skill() -> None:
 def test_an_answer_is_asked_for_in_the_language_of_the_request(
     request_: str, language: str
 ) -> None:
-    assert f"Answer in {language}." in seen(request_).lines
+    assert f"Answer in {language}." in cues_of(request_).lines
 
 
 @pytest.mark.parametrize("request_", ["What is on my list?", "Die Hard", "La la land", "Hi"])
 def test_english_and_single_words_set_no_language(request_: str) -> None:
-    assert not any(line.startswith("Answer in") for line in seen(request_).lines)
+    assert not any(line.startswith("Answer in") for line in cues_of(request_).lines)
 
 
 WORDS = "remember that add SOUL.md a.b/ 3 x % of - ? list milk plan day bitte . / who done errands"
@@ -491,9 +491,9 @@ WORDS = "remember that add SOUL.md a.b/ 3 x % of - ? list milk plan day bitte . 
     )
 )
 def test_any_text_has_cues(request_: str) -> None:
-    found = seen(request_)
+    found = cues_of(request_)
     assert set(found.named) <= set(FILES)
     assert not (found.asks and (found.orders or found.done or found.fact))
     assert not (found.skill and found.todos)
     assert not (found.skill and found.named) or found.skill in request_.lower()
-    assert seen(request_) == found
+    assert cues_of(request_) == found

@@ -262,11 +262,11 @@ def test_a_range_of_two_full_dates_is_read_in_every_notation(one: date, other: d
     first, last = sorted((one, other))
     expected = ((first.isoformat(), last.isoformat()),)
     for form in ("%Y-%m-%d", "%-d %B %Y", "%d.%m.%Y", "%B %-d, %Y"):
-        text = f"between {written(first, form)} and {written(last, form)}"
+        text = f"between {format_day(first, form)} and {format_day(last, form)}"
         assert read_question(text, TODAY).dates == expected, text
 
 
-def written(day: date, form: str) -> str:
+def format_day(day: date, form: str) -> str:
     """`strftime`, with days without a leading zero on every system."""
     return day.strftime(form.replace("%-d", str(day.day)))
 
