@@ -175,15 +175,15 @@ def cues(
     lists, `todos` the texts of the open to-dos."""
     lines, named, missing, similar = _find_files(request, files)
     asks = only_asks(request)
-    orders = _orders(request) and not asks
+    orders = _is_order(request) and not asks
     outright = orders or not (asks or QUESTION_MARK.search(request))
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
     asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
     about_lists = bool(said & LIST_WORDS) and not named
-    meant = [] if named else _matching_todos(request, todos)
-    done = bool(meant and DONE_WORDS.search(request) and outright)
+    matching = [] if named else _matching_todos(request, todos)
+    done = bool(matching and DONE_WORDS.search(request) and outright)
     if not asked_lists and outright:
-        asked_lists = _name_new_list(request)
+        asked_lists = _find_new_list(request)
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     fact = "" if asks else _fact_to_remember(request)
     fitting = [] if about_todos or fact else ranked(request, skills)
@@ -193,7 +193,7 @@ def cues(
     skill = next((each.name for each in fitting if is_clear_match(request, each)), "")
     language = _guess_language(said)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
-    lines += [f"Open to-do: {text}" for text in meant[:3]]
+    lines += [f"Open to-do: {text}" for text in matching[:3]]
     lines += [f"The skill {skill} fits."] if skill else []
     offered = fitting[0] if fitting and not skill else None
     lines += [f"Skill that may fit: {offered.line(LONGEST_ABOUT)}"] if offered else []
@@ -233,7 +233,7 @@ def only_asks(request: str) -> bool:
     )
 
 
-def _orders(request: str) -> bool:
+def _is_order(request: str) -> bool:
     """Return True when the request orders something, outright or as a known polite question."""
     for sentence in re.split(r"(?<=[.!?\uff1f])\s+", request.strip()):
         begs = not QUESTION_MARK.search(sentence) or BEGS.search(WONDERS.sub("", sentence))
@@ -277,7 +277,7 @@ def _matching_todos(request: str, todos: Sequence[str]) -> list[str]:
     return found
 
 
-def _name_new_list(request: str) -> list[str]:
+def _find_new_list(request: str) -> list[str]:
     """Return the name of a to-do list that may not exist yet ("on my Home list"), or nothing."""
     found = SOME_LIST.search(request)
     name = found.group("name") if found else ""
