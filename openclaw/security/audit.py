@@ -75,7 +75,7 @@ class Audit:
         with suppress(OSError, OpenclawError), locked(lock, LOCK_SECONDS):
             if _is_full(self.path):
                 with folder_of(self.path) as folder:
-                    folder.rename(self.path.name, older(self.path).name)
+                    folder.rename(self.path.name, older_path(self.path).name)
 
 
 def _is_full(path: Path) -> bool:
@@ -85,7 +85,7 @@ def _is_full(path: Path) -> bool:
     return found.st_size >= MOST_BYTES or found.st_nlink > 1
 
 
-def older(path: Path) -> Path:
+def older_path(path: Path) -> Path:
     """Where the lines before the newest 5 MB are."""
     return path.with_name(f"{path.name}.1")
 
@@ -93,13 +93,13 @@ def older(path: Path) -> Path:
 def read_actions(path: Path, most: int) -> list[dict[str, Any]]:
     """The newest actions, the oldest of them first. Lines that are none are left out."""
     found: list[dict[str, Any]] = []
-    for each in (path, older(path)):
+    for each in (path, older_path(path)):
         if len(found) < most:
-            found = [*list(_actions(each))[-(most - len(found)) :], *found]
+            found = [*list(_read_lines(each))[-(most - len(found)) :], *found]
     return found
 
 
-def _actions(path: Path) -> Iterator[dict[str, Any]]:
+def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
     try:
         text = read_text(path)
     except FileNotFoundError:

@@ -140,18 +140,18 @@ def denied(path: Path) -> str:
 
 def denied_name(path: str) -> str:
     """The same for a path as it is written, absolute or not; links are not looked at."""
-    return _denied(path, os.path.expanduser("~"))  # noqa: PTH111
+    return _why_denied(path, os.path.expanduser("~"))  # noqa: PTH111
 
 
 @lru_cache(maxsize=16_384)
-def _denied(path: str, user: str) -> str:
-    plain = _plain(path)
+def _why_denied(path: str, user: str) -> str:
+    plain = _normalize(path)
     found = _by_name(plain.rpartition("/")[2])
-    return found or _by_place(plain, _plain(user))
+    return found or _by_place(plain, _normalize(user))
 
 
 def _by_name(name: str) -> str:
-    found = _names().fullmatch(name)
+    found = _name_pattern().fullmatch(name)
     reason = _reasons(_NAMES)[found.lastindex - 1] if found and found.lastindex else ""
     stem = name.removeprefix(".envrc").removeprefix(".env").removesuffix(".env")
     sample = "environment" in reason and _SAMPLE.fullmatch(stem)
@@ -160,16 +160,16 @@ def _by_name(name: str) -> str:
 
 
 def _by_place(plain: str, user: str) -> str:
-    found = _places().search(plain)
+    found = _place_pattern().search(plain)
     if found and found.lastindex:
         return _reasons(_ANYWHERE)[found.lastindex - 1]
-    found = _homes(user).match(plain)
+    found = _home_pattern(user).match(plain)
     if found and not _OUR_OWN.fullmatch(plain):
         return _reasons(_AT_HOME)[0]
     return ""
 
 
-def _plain(path: str) -> str:
+def _normalize(path: str) -> str:
     """A path as the most lenient file system compares it: without case, marks that are not shown,
     trailing blanks and dots, and what follows a colon (a stream of the same file)."""
     text = path
@@ -187,22 +187,22 @@ def _plain(path: str) -> str:
 
 
 @cache
-def _names() -> re.Pattern[str]:
-    return re.compile(_pattern(_NAMES))
+def _name_pattern() -> re.Pattern[str]:
+    return re.compile(_table_pattern(_NAMES))
 
 
 @cache
-def _places() -> re.Pattern[str]:
-    return re.compile(rf"/(?:{_pattern(_ANYWHERE)})(?:/|$)")
+def _place_pattern() -> re.Pattern[str]:
+    return re.compile(rf"/(?:{_table_pattern(_ANYWHERE)})(?:/|$)")
 
 
 @lru_cache(maxsize=4)
-def _homes(user: str) -> re.Pattern[str]:
-    places = _pattern(_AT_HOME)
+def _home_pattern(user: str) -> re.Pattern[str]:
+    places = _table_pattern(_AT_HOME)
     return re.compile(rf"(?:{_USERS}|{re.escape(user)})/(?:library/)?(?:{places})(?:/|$)")
 
 
-def _pattern(table: str) -> str:
+def _table_pattern(table: str) -> str:
     """One group for each reason, in their order."""
     return "|".join(f"({'|'.join(map(_glob, names))})" for names in _rows(table).values())
 
@@ -230,7 +230,7 @@ MOST_ENTRIES = 100_000
 MOST_IN_FOLDER = 20
 MOST_HIDDEN = 500
 """Each one costs the sandbox three of its 9,000 arguments and a third of a millisecond."""
-KEPT = frozenset({"", "workspace", "memory", "skills", "sessions", ".git"})
+MAIN_FOLDERS = frozenset({"", "workspace", "memory", "skills", "sessions", ".git"})
 SETTLED_NS = 1_000_000_000
 """A folder changed less than this ago may change again without another time stamp."""
 
@@ -248,7 +248,7 @@ class _Folder:
     count: int
 
 
-_seen: dict[str, _Folder] = {}
+_scanned: dict[str, _Folder] = {}
 
 
 @dataclass(slots=True)
@@ -289,20 +289,20 @@ def credentials(root: Path) -> Credentials:
     while waiting:
         name = waiting.pop()
         try:
-            folder = _looked_into(root, name)
+            folder = _scan_folder(root, name)
         except PermissionError:  # who knows a name in it can still open the file
             found.paths.append(root / name)
             continue
         except OSError:
             continue
-        if len(folder.denied) > MOST_IN_FOLDER and name not in KEPT:
+        if len(folder.denied) > MOST_IN_FOLDER and name not in MAIN_FOLDERS:
             found.paths.append(root / name)
         else:
             found.paths += (root / name / each for each in folder.denied)
             waiting += (f"{name}/{each}" if name else each for each in folder.folders)
         for link in folder.links:
             real = Path(os.path.realpath(root / name / link))
-            kept = root not in real.parents or real.relative_to(root).as_posix() in KEPT
+            kept = root not in real.parents or real.relative_to(root).as_posix() in MAIN_FOLDERS
             if not kept and real.exists():
                 found.linked.append(real)
         if folder.repository:
@@ -315,25 +315,27 @@ def credentials(root: Path) -> Credentials:
     return found
 
 
-def _looked_into(root: Path, name: str) -> _Folder:
+def _scan_folder(root: Path, name: str) -> _Folder:
     """A folder's entries; looked over anew only when the folder has changed, as judging names is
     what takes the time. Raises OSError."""
     place = os.path.join(root, name) if name else str(root)  # noqa: PTH118  quicker
     status = os.lstat(place)
     stamp = status.st_ino, status.st_mtime_ns, status.st_ctime_ns
-    known = _seen.get(place)
+    known = _scanned.get(place)
     if known and known.stamp == stamp:
         return known
     with os.scandir(place) as entries:
-        found = _judged(list(entries), name, stamp)
-    if len(_seen) > MOST_ENTRIES:
-        _seen.clear()
+        found = _sort_entries(list(entries), name, stamp)
+    if len(_scanned) > MOST_ENTRIES:
+        _scanned.clear()
     if time.time_ns() - max(stamp[1:]) > SETTLED_NS:
-        _seen[place] = found
+        _scanned[place] = found
     return found
 
 
-def _judged(entries: list[os.DirEntry[str]], name: str, stamp: tuple[int, int, int]) -> _Folder:
+def _sort_entries(
+    entries: list[os.DirEntry[str]], name: str, stamp: tuple[int, int, int]
+) -> _Folder:
     denied: list[str] = []
     links: list[str] = []
     folders: list[str] = []

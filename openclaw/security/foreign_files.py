@@ -35,7 +35,9 @@ MOST_GONE = 1_000
 MOST_PRINTS, MOST_OF_A_FILE = 40_000, 2_000
 """Fingerprints that are kept; of a longer file the lowest, which are from anywhere in it."""
 LARGEST = 10_000_000
-_PLACE = re.compile(r"^([^\n:]{1,300}?)(?::\d+(?:-\d+)?:|, lines \d+-\d+ of \d+)", re.MULTILINE)
+_SHOWN_PLACE = re.compile(
+    r"^([^\n:]{1,300}?)(?::\d+(?:-\d+)?:|, lines \d+-\d+ of \d+)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Learned:
 
     def source(self, path: str) -> str:
         """Where the text of a file (relative to the home) is from, "" for what is the user's."""
-        return _source(path, self._noted())
+        return _find_source(path, self._read_sources())
 
     def note(self, path: str, source: str, text: str | None = None) -> None:
         """Remember that a file holds text from there; `text` is the part of it that does, by
@@ -56,19 +58,19 @@ class Learned:
     def note_all(self, files: Iterable[tuple[str, str, str | None]]) -> None:
         """See `note`."""
         with locked(self.home.private / "locks" / "learned.lock", LOCK_SECONDS):
-            noted = self._noted()
+            noted = self._read_sources()
             kept = dict(noted)
             for path, source, text in files:
-                self._add(kept, path, source, text)
+                self._add_source(kept, path, source, text)
             if kept != noted:
                 self._keep_damaged()
-                write_text(self.home.private / FILE, as_text(self._bounded(kept)))
+                write_text(self.home.private / FILE, as_text(self._limit(kept)))
 
-    def _add(self, kept: dict[str, str], path: str, source: str, text: str | None) -> None:
+    def _add_source(self, kept: dict[str, str], path: str, source: str, text: str | None) -> None:
         if text is None:
-            text = _start(self.home.root / path)
+            text = _read_start(self.home.root / path)
         path = _key(path)
-        if _source(path, kept) in ("", kept.get(path)):
+        if _find_source(path, kept) in ("", kept.get(path)):
             kept[path] = source
         known = _prints_of(kept.pop(TEXT_OF + path, ""))
         if prints := sorted({*known, *fingerprints(text)})[:MOST_OF_A_FILE]:
@@ -77,16 +79,16 @@ class Learned:
     def named_in(self, line: str) -> str:
         """Whose text a command line may show that has the name of a file or folder in it, "" for
         none."""
-        known = {**_PLACES, **_paths(self._noted())}
+        known = {**_PLACES, **_paths(self._read_sources())}
         names = ((path.rstrip("/").rpartition("/")[2], source) for path, source in known.items())
         return next((source for name, source in names if name in line), "")
 
     def shown_in(self, text: str) -> str:
         """Whose text a result shows: of a file that it names with a line number, as our own tools
         do, or that is known by its words. "" for none."""
-        noted = self._noted()
-        for name in dict.fromkeys(_PLACE.findall(text)):
-            if source := _source(name.strip(), noted):
+        noted = self._read_sources()
+        for name in dict.fromkeys(_SHOWN_PLACE.findall(text)):
+            if source := _find_source(name.strip(), noted):
                 return source
         return self.known(text)
 
@@ -95,14 +97,14 @@ class Learned:
         of which there are none. "" for none."""
         if source := self.copied(text):
             return source
-        for path, source in self._files(self._noted()):
-            if any(line in text for line in _telling_lines(path)):
+        for path, source in self._files(self._read_sources()):
+            if any(line in text for line in _distinct_lines(path)):
                 return source
         return ""
 
     def copied(self, text: str) -> str:
         """Whose text stands in another one, by its fingerprints alone: no file is read."""
-        kept = [value for key, value in self._noted().items() if key.startswith(TEXT_OF)]
+        kept = [value for key, value in self._read_sources().items() if key.startswith(TEXT_OF)]
         found = set(all_fingerprints(text)) if kept else set()
         return next(
             (_source_in(value) for value in kept if not found.isdisjoint(_prints_of(value))), ""
@@ -116,7 +118,7 @@ class Learned:
             if TEXT_OF + name not in noted:
                 yield self.home.root / name, source
 
-    def _noted(self) -> dict[str, str]:
+    def _read_sources(self) -> dict[str, str]:
         """Raises Damaged for a file of a newer version: nobody knows then whose words files hold,
         and nothing may be written over it."""
         try:
@@ -128,7 +130,7 @@ class Learned:
         except ValueError:
             return saved_from(data)
 
-    def _bounded(self, noted: dict[str, str]) -> dict[str, str]:
+    def _limit(self, noted: dict[str, str]) -> dict[str, str]:
         """The entries without the oldest of what no file is there for, and of the fingerprints."""
         gone = [path for path in _paths(noted) if not (self.home.root / path).exists()]
         left = MOST_PRINTS
@@ -203,22 +205,22 @@ def _prints_of(value: str) -> list[str]:
     return value.partition("\n")[2].split()
 
 
-def _source(path: str, noted: Mapping[str, str]) -> str:
+def _find_source(path: str, noted: Mapping[str, str]) -> str:
     path = _key(path)
     places = (source for place, source in _PLACES.items() if path.startswith(place))
     return next(places, "") or noted.get(path, "")
 
 
-def _telling_lines(path: Path) -> list[str]:
+def _distinct_lines(path: Path) -> list[str]:
     """The lines of a file that hardly stand in another one by chance."""
     with suppress(OSError):
         if path.stat().st_size <= MOST_BYTES:
-            lines = (line.strip() for line in _start(path).splitlines())
+            lines = (line.strip() for line in _read_start(path).splitlines())
             return [line for line in lines if len(line) >= SHORTEST_LINE]
     return []
 
 
-def _start(path: Path) -> str:
+def _read_start(path: Path) -> str:
     """What a file begins with; "" for none."""
     with suppress(OSError, OpenclawError):
         return read_text(path, MOST_BYTES) if path.is_file() else ""

@@ -29,7 +29,7 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9_-]*")
 
 # Options by which a harmless program writes where it likes or starts another one. Programs take the
 # long ones abbreviated too (git: --outp=FILE).
-_LONG = (
+_LONG_OPTIONS = (
     *("output", "exec", "upload-pack", "receive-pack", "open-files-in-pager", "ext-diff", "eval"),
     *("textconv", "config", "config-env", "exec-path", "to-command", "checkpoint-action", "pager"),
     *("use-compress-program", "rsh", "rsh-command", "editor", "pre", "hostname-bin"),
@@ -38,7 +38,7 @@ _LONG = (
     *("git-dir", "work-tree", "workspace", "node-options", "userconfig", "globalconfig"),
     *("confcutdir", "override-ini", "basetemp"),
 )
-_SHORT = re.compile(r"-(?:[coOIefC]|delete|toolexec|vettool|modfile)")
+_SHORT_OPTION = re.compile(r"-(?:[coOIefC]|delete|toolexec|vettool|modfile)")
 # Short options that may stand together in one word (-kf FILE), of programs that run scripts. Some
 # are harmless elsewhere (git log -p).
 _LETTERS = {"make": "fCEI", "gmake": "fCEI", "pytest": "pco", "py.test": "pco"}
@@ -53,7 +53,7 @@ _STARTERS = frozenset(
     )
 )
 # Programs whose first two words say too little to be offered; a user may still grant them.
-_BROAD = frozenset(
+_BROAD_PROGRAMS = frozenset(
     (
         *("rm", "rmdir", "dd", "shred", "chmod", "chown", "mv", "cp", "ln", "kill", "pkill"),
         *("echo", "printf", "cat", "ls", "find", "grep", "rg"),
@@ -90,7 +90,7 @@ class Grant:
             case "host":
                 return action.effect in ("get", "send") and _same_host(self.value, action.target)
             case "tool":
-                return action.tool == self.value and _by_tool(action)
+                return action.tool == self.value and _is_granted_by_tool(action)
 
 
 def read_grant(line: str) -> Grant:
@@ -112,7 +112,7 @@ def make_grant(kind: str, value: str, since: str = "") -> Grant:
         raise ValueError(f"'{kind}' is none of {', '.join(KINDS)}")
     if known == "host":
         value = _plain_host(value)
-    if trouble := _trouble(known, value):
+    if trouble := _find_trouble(known, value):
         raise ValueError(trouble)
     return Grant(known, value, since)
 
@@ -129,25 +129,25 @@ def read_grants(lines: tuple[str, ...]) -> tuple[list[Grant], list[str]]:
     return grants, notices
 
 
-def offers(action: Action) -> tuple[Grant, ...]:
+def offered_grants(action: Action) -> tuple[Grant, ...]:
     """The grants that a lasting yes to this action could be, the narrowest first."""
     if action.effect == "run":
         if not action.target:
-            return (Grant("tool", action.tool),) if _by_tool(action) else ()
+            return (Grant("tool", action.tool),) if _is_granted_by_tool(action) else ()
         whole = (Grant("command", action.target),)
-        start = _start(action.target)
+        start = _command_prefix(action.target)
         return (*whole, Grant("prefix", start)) if start and start != action.target else whole
     if action.effect in ("get", "send") and action.target:
         return (Grant("host", _plain_host(action.target)),)
-    return (Grant("tool", action.tool),) if _by_tool(action) else ()
+    return (Grant("tool", action.tool),) if _is_granted_by_tool(action) else ()
 
 
 def lasting(grant: Grant) -> bool:
     """Whether a grant can be a line of openclaw.yaml: a script of several lines cannot."""
-    return not _trouble(grant.kind, grant.value)
+    return not _find_trouble(grant.kind, grant.value)
 
 
-def _trouble(kind: Kind, value: str) -> str:
+def _find_trouble(kind: Kind, value: str) -> str:
     if not value:
         return f"it names no {kind}"
     if len(value) > LONGEST:
@@ -167,7 +167,7 @@ def _trouble(kind: Kind, value: str) -> str:
     return ""
 
 
-def _by_tool(action: Action) -> bool:
+def _is_granted_by_tool(action: Action) -> bool:
     """Whether a tool's name may stand for what it does: not for every command or host, and not for
     files outside the home. Code that is run has no other name; the policy says when it may."""
     if action.tool in BY_TARGET:
@@ -182,39 +182,39 @@ def _continues(prefix: str, line: str) -> bool:
     if not prefix or not _PLAIN_LINE.fullmatch(prefix) or not _PLAIN_LINE.fullmatch(line):
         return False
     words, start = line.split(" "), prefix.split(" ")
-    return words[: len(start)] == start and not _escapes(words, len(start))
+    return words[: len(start)] == start and not _has_escape(words, len(start))
 
 
-def _escapes(words: list[str], first: int) -> bool:
+def _has_escape(words: list[str], first: int) -> bool:
     """Whether one of the words of a line, from the first behind its prefix, leads elsewhere."""
-    letters = {letter for word in words for letter in _LETTERS.get(_program(word), "")}
-    return any(_escape(word, letters) for word in words[first:])
+    letters = {letter for word in words for letter in _LETTERS.get(_program_name(word), "")}
+    return any(_is_escape(word, letters) for word in words[first:])
 
 
-def _escape(word: str, letters: set[str]) -> bool:
+def _is_escape(word: str, letters: set[str]) -> bool:
     if not word.startswith("--"):
         clustered = word.startswith("-") and not letters.isdisjoint(word)
-        return clustered or bool(_SHORT.match(word) or _ASSIGNMENT.match(word))
+        return clustered or bool(_SHORT_OPTION.match(word) or _ASSIGNMENT.match(word))
     name = word[2:].partition("=")[0]
-    return bool(name) and any(option.startswith(name) for option in _LONG)
+    return bool(name) and any(option.startswith(name) for option in _LONG_OPTIONS)
 
 
 def _starts_another(word: str) -> bool:
-    return _program(word).rstrip("0123456789.") in _STARTERS
+    return _program_name(word).rstrip("0123456789.") in _STARTERS
 
 
-def _program(word: str) -> str:
+def _program_name(word: str) -> str:
     return word.rpartition("/")[2]
 
 
-def _start(line: str) -> str:
+def _command_prefix(line: str) -> str:
     """Program and subcommand of a line of plain words ("git log"), "" when it has none."""
     words = line.split(" ")
     if len(words) < 2 or not _PLAIN_LINE.fullmatch(line):
         return ""
     program, subcommand = words[:2]
     plain = _SUBCOMMAND.fullmatch(program) and _SUBCOMMAND.fullmatch(subcommand)
-    if not plain or _starts_another(program) or program in _BROAD or _escapes(words, 2):
+    if not plain or _starts_another(program) or program in _BROAD_PROGRAMS or _has_escape(words, 2):
         return ""
     return f"{program} {subcommand}"
 

@@ -78,7 +78,7 @@ _GLOBAL_V6 = IPv6Network("2000::/3")  # all that is given out for the internet
 _NAT64 = IPv6Network("64:ff9b::/96")  # how a network without IPv4 reaches all of it
 
 
-def refuse(ip: IPv4Address | IPv6Address) -> str:
+def why_refused(ip: IPv4Address | IPv6Address) -> str:
     """Why an address must not be reached, "" when it is one of the internet."""
     if ip in METADATA:
         return "a cloud's metadata service"
@@ -86,8 +86,8 @@ def refuse(ip: IPv4Address | IPv6Address) -> str:
         return next((reason for network, reason in _V4 if ip in network), "")
     if ip.scope_id:
         return "an address with a zone"
-    inner = _inner(ip)
-    if inner is not None and (reason := refuse(inner)):
+    inner = _inner_ipv4(ip)
+    if inner is not None and (reason := why_refused(inner)):
         return reason
     if ip.ipv4_mapped is not None or ip in _NAT64:
         return ""
@@ -95,7 +95,7 @@ def refuse(ip: IPv4Address | IPv6Address) -> str:
     return known or ("" if ip in _GLOBAL_V6 else "reserved")
 
 
-def _inner(ip: IPv6Address) -> IPv4Address | None:
+def _inner_ipv4(ip: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that a mapped, NAT64, 6to4 or ISATAP address leads to."""
     number = int(ip)
     if ip.ipv4_mapped is not None or ip in _NAT64:
@@ -131,7 +131,7 @@ def addresses(host: str, port: int, resolve: Resolve, *, local: bool) -> list[st
     texts = [host] if literal is not None else list(dict.fromkeys(resolve(host, port)))
     for text in texts:
         ip = read_ip(text)
-        reason = "not an address" if ip is None else refuse(ip)
+        reason = "not an address" if ip is None else why_refused(ip)
         if not reason or (local and ip is not None and not _is_metadata(ip)):
             continue
         where = host if literal is not None else f"{host} ({text})"
@@ -144,7 +144,7 @@ def addresses(host: str, port: int, resolve: Resolve, *, local: bool) -> list[st
 
 
 def _is_metadata(ip: IPv4Address | IPv6Address) -> bool:
-    inner = _inner(ip) if isinstance(ip, IPv6Address) else None
+    inner = _inner_ipv4(ip) if isinstance(ip, IPv6Address) else None
     return ip in METADATA or inner in METADATA
 
 
@@ -169,11 +169,13 @@ LONGEST_PATH = 120
 LONGEST_LABEL = 30
 MOST_LABELS = 5
 
-_PARTS = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]*)(?P<path>[^?#]*)(?P<query>\?[^#]*)?.*")
+_URL_PARTS = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[^/?#]*)(?P<path>[^?#]*)(?P<query>\?[^#]*)?.*"
+)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d{1,5}(?:[/?#]|\Z))")
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)\Z")
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z")
-_IN_TEXT = re.compile(
+_URL_IN_TEXT = re.compile(
     r"(?:https?://|(?<![\w@./-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?=[/:?]|\b))[^\s<>\"'`\]\[{}|\\^]*",
     re.IGNORECASE,
 )
@@ -215,11 +217,11 @@ def read_url(text: str) -> Url:
     if not _SCHEME.match(plain):
         plain = "https:" + plain if plain.startswith("//") else f"https://{plain}"
     scheme, colon, rest = plain.partition(":")
-    parts = _PARTS.fullmatch(f"{scheme.lower()}{colon}{rest}")
+    parts = _URL_PARTS.fullmatch(f"{scheme.lower()}{colon}{rest}")
     if parts is None:
         raise ToolProblem(f"Not a web address: {plain[:80]!r}. Only http:// and https:// ones.")
-    host, port = _authority(parts["host"], parts["scheme"])
-    path, query = (_wire(part or "") for part in (parts["path"], parts["query"]))
+    host, port = _read_authority(parts["host"], parts["scheme"])
+    path, query = (_to_wire(part or "") for part in (parts["path"], parts["query"]))
     return Url(parts["scheme"], host, port, path or "/", query)
 
 
@@ -254,22 +256,22 @@ def effect_of(url: str, known: Collection[str] = ()) -> Effect:
         or any(len(label) > LONGEST_LABEL for label in labels)
         or len(labels) > MOST_LABELS
     )
-    return "send" if carries and not any(same(here, other) for other in known) else "get"
+    return "send" if carries and not any(is_same_url(here, other) for other in known) else "get"
 
 
-def same(url: Url, text: str) -> bool:
+def is_same_url(url: Url, text: str) -> bool:
     """Whether a text is this URL, however it is spelled; http and https are one."""
     if text.isascii() and url.host not in text.lower():
         return False
     try:
-        return _key(read_url(text)) == _key(url)
+        return _url_key(read_url(text)) == _url_key(url)
     except ToolProblem:
         return False
 
 
 def urls_in(text: str) -> Iterator[str]:
     """The URLs that stand in a text, without the punctuation behind them."""
-    for match in _IN_TEXT.finditer(text):
+    for match in _URL_IN_TEXT.finditer(text):
         found = match.group().rstrip(".,;:!?")
         while found.endswith(")") and found.count(")") > found.count("("):
             found = found[:-1].rstrip(".,;:!?")
@@ -289,29 +291,29 @@ def allows(entries: Collection[str], url: Url) -> bool:
     return False
 
 
-def _key(url: Url) -> tuple[str, int, str]:
+def _url_key(url: Url) -> tuple[str, int, str]:
     port = 0 if url.port == PORTS[url.scheme] else url.port
     return url.host, port, url.target
 
 
-def _authority(text: str, scheme: str) -> tuple[str, int]:
+def _read_authority(text: str, scheme: str) -> tuple[str, int]:
     if "@" in text:
         raise ToolProblem("A web address with a user name (name@host) is refused.")
     bracketed = re.fullmatch(r"\[([^\]]*)\](?::(\d*))?", text)
     if bracketed:
-        host, digits = _ipv6(bracketed[1]), bracketed[2]
+        host, digits = _read_ipv6(bracketed[1]), bracketed[2]
     else:
         name, colon, digits = text.partition(":")
         if colon and not re.fullmatch(r"[0-9]*", digits):
             raise ToolProblem(f"Not a host: {text[:80]!r}.")
-        host = _host(name)
+        host = _read_host(name)
     port = int(digits) if digits and len(digits) <= 5 else PORTS[scheme]
     if digits and (len(digits) > 5 or not 0 < port < 65536):
         raise ToolProblem(f"There is no port {digits[:10]}.")
     return host, port
 
 
-def _ipv6(text: str) -> str:
+def _read_ipv6(text: str) -> str:
     try:
         ip = IPv6Address(text)
     except AddressValueError:
@@ -321,16 +323,16 @@ def _ipv6(text: str) -> str:
     return str(ip)
 
 
-def _host(text: str) -> str:
-    name = text.lower() if text.isascii() else _punycode(text)
+def _read_host(text: str) -> str:
+    name = text.lower() if text.isascii() else _to_punycode(text)
     name = name.removesuffix(".")
     labels = name.split(".")
     if len(name) > 253 or not all(_LABEL.match(label) for label in labels):
         raise ToolProblem(f"Not a host: {text[:80]!r}.")
-    return _ipv4(name) if _NUMBER.match(labels[-1]) else name
+    return _read_ipv4(name) if _NUMBER.match(labels[-1]) else name
 
 
-def _ipv4(text: str) -> str:
+def _read_ipv4(text: str) -> str:
     """Only four plain decimal numbers: programs do not agree on 0177.1 or 2130706433."""
     try:
         return str(IPv4Address(text))
@@ -338,7 +340,7 @@ def _ipv4(text: str) -> str:
         raise ToolProblem(f"Refused: {text[:60]} is an odd spelling of an IP address.") from None
 
 
-def _punycode(text: str) -> str:
+def _to_punycode(text: str) -> str:
     import idna
 
     try:
@@ -347,7 +349,7 @@ def _punycode(text: str) -> str:
         raise ToolProblem(f"Not a host: {text[:80]!r}.") from None
 
 
-def _wire(text: str) -> str:
+def _to_wire(text: str) -> str:
     """Path or query as ASCII. Control characters and backslashes are refused, also those that
     would only come to be by decoding in a proxy."""
     if re.search(r"[\x00-\x1f\x7f\\]", text):

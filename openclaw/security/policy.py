@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from openclaw.security.credentials import denied_name
-from openclaw.security.grants import BY_TARGET, Grant, offers
+from openclaw.security.grants import BY_TARGET, Grant, offered_grants
 from openclaw.types import Action, Change, Effect, Mode
 
 Decision = Literal["allow", "ask", "deny"]
@@ -52,8 +52,8 @@ IDENTITY = frozenset(
 ) | {"openclaw-trust.json"}  # the user's yes to programs, outside of the home
 """Names of the files that decide who the agent is and what it may do, in lower case."""
 _LASTING_NAMES = frozenset(("user.md", "memory.md"))
-_FOLDERS = frozenset(("skills", "memory"))
-_WORKED_IN = frozenset(("workspace", "memory", "sessions", "skills"))
+_LASTING_FOLDERS = frozenset(("skills", "memory"))
+_WORKING_FOLDERS = frozenset(("workspace", "memory", "sessions", "skills"))
 _INBOX = "memory/inbox/"
 # What Windows may call one of these files behind its back.
 _SHORT_NAME = re.compile(r"(?:opencl|heartb|identi|(?:op|he|id)[0-9a-f]{4})~[0-9]+\.\w{0,3}")
@@ -174,21 +174,21 @@ class Policy:
         """What happens to a call that would do this; `tainted` says that untrusted text was read
         in this conversation, so that the order may not be the user's."""
         decision = TABLE[self.mode][action.effect]
-        if why := self._credentials(action):
+        if why := self._why_credentials(action):
             return Verdict("deny", f"{CREDENTIALS.reason}: {why}", rule=CREDENTIALS.name)
         if decision == "deny":
-            return Verdict("deny", f"mode {self.mode} forbids {_does(action)}")
-        rule = self._rule(action, tainted)
+            return Verdict("deny", f"mode {self.mode} forbids {_describe_effect(action)}")
+        rule = self._find_rule(action, tainted)
         if decision == "allow" and rule is None:
-            return Verdict("allow", f"mode {self.mode} allows {_does(action)}")
-        if self._grantable(action, rule) and (grant := self._granting(action)):
+            return Verdict("allow", f"mode {self.mode} allows {_describe_effect(action)}")
+        if self._is_grantable(action, rule) and (grant := self._find_grant(action)):
             return Verdict("allow", f"granted: {grant}", str(grant))
-        return Verdict("ask", self._why(action, rule), rule=rule.name if rule else "")
+        return Verdict("ask", self._why_ask(action, rule), rule=rule.name if rule else "")
 
     def offers(self, action: Action, *, tainted: bool) -> tuple[Grant, ...]:
         """The grants by which this action would be allowed the next time, the narrowest first."""
-        rule = self._rule(action, tainted)
-        return offers(action) if self._grantable(action, rule) else ()
+        rule = self._find_rule(action, tainted)
+        return offered_grants(action) if self._is_grantable(action, rule) else ()
 
     def refuses(self, effect: Effect, tool: str = "") -> bool:
         """True when every call of the tool with this effect is refused: forbidden, or to be asked
@@ -200,21 +200,21 @@ class Policy:
             return True
         return not any(_may_cover(grant, effect, tool) for grant in self.grants)
 
-    def _grantable(self, action: Action, rule: Rule | None) -> bool:
+    def _is_grantable(self, action: Action, rule: Rule | None) -> bool:
         """Whether a grant may answer. One for any code counts in the sandbox only, and not after
         untrusted text was read."""
         if action.effect == "run" and not action.target:
             return rule is None and self.unconfined() is None
         return rule is None or rule.grantable
 
-    def _credentials(self, action: Action) -> str:
+    def _why_credentials(self, action: Action) -> str:
         if action.effect not in ("read", "write", "read-elsewhere", "write-elsewhere"):
             return ""
         if action.effect == "read" and action.tool in _NO_PATHS:
             return ""
         return self.denied(action.target) if action.target else ""
 
-    def _rule(self, action: Action, tainted: bool) -> Rule | None:
+    def _find_rule(self, action: Action, tainted: bool) -> Rule | None:
         """The rule that wants the user to be asked, if any."""
         parts = plain_parts(action.target)
         writes = action.effect in ("write", "write-elsewhere")
@@ -223,7 +223,7 @@ class Policy:
                 return IDENTITY_FILES
             if action.effect == "write" and parts and self._is_hooked(parts):
                 return HOOKED_FILES
-        if writes and tainted and _lasts(parts):
+        if writes and tainted and _is_lasting(parts):
             return LASTING_FILES
         if tainted and action.effect in _OUTWARD:
             return OUTWARD
@@ -231,25 +231,25 @@ class Policy:
 
     def _is_hooked(self, parts: tuple[str, ...]) -> bool:
         """Whether a file of the home lies where programs of the user's are looked for."""
-        if self.hooked and parts[0] not in _WORKED_IN:
+        if self.hooked and parts[0] not in _WORKING_FOLDERS:
             return True
         named = map(plain_parts, self.programs)
         return any(parts[: len(each)] == each[: len(parts)] for each in named if each)
 
-    def _granting(self, action: Action) -> Grant | None:
+    def _find_grant(self, action: Action) -> Grant | None:
         return next((grant for grant in self.grants if grant.covers(action)), None)
 
-    def _why(self, action: Action, rule: Rule | None) -> str:
-        why = f'mode "{self.mode}": {_does(action)} needs your OK'
+    def _why_ask(self, action: Action, rule: Rule | None) -> str:
+        why = f'mode "{self.mode}": {_describe_effect(action)} needs your OK'
         if rule is not None:
-            does = _does(action)
+            does = _describe_effect(action)
             why = rule.reason.format(name=action.target, effect=does, held=action.held)
         if action.effect == "run" and (missing := self.unconfined()):
             why += f"; it runs without a sandbox: {missing}"
         return why
 
 
-def _does(action: Action) -> str:
+def _describe_effect(action: Action) -> str:
     """What it would do, in words."""
     if action.program:
         return f"handing data to the program {action.program}"
@@ -277,21 +277,21 @@ def plain_parts(path: str) -> tuple[str, ...]:
 
 
 def _is_identity(parts: tuple[str, ...]) -> bool:
-    if "hooks" in _names(parts[:1]):
+    if "hooks" in _names_around_colons(parts[:1]):
         return True
-    names = _names(parts[-1:])
+    names = _names_around_colons(parts[-1:])
     return any(name in IDENTITY or _SHORT_NAME.fullmatch(name) for name in names)
 
 
-def _lasts(parts: tuple[str, ...]) -> bool:
+def _is_lasting(parts: tuple[str, ...]) -> bool:
     if "/".join((*parts, "")).startswith(_INBOX):
         return False
     # From an absolute path it cannot be told here where the home begins: look at each folder.
-    named = bool(_LASTING_NAMES & _names(parts[-1:]))
-    return named or bool(_FOLDERS & _names(parts))
+    named = bool(_LASTING_NAMES & _names_around_colons(parts[-1:]))
+    return named or bool(_LASTING_FOLDERS & _names_around_colons(parts))
 
 
-def _names(parts: tuple[str, ...]) -> set[str]:
+def _names_around_colons(parts: tuple[str, ...]) -> set[str]:
     """The names and what stands around a colon in them: it ends a drive, or begins what Windows
     takes for another side of the same file."""
     return {name.strip(" .") for part in parts for name in part.split(":")}

@@ -28,20 +28,20 @@ TOO_MUCH = (
     f"there are more than {MOST_FILES} files or {MOST_BYTES // 1_000_000} MB outside of workspace/,"
     " memory/, sessions/ and skills/, and in what the commands name there"
 )
-OPEN = frozenset({"workspace", "memory", "sessions", "skills"})
+WORKING_FOLDERS = frozenset({"workspace", "memory", "sessions", "skills"})
 """Folders at the top whose files change in every other turn: of these only what is named."""
-UNTOLD = frozenset({"openclaw.yaml", ".gitignore"})
-CLOSED = frozenset({".git", ".openclaw", ".cache"})
+_IGNORED_FILES = frozenset({"openclaw.yaml", ".gitignore"})
+_SKIPPED_FOLDERS = frozenset({".git", ".openclaw", ".cache"})
 SCRIPTS = (
     *(".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".php", ".lua", ".jar"),
     *(".ps1", ".bat", ".cmd"),
 )
-READERS = frozenset(
+READING_PROGRAMS = frozenset(
     "[ cat cp cut date diff du echo false grep head logger ls mkdir printf stat tail tar test touch"
     " tr true uniq wc zip".split()
 )
 """Programs that run nothing of what they are given: a backup may name all of workspace/."""
-_STARTS = re.compile(r"--(?!exclude)|-\w*[IFT]|[A-Za-z]*[IFT][A-Za-z]*$")
+_STARTER_OPTION = re.compile(r"--(?!exclude)|-\w*[IFT]|[A-Za-z]*[IFT][A-Za-z]*$")
 """Options by which one of them may start another program (`tar -I`)."""
 
 
@@ -70,27 +70,29 @@ class Programs:
     held: Mapping[str, Held] = field(default_factory=dict, repr=False, compare=False)
 
 
-class _UnfitError(Exception):
+class _NoHashError(Exception):
     """No hash can say what the commands run; why."""
 
 
 def programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
     """What these commands, texts for a shell or lists of words, run of the home's files."""
     root = Path(os.path.realpath(home.root))
-    names = [path for command in commands for path in _named(root, command)]
+    names = [path for command in commands for path in _find_named_files(root, command)]
     run = [path for command in commands if not _only_reads(command)
-           for path in _named(root, command)]  # fmt: skip
-    missing = dict.fromkeys(word for command in commands for word in _missing(root, command))
+           for path in _find_named_files(root, command)]  # fmt: skip
+    missing = dict.fromkeys(
+        word for command in commands for word in _missing_programs(root, command)
+    )
     files: list[Path] = []
     held: dict[str, Held] = {}
     trouble = ""
     try:
-        files = _all(root, run)
-        held = _read_all(root, files)
-    except _UnfitError as why:
+        files = _list_files(root, run)
+        held = _read_files(root, files)
+    except _NoHashError as why:
         trouble = str(why)
     return Programs(
-        "" if trouble else _hashed(held),
+        "" if trouble else _hash_files(held),
         tuple(_relative(root, path) for path in files),
         tuple(dict.fromkeys(_relative(root, path) for path in names)),
         tuple(missing),
@@ -99,10 +101,10 @@ def programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
     )
 
 
-def named(root: Path, command: str | Sequence[str]) -> list[Path]:
+def find_named_paths(root: Path, command: str | Sequence[str]) -> list[Path]:
     """What is there of the places in the home that the words of a command may mean, the home itself
     too."""
-    texts = (text for word in words_of(command) for text in meanings(root, word))
+    texts = (text for word in words_of(command) for text in possible_paths(root, word))
     places = dict.fromkeys(placed(root, text) for text in texts)
     return [path for path in places if path.is_relative_to(root) and _is_there(path)]
 
@@ -112,17 +114,17 @@ def places(root: Path, commands: Iterable[str | Sequence[str]]) -> Iterator[str]
     whether they are there or not: who writes there decides what runs."""
     for command in filter(None, commands):
         words = () if _only_reads(command) else words_of(command)
-        for text in (text for word in words for text in meanings(root, word)):
+        for text in (text for word in words for text in possible_paths(root, word)):
             path = placed(root, text)
-            if not path.is_relative_to(root) or in_open(root, path):
+            if not path.is_relative_to(root) or is_working_folder(root, path):
                 continue
             folder = path if _is_folder(path) else path.parent
-            yield _relative(root, path if in_open(root, folder) else folder)
+            yield _relative(root, path if is_working_folder(root, folder) else folder)
 
 
-def in_open(root: Path, path: Path) -> bool:
+def is_working_folder(root: Path, path: Path) -> bool:
     """Whether a path is one of the folders at the top where the agent works, or the top itself."""
-    return path == root or (path.parent == root and path.name in OPEN)
+    return path == root or (path.parent == root and path.name in WORKING_FOLDERS)
 
 
 def placed(root: Path, text: str) -> Path:
@@ -131,7 +133,7 @@ def placed(root: Path, text: str) -> Path:
     return Path(os.path.realpath(path.parent), path.name) if Path(text).is_absolute() else path
 
 
-def _hashed(held: Mapping[str, Held]) -> str:
+def _hash_files(held: Mapping[str, Held]) -> str:
     total = hashlib.sha256()
     for name, each in held.items():
         content = hashlib.sha256(each.data or b"").hexdigest()
@@ -140,20 +142,20 @@ def _hashed(held: Mapping[str, Held]) -> str:
     return total.hexdigest()
 
 
-def _read_all(root: Path, files: Sequence[Path]) -> dict[str, Held]:
+def _read_files(root: Path, files: Sequence[Path]) -> dict[str, Held]:
     """The files, each opened once."""
     if len(files) > MOST_FILES or sum(map(_size, files)) > MOST_BYTES:
-        raise _UnfitError(TOO_MUCH)
+        raise _NoHashError(TOO_MUCH)
     found: dict[str, Held] = {}
     left = MOST_BYTES
     for path in files:
-        held = found[_relative(root, path)] = _read(path, left)
+        held = found[_relative(root, path)] = _read_file(path, left)
         left -= len(held.data or b"")
     return found
 
 
-def _named(root: Path, command: str | Sequence[str]) -> list[Path]:
-    return [path for path in named(root, command) if path != root]
+def _find_named_files(root: Path, command: str | Sequence[str]) -> list[Path]:
+    return [path for path in find_named_paths(root, command) if path != root]
 
 
 def _only_reads(command: str | Sequence[str]) -> bool:
@@ -161,12 +163,12 @@ def _only_reads(command: str | Sequence[str]) -> bool:
     if isinstance(command, str) and ("`" in command or "$(" in command):
         return False
     return all(
-        words[0] in READERS and not any(map(_STARTS.match, words[1:]))
+        words[0] in READING_PROGRAMS and not any(map(_STARTER_OPTION.match, words[1:]))
         for words in commands_of(command)
     )
 
 
-def _missing(root: Path, command: str | Sequence[str]) -> Iterator[str]:
+def _missing_programs(root: Path, command: str | Sequence[str]) -> Iterator[str]:
     """The program in the home that a command begins with and that is not there: its first word
     where that is a path, and the script behind the name of an interpreter."""
     first = next(iter(commands_of(command)), [])
@@ -175,35 +177,31 @@ def _missing(root: Path, command: str | Sequence[str]) -> Iterator[str]:
         words.append(first[1])
     for word in words:
         place = placed(root, word)
-        expanded = set(word) & EXPANDED or word.startswith("-")
+        expanded = set(word) & _SHELL_CHARACTERS or word.startswith("-")
         if not expanded and place.is_relative_to(root) and not _is_there(place):
             yield word
 
 
-def _all(root: Path, run: Iterable[Path]) -> list[Path]:
+def _list_files(root: Path, run: Iterable[Path]) -> list[Path]:
     """The files that count, each once, in an order that is always the same."""
-    found = [path for path in _below(root, root, OPEN | CLOSED) if not _is_told_apart(root, path)]
+    walked = _walk_files(root, root, WORKING_FOLDERS | _SKIPPED_FOLDERS)
+    found = [path for path in walked if path.parent != root or not _is_ignored(path)]
     for path in run:
         if not _is_folder(path):
             found.append(path)
             path = path.parent
-            if not in_open(root, path):
-                found += _below(root, path)
-        elif in_open(root, Path(os.path.realpath(path))):
-            raise _UnfitError(
+            if not is_working_folder(root, path):
+                found += _walk_files(root, path)
+        elif is_working_folder(root, Path(os.path.realpath(path))):
+            raise _NoHashError(
                 f"a command names all of {_relative(root, path)}/, where files change in every turn"
             )
         else:
-            found += _below(root, path)
+            found += _walk_files(root, path)
     return sorted(dict.fromkeys(found))
 
 
-def _is_told_apart(root: Path, path: Path) -> bool:
-    """Whether a file at the top is one that no program is looked for in."""
-    return path.parent == root and (path.name in UNTOLD or path.suffix == ".md")
-
-
-def _below(root: Path, folder: Path, without: frozenset[str] = frozenset()) -> Iterator[Path]:
+def _walk_files(root: Path, folder: Path, without: frozenset[str] = frozenset()) -> Iterator[Path]:
     """The files below a folder, through links within the home too, `without` some folders at its
     top; one more than may be is enough to see that there are too many."""
     count, seen = 0, set[str]()
@@ -214,7 +212,7 @@ def _below(root: Path, folder: Path, without: frozenset[str] = frozenset()) -> I
         folders[:] = [
             name
             for name in folders
-            if name not in links or _is_to_follow(root, Path(place, name), seen)
+            if name not in links or _should_follow(root, Path(place, name), seen)
         ]
         for name in (*names, *links):
             yield Path(place, name)
@@ -223,12 +221,12 @@ def _below(root: Path, folder: Path, without: frozenset[str] = frozenset()) -> I
                 return
 
 
-def _is_to_follow(root: Path, link: Path, seen: set[str]) -> bool:
+def _should_follow(root: Path, link: Path, seen: set[str]) -> bool:
     """Whether what a linked folder holds is still to be looked at. Outside of the home the agent
     writes nothing without a yes."""
     real = Path(os.path.realpath(link))
-    if in_open(root, real):
-        raise _UnfitError(f"{_relative(root, link)} links to where files change in every turn")
+    if is_working_folder(root, real):
+        raise _NoHashError(f"{_relative(root, link)} links to where files change in every turn")
     new = real.is_relative_to(root) and str(real) not in seen
     seen.add(str(real))
     return new and not Path(os.path.realpath(link.parent)).is_relative_to(real)
@@ -252,7 +250,7 @@ def _size(path: Path) -> int:
     return 0
 
 
-def _read(path: Path, most: int) -> Held:
+def _read_file(path: Path, most: int) -> Held:
     target, data, runs = "", None, False
     flags = os.O_RDONLY
     for wanted in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):
@@ -270,7 +268,7 @@ def _read(path: Path, most: int) -> Held:
         finally:
             os.close(number)
     if data is not None and len(data) > most:
-        raise _UnfitError(TOO_MUCH)
+        raise _NoHashError(TOO_MUCH)
     return Held(data, runs, target)
 
 
@@ -278,7 +276,7 @@ def _relative(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-EXPANDED = frozenset("$`*?{}<>|&;~= ")
+_SHELL_CHARACTERS = frozenset("$`*?{}<>|&;~= ")
 """What a shell makes something else of."""
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?", re.IGNORECASE)
 _RUNNER = re.compile(
@@ -295,12 +293,12 @@ _LAUNCHER = re.compile(
     r"|env|sudo|nice|nohup|timeout|stdbuf|setsid|xargs|time|watch|start",
     re.IGNORECASE,
 )
-_ALONE = re.compile(
+_VALUELESS_OPTION = re.compile(
     r"-(?:[bBdEhiIOPqsSuvxyYmce]+|-yes|-quiet|-silent|-bun|-eval|-isolated|-offline)"
 )
 """Options behind which no value comes, and those behind which the program comes."""
 _SUBCOMMANDS = frozenset("run exec x dlx tool start --".split())
-DEEPEST = 4
+MOST_NESTED = 4
 """Texts in texts that are read."""
 _PUNCTUATION = "();<>|&\n"
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)[^}]*\})")
@@ -309,11 +307,11 @@ _PATTERN = re.compile(r"[*?\[{]")
 
 def words_of(command: str | Sequence[str]) -> list[str]:
     """The words of a command, those of texts within it (`sh -c "..."`, `"$(...)"`) too."""
-    words = list(command) if not isinstance(command, str) else _split(command)
+    words = list(command) if not isinstance(command, str) else _split_words(command)
     found, inner = list(words), words
-    for _ in range(DEEPEST):
+    for _ in range(MOST_NESTED):
         texts = [word for word in inner if len(word.split()) > 1 or set(word) & set("(`;|&<>")]
-        inner = [each for text in texts for each in _split(text) if each != text]
+        inner = [each for text in texts for each in _split_words(text) if each != text]
         found += inner
     return found
 
@@ -323,7 +321,7 @@ def commands_of(command: str | Sequence[str]) -> list[list[str]]:
     if not isinstance(command, str):
         return [list(command)]
     found: list[list[str]] = [[]]
-    for word in _split(command):
+    for word in _split_words(command):
         if not word or not set(word) <= set(_PUNCTUATION):
             found[-1].append(word)
         elif not set(word) & set("<>") or "(" in word:  # no mere redirection
@@ -345,7 +343,7 @@ def launch_words(command: Sequence[str]) -> list[str]:
         if _SHELL.fullmatch(name):
             return list(command)
         if is_runner(word) or is_launcher(word):
-            options, program = _up_to_program(command[at + 1 :])
+            options, program = _split_at_program(command[at + 1 :])
             # A module is not looked for in folders, a bare word is the name of a package.
             is_path = options[-1:] != ["-m"] if is_runner(word) else set(program) & set("/\\.")
             kept += [*options, program] if is_path else options
@@ -357,12 +355,12 @@ def is_launcher(word: str) -> bool:
     return bool(_LAUNCHER.fullmatch(name_of(word)))
 
 
-def _up_to_program(words: Sequence[str]) -> tuple[list[str], str]:
+def _split_at_program(words: Sequence[str]) -> tuple[list[str], str]:
     """The options of a program that starts another, and the name of that, "" for none."""
     options, valued = list[str](), False
     for word in words:
         if word.startswith("-") and word != "--":
-            valued = "=" not in word and not _ALONE.fullmatch(word)
+            valued = "=" not in word and not _VALUELESS_OPTION.fullmatch(word)
         elif valued or word in _SUBCOMMANDS or re.match(r"\w+=", word):
             valued = False
         else:
@@ -377,7 +375,7 @@ def name_of(word: str) -> str:
     return name[:-4] if name.lower().endswith(".exe") else name
 
 
-def meanings(root: Path, word: str) -> Iterator[str]:
+def possible_paths(root: Path, word: str) -> Iterator[str]:
     """The paths that a word may mean: itself, what stands behind a `=` or between colons, what is
     glued to an option, a Python module, the folder of a pattern. Variables are set in."""
     parts = [word, *re.split("[=:,]", word)]
@@ -385,13 +383,13 @@ def meanings(root: Path, word: str) -> Iterator[str]:
     if word.replace(".", "").isidentifier():
         parts.append(f"{word.replace('.', '/')}.py")
     for part in filter(None, dict.fromkeys(parts)):
-        text = _expanded(root, part)
+        text = _expand(root, part)
         yield text
         if pattern := _PATTERN.search(text):
             yield text[: pattern.start()].rpartition("/")[0]
 
 
-def _expanded(root: Path, text: str) -> str:
+def _expand(root: Path, text: str) -> str:
     """A word with the variables that a hook is given; others count as nothing."""
     own = users_home()
     known = {**os.environ, "HOME": own, "OPENCLAW_HOME": str(root), "PWD": str(root)}
@@ -405,7 +403,7 @@ def users_home() -> str:
     return os.path.expanduser("~")  # noqa: PTH111  that of pathlib may raise
 
 
-def _split(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     # Not the escapes of POSIX on Windows, where a backslash divides a path.
     lexer = shlex.shlex(text, posix=os.name != "nt", punctuation_chars=_PUNCTUATION)
     lexer.whitespace = " \t\r"
@@ -417,7 +415,7 @@ def _split(text: str) -> list[str]:
         return text.split()
 
 
-_LINKED = frozenset((name,) for name in OPEN)
+_LINKED_FOLDERS = frozenset((name,) for name in WORKING_FOLDERS)
 _VARIABLES = ("$OPENCLAW_HOME", "${OPENCLAW_HOME}", "$PWD", "${PWD}")
 
 
@@ -441,8 +439,8 @@ class Sealed:
             self.text(command) if isinstance(command, str) else tuple(map(self.text, command))
         )
         for word in words_of(found):
-            for text in meanings(self.root, word):
-                if self._leads_past(text):
+            for text in possible_paths(self.root, word):
+                if self._is_original(text):
                     raise UnsealedError(f"{text} has to be written as a path from the home")
         return found
 
@@ -452,18 +450,18 @@ class Sealed:
         for name in self.names:
             first, _, rest = name.partition("/")
             far.add(first)
-            if first in OPEN:
+            if first in WORKING_FOLDERS:
                 far.remove(first)
                 far |= (inner := {name, *_folders_above(name)})
                 near |= inner
             elif rest or "." in name:  # other words may be anything
                 near.add(name)
-        roots = _any_of(_spelled(self.root), text)
+        roots = _any_of(_root_spellings(self.root), text)
         pattern = re.compile(
             rf"""(?:(?:{roots})(?P<quote>["']?)/(?:\./)*(?P<far>{_any_of(far, text)})"""
             rf"""|(?<![\w./~$}}\-])(?:\./)*(?P<near>{_any_of(near, text)}))(?![\w-]|\.\w)"""
         )
-        return pattern.sub(self._copy_of, text)
+        return pattern.sub(self._replace_with_copy, text)
 
     def place(self, name: str) -> Path:
         """Where the copy of a file or folder of the home is."""
@@ -472,21 +470,25 @@ class Sealed:
     def within(self, folder: Path) -> Path:
         """The copy of a folder below the home; any other as it is."""
         real = Path(os.path.realpath(folder))
-        if in_open(self.root, real) or not real.is_relative_to(self.root):
+        if is_working_folder(self.root, real) or not real.is_relative_to(self.root):
             return folder
         return self.place(real.relative_to(self.root).as_posix())
 
     def _base(self, name: str) -> Path:
-        return self.apart if name.partition("/")[0] in OPEN else self.folder
+        return self.apart if name.partition("/")[0] in WORKING_FOLDERS else self.folder
 
-    def _copy_of(self, found: re.Match[str]) -> str:
+    def _replace_with_copy(self, found: re.Match[str]) -> str:
         name = found["far"] or found["near"]
         return f"{self._base(name)}{found['quote'] or ''}/{name}"
 
-    def _leads_past(self, text: str) -> bool:
+    def _is_original(self, text: str) -> bool:
         """Whether a path leads to a file of the home of which there is a copy."""
         path = Path(text)
-        if not path.is_absolute() and ".." not in path.parts and path.parts[:1] not in _LINKED:
+        if (
+            not path.is_absolute()
+            and ".." not in path.parts
+            and path.parts[:1] not in _LINKED_FOLDERS
+        ):
             return False
         place = Path(os.path.normpath(self.root / path))
         return place.is_relative_to(self.root) and (
@@ -501,8 +503,8 @@ def sealed(root: Path, held: Mapping[str, Held]) -> Iterator[Sealed]:
         found = Sealed(root, top / "home", top / "apart", frozenset(held))
         found.folder.mkdir()
         for name, each in held.items():
-            _write(found.place(name), each, root / name, root)
-        for path in _open(root):
+            _write_copy(found.place(name), each, root / name, root)
+        for path in _linked_paths(root):
             link = found.folder / path.name
             with suppress(OSError):  # a file cannot be linked everywhere
                 if path.is_dir():
@@ -512,7 +514,7 @@ def sealed(root: Path, held: Mapping[str, Held]) -> Iterator[Sealed]:
         yield found
 
 
-def _write(copy: Path, held: Held, path: Path, root: Path) -> None:
+def _write_copy(copy: Path, held: Held, path: Path, root: Path) -> None:
     if held.data is None:
         # A link to a folder. What it holds is here already when it lies in the home.
         real = Path(os.path.realpath(path.parent / held.target))
@@ -525,16 +527,17 @@ def _write(copy: Path, held: Held, path: Path, root: Path) -> None:
     copy.chmod(0o700 if held.runs else 0o600)
 
 
-def _open(root: Path) -> Iterator[Path]:
+def _linked_paths(root: Path) -> Iterator[Path]:
     """What of the home a program works with: not what it could take code from."""
     with suppress(OSError):
         for path in root.iterdir():
-            if path.name in OPEN or path.name == ".openclaw" or _is_text(path):
+            if path.name in WORKING_FOLDERS or path.name == ".openclaw" or _is_ignored(path):
                 yield path
 
 
-def _is_text(path: Path) -> bool:
-    return path.name in UNTOLD or path.suffix == ".md"
+def _is_ignored(path: Path) -> bool:
+    """Return True for a file at the top of the home that holds no program."""
+    return path.name in _IGNORED_FILES or path.suffix == ".md"
 
 
 def _folders_above(name: str) -> Iterator[str]:
@@ -544,7 +547,7 @@ def _folders_above(name: str) -> Iterator[str]:
         yield name
 
 
-def _spelled(root: Path) -> set[str]:
+def _root_spellings(root: Path) -> set[str]:
     """How a command may write where the home is."""
     found = {str(root), root.as_posix(), *_VARIABLES}
     with suppress(ValueError):
@@ -572,6 +575,6 @@ def starts_scripts(command: str | Sequence[str], root: Path) -> bool:
         elif words[0].endswith(".py"):
             scripts.append(words[0])
     return bool(scripts) and all(
-        script.endswith(".py") and not in_open(root, placed(root, script).parent)
+        script.endswith(".py") and not is_working_folder(root, placed(root, script).parent)
         for script in scripts
     )

@@ -15,19 +15,19 @@ from typing import Any
 from openclaw.config.hook_settings import Hook, read_hooks
 from openclaw.config.mcp_settings import Server, filled, read_servers
 from openclaw.security.program_files import (
-    OPEN,
     PYTHON,
     SCRIPTS,
+    WORKING_FOLDERS,
     Programs,
-    in_open,
+    find_named_paths,
     is_launcher,
     is_runner,
+    is_working_folder,
     launch_words,
-    meanings,
     name_of,
-    named,
     placed,
     places,
+    possible_paths,
     programs,
     words_of,
 )
@@ -53,7 +53,7 @@ class Asked:
 def asked(home: Home, hooks: Sequence[Hook]) -> Asked:
     """What the hooks of a home are at this moment."""
     found = programs(home, [command for hook in hooks for command in hook.commands])
-    return Asked(tuple(hooks), found, marked(list(map(_facts, hooks)), found))
+    return Asked(tuple(hooks), found, marked(list(map(_hook_facts, hooks)), found))
 
 
 def marked(settings: Sequence[Mapping[str, Any]], found: Programs) -> str:
@@ -63,7 +63,7 @@ def marked(settings: Sequence[Mapping[str, Any]], found: Programs) -> str:
     return "" if found.trouble else mark
 
 
-def _facts(hook: Hook) -> dict[str, Any]:
+def _hook_facts(hook: Hook) -> dict[str, Any]:
     """A hook as it is in the hash; a yes of before there was a `cwd` stays good."""
     return {key: value for key, value in asdict(hook).items() if key != "cwd" or value}
 
@@ -95,13 +95,15 @@ def code_words(root: Path, server: Server) -> list[str]:
     """What of a server's settings may say which code of the home is run. What a program is only
     given to work with does not count, unless it is a script."""
     folder = Path(os.path.realpath(root / server.cwd))
-    given = (_moved(root, folder, _filled_or_same(word)) for word in (server.command, *server.args))
+    given = (
+        _relocate(root, folder, _fill_variables(word)) for word in (server.command, *server.args)
+    )
     words = [real_word(root, word) for word in given]
     found = [word for word in launch_words(words) if word != words[0] or set(word) & set("/\\")]
     found += [word for word in words if _is_script(root, word)]
     read = (value for name, value in server.env.items() if _FOR_INTERPRETERS.fullmatch(name))
-    found += [_moved(root, folder, _filled_or_same(value)) for value in read]
-    if server.cwd and folder.is_relative_to(root) and _takes_code(root, folder, words):
+    found += [_relocate(root, folder, _fill_variables(value)) for value in read]
+    if server.cwd and folder.is_relative_to(root) and _may_run_code_in(root, folder, words):
         found.append(str(folder))
     return found
 
@@ -118,7 +120,7 @@ def real_word(root: Path, word: str) -> str:
 def in_home(root: Path, words: Sequence[str]) -> list[str]:
     """The paths among some words that lead into the home: those that are there, and those that may
     be there in the next moment."""
-    texts = (text for word in words_of(words) for text in meanings(root, word))
+    texts = (text for word in words_of(words) for text in possible_paths(root, word))
     return [text for text in texts if _is_in_home(root, text)]
 
 
@@ -128,16 +130,18 @@ def _is_in_home(root: Path, text: str) -> bool:
         return False
     first, *rest = place.relative_to(root).parts or ("",)
     with suppress(OSError, ValueError):
-        return Path(text).is_absolute() or (first in OPEN and bool(rest)) or place.exists()
+        return (
+            Path(text).is_absolute() or (first in WORKING_FOLDERS and bool(rest)) or place.exists()
+        )
     return False
 
 
-def _takes_code(root: Path, folder: Path, words: Sequence[str]) -> bool:
+def _may_run_code_in(root: Path, folder: Path, words: Sequence[str]) -> bool:
     """Whether a program may run what lies in the folder that it is started in. Python does not
     unless it is code that lies there."""
     if any(is_launcher(w) or (is_runner(w) and not PYTHON.fullmatch(name_of(w))) for w in words):
         return True
-    if in_open(root, folder):
+    if is_working_folder(root, folder):
         return False
     with suppress(OSError):
         inner = [path for path in folder.iterdir() if path.is_dir()]
@@ -147,25 +151,29 @@ def _takes_code(root: Path, folder: Path, words: Sequence[str]) -> bool:
 
 def _is_script(root: Path, word: str) -> bool:
     """Whether a word names what may be run, or settings that may say what is."""
-    return word.endswith(SCRIPTS) or any(_may_run(root, path) for path in named(root, [word]))
+    return word.endswith(SCRIPTS) or any(
+        _may_run(root, path) for path in find_named_paths(root, [word])
+    )
 
 
 def _may_run(root: Path, path: Path) -> bool:
     with suppress(OSError):
         if path.is_file():
             says = path.suffix in _SETTINGS
-            says = says or (path.suffix == ".json" and path.relative_to(root).parts[0] not in OPEN)
+            says = says or (
+                path.suffix == ".json" and path.relative_to(root).parts[0] not in WORKING_FOLDERS
+            )
             runs = os.name != "nt" and bool(path.stat().st_mode & 0o111)
-            return says or runs or path.suffix in SCRIPTS or _begins(path, b"#!")
+            return says or runs or path.suffix in SCRIPTS or _starts_with(path, b"#!")
     return False
 
 
-def _begins(path: Path, what: bytes) -> bool:
+def _starts_with(path: Path, what: bytes) -> bool:
     with path.open("rb") as file:
         return file.read(len(what)) == what
 
 
-def _moved(root: Path, folder: Path, word: str) -> str:
+def _relocate(root: Path, folder: Path, word: str) -> str:
     """A word of a program that runs in a folder, as it is to be read from the home."""
     place = folder / word
     with suppress(OSError, ValueError):
@@ -174,7 +182,7 @@ def _moved(root: Path, folder: Path, word: str) -> str:
     return word
 
 
-def _filled_or_same(text: str) -> str:
+def _fill_variables(text: str) -> str:
     try:
         return filled(text, os.environ)
     except KeyError:  # the server is not started then

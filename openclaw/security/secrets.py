@@ -60,12 +60,20 @@ def find(text: str) -> list[Secret]:
     """The secrets of a text in their order. They do not overlap; where two findings do, they are
     one, of the kind that says more."""
     spans: list[Span] = []
-    for look in (_blocks, keys, _aws, _headers, _urls, _typed, assigned):
-        spans += look(text)
-    return _merged(spans)
+    for finder in (
+        _find_private_keys,
+        _find_tokens,
+        _find_aws_secrets,
+        _find_header_tokens,
+        _find_url_passwords,
+        _find_typed_passwords,
+        _find_assignments,
+    ):
+        spans += finder(text)
+    return _merge_spans(spans)
 
 
-def _merged(spans: list[Span]) -> list[Secret]:
+def _merge_spans(spans: list[Span]) -> list[Secret]:
     """Spans that overlap as one; the earlier of the list names the kind."""
     merged: list[tuple[int, int, int]] = []
     for rank, (_, start, end) in sorted(enumerate(spans), key=lambda each: each[1][1:]):
@@ -77,7 +85,7 @@ def _merged(spans: list[Span]) -> list[Secret]:
     return [Secret(spans[rank][0], start, end) for rank, start, end in merged]
 
 
-def _blocks(text: str) -> Iterator[Span]:
+def _find_private_keys(text: str) -> Iterator[Span]:
     """Private keys, whole; what there is of one whose end is missing."""
     begins = list(_PEM.finditer(text)) if "PRIVATE KEY" in text else []
     ends = [end.span() for end in _PEM_END.finditer(text)] if begins else []
@@ -103,7 +111,7 @@ def key_begin(lines: Sequence[str], index: int) -> int:
     return index
 
 
-def _aws(text: str) -> Iterator[Span]:
+def _find_aws_secrets(text: str) -> Iterator[Span]:
     """The secret half of an AWS pair, which has no form of its own, near the id of the key."""
     for key in _AWS_ID.finditer(text):
         for match in _AWS.finditer(text, key.end(), key.end() + _NEAR):
@@ -111,59 +119,59 @@ def _aws(text: str) -> Iterator[Span]:
                 yield "aws-secret", *match.span("it")
 
 
-def _headers(text: str) -> Iterator[Span]:
+def _find_header_tokens(text: str) -> Iterator[Span]:
     """What follows `Bearer` and `Basic`, with or without `Authorization:` before it."""
     for match in _HEADER.finditer(text):
         value, start, end = match["it"], *match.span("it")
         if match["name"].lower() == "basic":
-            if ":" in _decoded(value):
+            if ":" in _decode_base64(value):
                 yield "basic-auth", start, end
         elif is_secret(value[:512], least=KEY_BITS if match["name"][0] in "bB" else 60):
             yield "bearer-token", start, end
 
 
-def _decoded(value: str) -> str:
+def _decode_base64(value: str) -> str:
     try:
         return base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("utf-8")
     except (binascii.Error, ValueError):
         return ""
 
 
-def _urls(text: str) -> Iterator[Span]:
+def _find_url_passwords(text: str) -> Iterator[Span]:
     """Passwords of addresses: scheme://user:password@host."""
     at = text.find("://")
     while at >= 0:
         match = _LOGIN.match(text, at)
-        if match and _SCHEME.search(text, max(at - 21, 0), at) and not _trivial(match["it"]):
+        if match and _SCHEME.search(text, max(at - 21, 0), at) and not _is_trivial(match["it"]):
             yield "url-password", *match.span("it")
         at = text.find("://", at + 3)
 
 
-def _typed(text: str) -> Iterator[Span]:
+def _find_typed_passwords(text: str) -> Iterator[Span]:
     """Passwords of `curl -u user:password` and of .netrc lines."""
     for pattern, sign in ((_CURL, "-u"), (_NETRC, "assword")):
         for match in pattern.finditer(text) if sign in text else ():
-            if not _trivial(match["it"]):
+            if not _is_trivial(match["it"]):
                 yield "password", *match.span("it")
 
 
-def _trivial(password: str) -> bool:
+def _is_trivial(password: str) -> bool:
     """True for what stands in examples; a real one that is short counts here, by its place."""
     return password.casefold() in _TRIVIAL or is_placeholder(password, varied=False)
 
 
-Judge = Callable[[str], bool]
+Check = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TokenForm:
     """`rest` is matched behind `begin`, with `digits` from where the number in front of it begins;
     `judge` has the last word on the match."""
 
     kind: str
     begin: str
     rest: str
-    judge: Judge
+    judge: Check
     back: str = ""
 
     @property
@@ -171,28 +179,30 @@ class Form:
         return self.back.endswith("}")
 
 
-def _random(least: float) -> Judge:
+def _has_entropy(least: float) -> Check:
     return lambda text: bits(text) >= least
 
 
-def _key(text: str) -> bool:
+def _is_key_like(text: str) -> bool:
     """For `sk-` and the like, which words begin with too."""
     body = text.partition("-")[2]
     varied = any(c.isdigit() for c in body) and any(c.isalpha() for c in body)
     return bits(body) >= 3 and not is_wordy(body) and (varied or is_mixed(body))
 
 
-def _bot(text: str) -> bool:
+def _is_bot_token(text: str) -> bool:
     body = text.partition(":")[2]
     return bits(body) >= 3 and not is_wordy(body)
 
 
-def _form(kind: str, begin: str, rest: str, judge: Judge | None = None, back: str = "") -> Form:
-    return Form(kind, begin, rest, judge or _random(2.5), back)
+def _form(
+    kind: str, begin: str, rest: str, judge: Check | None = None, back: str = ""
+) -> TokenForm:
+    return TokenForm(kind, begin, rest, judge or _has_entropy(2.5), back)
 
 
 @cache
-def _pattern(form: Form) -> re.Pattern[str]:
+def _compile_form(form: TokenForm) -> re.Pattern[str]:
     """Compiled when the beginning was found: few of them ever are."""
     return re.compile(form.back + re.escape(form.begin) + form.rest)
 
@@ -225,35 +235,37 @@ def is_mixed(text: str) -> bool:
     return changes / len(letters) >= MIXED and not _CAMEL.fullmatch(letters)
 
 
-FORMS = (
+TOKEN_FORMS = (
     *(_form("aws-key", p, r"[A-Z0-9]{16}") for p in ("AKIA", "ASIA", "ABIA", "ACCA")),
-    *(_form("github-token", f"gh{c}_", _AN + r"{20,255}", _random(3)) for c in "pousr"),
-    _form("github-token", "github_pat_", r"\w{22,255}", _random(3)),
+    *(_form("github-token", f"gh{c}_", _AN + r"{20,255}", _has_entropy(3)) for c in "pousr"),
+    _form("github-token", "github_pat_", r"\w{22,255}", _has_entropy(3)),
     *(
-        _form("gitlab-token", p, r"[\w.-]{15,200}[\w-]", _key)
+        _form("gitlab-token", p, r"[\w.-]{15,200}[\w-]", _is_key_like)
         for p in ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "gloas-", "glsoat-", "glft-")
     ),
-    _form("anthropic-key", "sk-ant-", _W + r"{20,250}", _key),
-    _form("openrouter-key", "sk-or-", _W + r"{20,250}", _key),
-    _form("openai-key", "sk-proj-", _W + r"{20,250}", _key),
-    _form("openai-key", "sk-svcacct-", _W + r"{20,250}", _key),
-    _form("openai-key", "sk-admin-", _W + r"{20,250}", _key),
-    _form("openai-key", "sk-", r"(?!ant-|or-|proj-|svcacct-|admin-)" + _W + r"{20,250}", _key),
-    _form("google-key", "AIza", _W + r"{30,45}", _random(3)),
+    _form("anthropic-key", "sk-ant-", _W + r"{20,250}", _is_key_like),
+    _form("openrouter-key", "sk-or-", _W + r"{20,250}", _is_key_like),
+    _form("openai-key", "sk-proj-", _W + r"{20,250}", _is_key_like),
+    _form("openai-key", "sk-svcacct-", _W + r"{20,250}", _is_key_like),
+    _form("openai-key", "sk-admin-", _W + r"{20,250}", _is_key_like),
+    _form(
+        "openai-key", "sk-", r"(?!ant-|or-|proj-|svcacct-|admin-)" + _W + r"{20,250}", _is_key_like
+    ),
+    _form("google-key", "AIza", _W + r"{30,45}", _has_entropy(3)),
     _form("google-secret", "GOCSPX-", _W + r"{28}"),
     _form("google-token", "ya29.", r"[\w.-]{30,2048}[\w-]"),
-    *(_form("slack-token", f"xox{c}-", r"[A-Za-z0-9-]{10,250}", _key) for c in "abeoprs"),
+    *(_form("slack-token", f"xox{c}-", r"[A-Za-z0-9-]{10,250}", _is_key_like) for c in "abeoprs"),
     _form("slack-token", "xoxe.xox", r"[bp]-\d-[A-Za-z0-9]{20,250}"),
     _form("slack-token", "xapp-", r"\d-[A-Za-z0-9]{5,40}-\d{5,20}-[A-Za-z0-9]{20,100}"),
     _form("slack-webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/+]{20,100}"),
     _form("discord-webhook", "/api/webhooks/", r"\d{15,22}/[\w-]{50,100}"),
     *(_form("stripe-key", f"{a}k_{b}_", _AN + r"{10,250}") for a in "sr" for b in ("live", "test")),
     _form("stripe-key", "whsec_", r"[A-Za-z0-9+/=]{24,100}"),
-    _form("npm-token", "npm_", _AN + r"{30,60}", _random(3)),
+    _form("npm-token", "npm_", _AN + r"{30,60}", _has_entropy(3)),
     _form("pypi-token", "pypi-", r"Ag[A-Za-z0-9_-]{30,1000}"),
     _form("huggingface-token", "hf_", _AN + r"{20,60}", is_mixed),
     _form("huggingface-token", "api_org_", _AN + r"{20,60}", is_mixed),
-    _form("telegram-token", ":A", _W + r"{30,40}", _bot, back=r"(?<![\w:.-])\d{6,16}"),
+    _form("telegram-token", ":A", _W + r"{30,40}", _is_bot_token, back=r"(?<![\w:.-])\d{6,16}"),
     _form("twilio-key", "SK", r"[0-9a-f]{32}", back=_ALONE),
     _form("sendgrid-key", "SG.", r"[\w-]{16,32}\.[\w-]{16,64}"),
     *(_form("digitalocean-token", f"do{c}_v1_", _HEX + r"{64}") for c in "por"),
@@ -287,32 +299,32 @@ FORMS = (
     _form("docker-token", "dckr_pat_", _W + r"{20,60}"),
     _form("flyio-token", "fm2_", r"[A-Za-z0-9+/]{100,1000}={0,3}"),
     _form("firecrawl-key", "fc-", r"[0-9a-f]{32}", back=_ALONE),
-    _form("tavily-key", "tvly-", _W + r"{20,60}", _key),
+    _form("tavily-key", "tvly-", _W + r"{20,60}", _is_key_like),
 )
 _INSIDE = re.compile(r"[A-Za-z0-9_]")
 _BARE_NUMBER = re.compile(r"\d{6,16}$")
 _KEY_GOES_ON = re.compile(r"[A-Za-z0-9]")
 
 
-def keys(text: str) -> Iterator[tuple[str, int, int]]:
+def _find_tokens(text: str) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each token with a form of its own."""
-    for form in FORMS:
+    for form in TOKEN_FORMS:
         at = text.find(form.begin)
         while at >= 0:
-            found = _at(form, text, at)
+            found = _match_form(form, text, at)
             if found:
                 yield form.kind, *found
             at = text.find(form.begin, found[1] if found else at + 1)
 
 
-def _at(form: Form, text: str, at: int) -> tuple[int, int] | None:
+def _match_form(form: TokenForm, text: str, at: int) -> tuple[int, int] | None:
     start = at
     if form.digits:
         number = _BARE_NUMBER.search(text, max(at - 17, 0), at)
         start = number.start() if number else at
     if start and _INSIDE.match(text, start - 1):
         return None
-    match = _pattern(form).match(text, start)
+    match = _compile_form(form).match(text, start)
     if not match or _KEY_GOES_ON.match(text, match.end()) or not form.judge(match[0]):
         return None
     return match.span()
@@ -363,7 +375,7 @@ _NO_SECRET = re.compile(
 )
 
 
-def assigned(text: str) -> Iterator[tuple[str, int, int]]:
+def _find_assignments(text: str) -> Iterator[tuple[str, int, int]]:
     """Kind (password, token, secret, api-key), start and end of each value."""
     lowered = text.replace("\u0130", "i").lower()  # the one letter whose lower case is two
     past = 0
@@ -380,8 +392,8 @@ def assigned(text: str) -> Iterator[tuple[str, int, int]]:
         if not sign or not _names_secret(stem, lowered[max(start - 4, 0) : start], more):
             continue
         limit = stems[number + 1][0] if number + 1 < len(stems) else len(text)
-        value = _value(text, sign, limit, _PASSWORD_NAME.match(stem) is not None)
-        if value and _counts(stem, value, said=not sign["sign"] or owner is not None):
+        value = _read_value(text, sign, limit, _PASSWORD_NAME.match(stem) is not None)
+        if value and _is_assigned_secret(stem, value, said=not sign["sign"] or owner is not None):
             past = sign.end() + len(value)
             yield _kind(stem, more), sign.end(), past
 
@@ -407,8 +419,8 @@ def _kind(stem: str, more: str) -> str:
     return "token" if stem == "token" else "secret"
 
 
-def _counts(stem: str, value: str, *, said: bool) -> bool:
-    if said and not _varied(value):
+def _is_assigned_secret(stem: str, value: str, *, said: bool) -> bool:
+    if said and not _is_varied(value):
         return False
     password = _PASSWORD_NAME.match(stem) is not None
     return is_secret(
@@ -419,7 +431,7 @@ def _counts(stem: str, value: str, *, said: bool) -> bool:
     )
 
 
-def _value(text: str, sign: re.Match[str], limit: int, password: bool) -> str:
+def _read_value(text: str, sign: re.Match[str], limit: int, password: bool) -> str:
     """What is assigned: up to the closing quote, or without quotes up to a blank or the next such
     name at `limit`, less what belongs to the text around it. Only a password has brackets in it."""
     if sign["quote"]:
@@ -433,7 +445,7 @@ def _value(text: str, sign: re.Match[str], limit: int, password: bool) -> str:
     return (_TAIL if sign["sign"] else _SENTENCE_TAIL).sub("", value)
 
 
-def _varied(value: str) -> bool:
+def _is_varied(value: str) -> bool:
     """True for a value that no word of a sentence looks like: three of lower case, upper case,
     digits and signs."""
     signs = any(not c.isalnum() and c not in "-_./:'\u2019," for c in value)
@@ -503,17 +515,17 @@ def is_placeholder(value: str, *, varied: bool = True) -> bool:
 
 SHORTEST_ENCODED = 12
 """Shorter values have encoded forms that chance makes too."""
-LINE = 32
+KEY_LINE = 32
 """A line of a private key; the last one may be shorter."""
-AROUND = 4_000
+LONGEST_RUN = 4_000
 """Characters of a run that are taken along on either side, at most."""
 _RUNS = (re.compile(r"[A-Za-z0-9+/_=-]*"), re.compile(r"[0-9A-Fa-f]*"))
 
 
-def disguised(text: str, values: Iterable[str]) -> list[tuple[str, int, int]]:
+def find_encoded(text: str, values: Iterable[str]) -> list[tuple[str, int, int]]:
     """Kind ("encoded-secret"), start and end of each such place, in order and without overlap. The
     whole run of characters around it is taken, as the rest of the encoded text belongs to it."""
-    spans = sorted({span for value in values for span in _of(text, value)})
+    spans = sorted({span for value in values for span in _find_encoded_spans(text, value)})
     kept: list[tuple[int, int]] = []
     for start, end in spans:
         if kept and start < kept[-1][1]:
@@ -523,20 +535,20 @@ def disguised(text: str, values: Iterable[str]) -> list[tuple[str, int, int]]:
     return [("encoded-secret", start, end) for start, end in kept]
 
 
-def _of(text: str, value: str) -> Iterator[tuple[int, int]]:
-    for form, run in _forms(value):
+def _find_encoded_spans(text: str, value: str) -> Iterator[tuple[int, int]]:
+    for form, run in _encoded_forms(value):
         at = text.find(form)
         while at >= 0:
             start, end = at, at + len(form)
             if run:
-                start -= len(run.match(text[max(at - AROUND, 0) : at][::-1])[0])  # type: ignore[index]
-                end += len(run.match(text[end : end + AROUND])[0])  # type: ignore[index]
+                start -= len(run.match(text[max(at - LONGEST_RUN, 0) : at][::-1])[0])  # type: ignore[index]
+                end += len(run.match(text[end : end + LONGEST_RUN])[0])  # type: ignore[index]
             yield start, end
             at = text.find(form, end)
 
 
 @lru_cache(maxsize=512)
-def _forms(value: str) -> tuple[tuple[str, re.Pattern[str] | None], ...]:
+def _encoded_forms(value: str) -> tuple[tuple[str, re.Pattern[str] | None], ...]:
     """Each form with the characters that go on with it."""
     if len(value) < SHORTEST_ENCODED:
         return ()
@@ -547,7 +559,7 @@ def _forms(value: str) -> tuple[tuple[str, re.Pattern[str] | None], ...]:
         data.hex().upper(): hexed,
         value[::-1]: None,
     }
-    forms |= dict.fromkeys((line for line in value.splitlines() if len(line) >= LINE), None)
+    forms |= dict.fromkeys((line for line in value.splitlines() if len(line) >= KEY_LINE), None)
     if quote(value, safe="") != value:
         forms[quote(value, safe="")] = None
     for shift in range(3):

@@ -27,14 +27,14 @@ def judged(home: Home) -> Home:
     """
     if is_trusted(home):
         return home
-    if not brings_along(home):
+    if not _has_foreign_settings(home):
         with suppress(OSError, OpenclawError):  # in a place that cannot be written it stays as new
             trust_home(home)
         return home
     return replace(home, trusted=False)
 
 
-def brings_along(home: Home) -> bool:
+def _has_foreign_settings(home: Home) -> bool:
     """Whether the folder holds what a stranger may have put there for openclaw to act on."""
     if os.path.lexists(home.root / ".openclaw"):
         return True
@@ -70,7 +70,7 @@ def allow(home: Home, *, keep_private: bool) -> Path | None:
     aside = None
     if not is_trusted(home):
         if not keep_private:
-            aside = _put_aside(home.root / ".openclaw")
+            aside = _move_aside(home.root / ".openclaw")
         trust_home(home)
     allow_keys(home)
     return aside
@@ -91,7 +91,7 @@ def revoke(home: Home) -> bool:
     return HOME in found
 
 
-def _put_aside(private: Path) -> Path | None:
+def _move_aside(private: Path) -> Path | None:
     """Move a private folder into a new one, where nothing looks for it."""
     if not os.path.lexists(private):
         return None

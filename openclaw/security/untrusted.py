@@ -96,22 +96,22 @@ def fence(text: str, source: str, marker: str, *, own: bool = False) -> str:
     broken: all other lines stay as they are, so that an edit finds them.
     """
     body = inert(text) if own else defused(text)
-    body = _without(body, marker).strip("\n")
-    label = _without(plain_source(source), marker)
+    body = _remove_marker(body, marker).strip("\n")
+    label = _remove_marker(plain_source(source), marker)
     return f"<<data {marker} from {label}, {NO_ORDERS}>>\n{body}\n<</data {marker}>>"
 
 
 def inert(text: str) -> str:
     """The text with the tokens of chat templates, and our fence, broken by a blank."""
-    return _compiled(_SPECIAL).sub(_with_blank, text)
+    return _compile(_SPECIAL).sub(_add_blank, text)
 
 
 def defused(text: str) -> str:
     """The text without what is hidden, and with nothing in it that passes for a token, a tag, a
     role, a result or a call of ours."""
-    text = _compiled(_ESCAPED).sub(lambda found: chr(int(found[1], 16)), strip(text))
+    text = _compile(_ESCAPED).sub(lambda found: chr(int(found[1], 16)), strip(text))
     for pattern in (_BARRED, _TAG, _BRACKET, _HEADER, _OURS, _FENCED, _CALL):
-        text = _compiled(pattern).sub(_with_blank, text)
+        text = _compile(pattern).sub(_add_blank, text)
     return text
 
 
@@ -123,16 +123,16 @@ def plain_source(source: str) -> str:
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     """At first use: a turn without text of others needs none of them."""
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
-def _with_blank(found: re.Match[str]) -> str:
+def _add_blank(found: re.Match[str]) -> str:
     return f"{found[0]} "
 
 
-def _without(text: str, marker: str) -> str:
+def _remove_marker(text: str, marker: str) -> str:
     """The text with every spelling of the marker gone; no two ends can join to it again."""
     return re.sub(re.escape(marker), "-", text, flags=re.IGNORECASE) if marker else text
 
@@ -179,17 +179,17 @@ def visible(text: str) -> str:
     """The whole text with signs for what is hidden in it, such as <U+202E>. Newlines and tabs stay;
     a carriage return that does not end a line is shown, as it could write over one."""
     plain = text.replace("\r\n", "\n").replace("\r", "\u240d")
-    plain = _HIDDEN.sub(lambda found: found["kept"] or sign(found[0]), plain)
-    return re.sub("[\x0c\u2028\u2029]", lambda found: sign(found[0]), plain)
+    plain = _HIDDEN.sub(lambda found: found["kept"] or _visible_sign(found[0]), plain)
+    return re.sub("[\x0c\u2028\u2029]", lambda found: _visible_sign(found[0]), plain)
 
 
 def visible_piece(text: str) -> str:
     """A piece of a stream with signs for what is hidden in it. Joiners and variants stay, as their
     neighbours may be in another piece; carriage returns and soft breaks are dropped."""
-    return _ALWAYS.sub(lambda found: sign(found[0]), re.sub("[\r\u00ad\u200b]", "", text))
+    return _ALWAYS.sub(lambda found: _visible_sign(found[0]), re.sub("[\r\u00ad\u200b]", "", text))
 
 
-def sign(character: str) -> str:
+def _visible_sign(character: str) -> str:
     """A visible sign for a character that has none."""
     code = ord(character)
     if code < 0x20:
@@ -199,8 +199,8 @@ def sign(character: str) -> str:
     return f"<{code:02X}>" if code < 0xA0 else f"<U+{code:04X}>"
 
 
-SIZE = 32
-_here = os.urandom(SIZE)
+KEY_SIZE = 32
+_process_key = os.urandom(KEY_SIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,16 +216,16 @@ class Nonces:
         return hmac.digest(self._key(), said, hashlib.sha256)
 
     def _key(self) -> bytes:
-        key = self._kept()
+        key = self._read_key()
         if not key:
             with suppress(OSError, OpenclawError):
-                write_private(self.path, os.urandom(SIZE).hex() + "\n")
-            key = self._kept()  # another process may have been quicker
-        return key or _here
+                write_private(self.path, os.urandom(KEY_SIZE).hex() + "\n")
+            key = self._read_key()  # another process may have been quicker
+        return key or _process_key
 
-    def _kept(self) -> bytes:
+    def _read_key(self) -> bytes:
         try:
             key = bytes.fromhex(read_bytes(self.path).decode("ascii"))
         except (OSError, ValueError):
             return b""
-        return key if len(key) == SIZE else b""
+        return key if len(key) == KEY_SIZE else b""

@@ -18,14 +18,14 @@ from typing import Any, Literal, Protocol, Self
 from urllib.parse import quote
 
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.security.secrets import disguised, find, is_mixed
+from openclaw.security.secrets import find, find_encoded, is_mixed
 from openclaw.storage.lock import locked
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import checked, read_bytes
 from openclaw.storage.text import decode, unwritable, write_private
 from openclaw.types import ToolProblem
 
-Found = list[tuple[str, str]]
+_Secrets = list[tuple[str, str]]
 """The secrets of a text: kind and value."""
 MASK = re.compile(r"\{\{\s{0,3}secret:\s{0,3}([A-Za-z0-9-]{1,60})\s{0,3}\}\}")
 VERSION = 1
@@ -70,7 +70,7 @@ def masked_names(text: str) -> list[str]:
     return list(dict.fromkeys(name.lower() for name in MASK.findall(text)))
 
 
-def _replaced(text: str, value: str, mask: str) -> str:
+def _replace_value(text: str, value: str, mask: str) -> str:
     """The text with a value masked; a short one only where it is no part of a longer word, though
     it may stand there twice over."""
     if len(value) >= SHORT:
@@ -88,25 +88,25 @@ class Vault:
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     notices: list[str] = field(default_factory=list)
     _values: dict[str, str] = field(default_factory=dict, repr=False)
-    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    _entries: dict[str, Any] = field(default_factory=dict, repr=False)
     _stamp: tuple[int, int, int] | None = None
     _clean: set[int] = field(default_factory=set, repr=False)
-    _lent: bool = False
+    _is_in_memory: bool = False
 
     @classmethod
     def in_memory(cls, path: Path) -> Self:
         """The secrets of this file as they are now. It is not written and not read again: a new
         secret is known to this vault only. OpenclawError when it cannot be read."""
-        vault = cls(path, _lent=True)
+        vault = cls(path, _is_in_memory=True)
         try:
-            vault._kept = dict(entries_in(read_bytes(path, LARGEST).decode("utf-8")))
+            vault._entries = dict(entries_in(read_bytes(path, LARGEST).decode("utf-8")))
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise _unreadable(path, error) from error
+            raise _read_error(path, error) from error
         except ValueError:  # whoever opens it as his own sets it aside
             pass
-        vault._values = {name: str(entry["value"]) for name, entry in vault._kept.items()}
+        vault._values = {name: str(entry["value"]) for name, entry in vault._entries.items()}
         return vault
 
     def mask(self, text: str) -> str:
@@ -117,7 +117,7 @@ class Vault:
         self._refresh()
         if not text or hash(text) in self._clean:
             return text
-        masked = self._masked(text)
+        masked = self._mask_with(text)
         if masked == text:
             self._clean = self._clean if len(self._clean) < MOST_CLEAN else set()
             self._clean.add(hash(text))
@@ -127,22 +127,22 @@ class Vault:
         """The text with a mask in the place of each secret, for a look at it only: a new one, which
         may not be whole yet, is not kept."""
         self._refresh()
-        return self._masked(text, lambda found: ["new"] * len(found))
+        return self._mask_with(text, lambda found: ["new"] * len(found))
 
-    def _masked(self, text: str, named: Callable[[Found], list[str]] | None = None) -> str:
-        text = self._with_known(text)
+    def _mask_with(self, text: str, named: Callable[[_Secrets], list[str]] | None = None) -> str:
+        text = self._mask_known(text)
         spans = [(each.kind, each.start, each.end) for each in find(text)]
         if not spans:  # else they are found when what is left is masked the next time
-            spans = disguised(text, filter(is_distinct, self._values.values()))
+            spans = find_encoded(text, filter(is_distinct, self._values.values()))
         if not spans:
             return text
-        named = named or self._named
+        named = named or self._name_values
         names = named([(kind, text[start:end]) for kind, start, end in spans])
         parts, at = [], 0
         for (_, start, end), name in zip(spans, names, strict=True):
             parts += [text[at:start], mask_of(name)]
             at = end
-        return self._masked("".join([*parts, text[at:]]), named)
+        return self._mask_with("".join([*parts, text[at:]]), named)
 
     def reveal(self, text: str, *, plain: bool = False) -> str:
         """The text with the values in the place of their names; a name that is not known stays.
@@ -210,15 +210,15 @@ class Vault:
         self._refresh()
         return tuple(self._values)
 
-    def _with_known(self, text: str) -> str:
+    def _mask_known(self, text: str) -> str:
         for name, value in sorted(self._values.items(), key=lambda item: -len(item[1])):
             if value in text and is_distinct(value):
-                text = _replaced(text, value, mask_of(name))
+                text = _replace_value(text, value, mask_of(name))
         return text
 
     # -------- the file
 
-    def _named(self, found: Found) -> list[str]:
+    def _name_values(self, found: _Secrets) -> list[str]:
         """A name for each (kind, value); new ones are on the disk when this returns."""
         known = {value: name for name, value in self._values.items()}
         if any(value not in known for _, value in found):
@@ -232,28 +232,28 @@ class Vault:
         return [known[value] for _, value in found]
 
     def _add(self, kind: str, value: str) -> str:
-        number, taken = 1, {*self._kept, *self._names_of_damaged()}
+        number, taken = 1, {*self._entries, *self._names_of_damaged()}
         while (name := f"{kind}-{number}") in taken:
             number += 1
         self._values[name] = value
         self._clean.clear()
         since = self.now().isoformat(timespec="seconds")
-        self._kept[name] = {"kind": kind, "value": value, "since": since}
+        self._entries[name] = {"kind": kind, "value": value, "since": since}
         return name
 
     def _locked(self) -> AbstractContextManager[object]:
-        if self._lent:
+        if self._is_in_memory:
             return nullcontext()
         return locked(self.path.parent / "locks" / "secrets.lock", what="the secrets file")
 
     def _save(self) -> None:
-        if self._lent:
+        if self._is_in_memory:
             return
-        shape = {"version": VERSION, "secrets": self._kept}
+        shape = {"version": VERSION, "secrets": self._entries}
         write_private(self.path, json.dumps(shape, ensure_ascii=False, indent=1) + "\n")
-        self._stamp = self._status()
+        self._stamp = self._file_stamp()
 
-    def _status(self) -> tuple[int, int, int] | None:
+    def _file_stamp(self) -> tuple[int, int, int] | None:
         try:
             status = self.path.stat()
         except FileNotFoundError:
@@ -262,10 +262,10 @@ class Vault:
 
     def _refresh(self) -> None:
         """Read the file if it is another one than it was."""
-        if self._lent:
+        if self._is_in_memory:
             return
         try:
-            stamp = self._status()
+            stamp = self._file_stamp()
             if stamp == self._stamp:
                 return
             if stamp is None:  # somebody deleted it: what this process knows stays masked
@@ -273,12 +273,12 @@ class Vault:
                 return
             kept = entries_in(read_bytes(self.path, LARGEST).decode("utf-8"))
         except OSError as error:
-            raise _unreadable(self.path, error) from error
+            raise _read_error(self.path, error) from error
         except ValueError:
             self._set_aside()
             return
         self._clean.clear()
-        self._kept = dict(kept)
+        self._entries = dict(kept)
         self._values = {name: str(entry["value"]) for name, entry in kept.items()}
         self._stamp = stamp
 
@@ -304,7 +304,7 @@ class Vault:
         )
 
 
-def _unreadable(path: Path, error: OSError) -> OpenclawError:
+def _read_error(path: Path, error: OSError) -> OpenclawError:
     return OpenclawError(f"cannot read {path}: {error.strerror}", "give this user access to it")
 
 

@@ -69,7 +69,7 @@ class Archive:
         )
         write_text(self._path(number), to_json(document), self.keep)
         turns = sum(entry.role == "user" for entry in messages)
-        return {"file": _name(number), "messages": len(messages), "turns": turns, "at": at}
+        return {"file": _part_name(number), "messages": len(messages), "turns": turns, "at": at}
 
     def read(self, part: Part) -> Session:
         """A part as a session of its own. Damaged when it is missing or no session; it stays where
@@ -138,13 +138,13 @@ class Archive:
 
     def _is_left_over(self, number: int, session: Session) -> bool:
         try:
-            held = self.read(Part(_name(number), 0, 0, "", 1)).messages
+            held = self.read(Part(_part_name(number), 0, 0, "", 1)).messages
         except Damaged:
             return False
         return _text(held) == _text(session.messages[: len(held)])
 
     def _path(self, number: int) -> Path:
-        return self.folder / _name(number)
+        return self.folder / _part_name(number)
 
 
 def is_missing(path: Path) -> bool:
@@ -180,7 +180,7 @@ def _is_ours(path: Path) -> bool:
     return bool(named) and (path.is_symlink() or not path.is_dir())
 
 
-def _name(number: int) -> str:
+def _part_name(number: int) -> str:
     return f"{number:04d}.json"
 
 

@@ -22,9 +22,9 @@ def export_markdown(session: Session, archived: Parts = ()) -> str:
     parts = ["\n".join(head)]
     for part, document in archived:
         lost = f"(Messages {part.first} to {part.last} are in the archive and cannot be read.)"
-        parts += [_entry(entry) for entry in document.messages] if document else [lost]
-    parts += _in_short(session)
-    parts += [_entry(entry) for entry in session.messages]
+        parts += [_format_entry(entry) for entry in document.messages] if document else [lost]
+    parts += _format_summary(session)
+    parts += [_format_entry(entry) for entry in session.messages]
     return "\n\n".join(parts) + "\n"
 
 
@@ -35,7 +35,7 @@ def fenced(text: str) -> str:
     return f"{fence}\n{text.rstrip()}\n{fence}"
 
 
-def _in_short(session: Session) -> list[str]:
+def _format_summary(session: Session) -> list[str]:
     """Where the archive ends, and what the model is given in its place."""
     parts, count = [], session.archived
     if count:
@@ -49,16 +49,16 @@ def _in_short(session: Session) -> list[str]:
     return parts
 
 
-def _entry(entry: Entry) -> str:
+def _format_entry(entry: Entry) -> str:
     when = f" ({entry.at})" if entry.at else ""
     parts = [f"## {SPEAKERS[entry.role]}{when}"]
-    parts += [_call(call) for call in entry.tool_calls]
+    parts += [_format_call(call) for call in entry.tool_calls]
     if entry.content.strip():
         parts.append(entry.content.strip())
     return "\n\n".join(parts)
 
 
-def _call(call: ToolUse) -> str:
+def _format_call(call: ToolUse) -> str:
     words = json.dumps(dict(call.input), ensure_ascii=False)
     fault = "" if call.ok else " (failed)"
     return f"**{call.tool}**{fault}\n\n{fenced(words)}\n\n{fenced(call.output)}"

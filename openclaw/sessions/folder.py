@@ -132,14 +132,14 @@ class SessionFolder:
             if SIGN in data and conflicts(data.decode("utf-8", "replace")):
                 what = f"conversation {path.stem} holds both sides of a merge"
                 raise Damaged(what, "join them: openclaw doctor --fix") from error
-            raise self._moved_aside(path, error) from error
+            raise self._move_aside(path, error) from error
         written = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
         session.updated_at = session.updated_at or written.isoformat(timespec="milliseconds")
         session.created_at = session.created_at or session.updated_at
         session.stamp = md5(data)
         return session
 
-    def _moved_aside(self, path: Path, reason: Exception) -> Damaged:
+    def _move_aside(self, path: Path, reason: Exception) -> Damaged:
         """Put a damaged file where it is no session any more, with its notes and its archive: a new
         session of its name has nothing of them. Says how to get them back."""
         what = f"conversation {path.stem} is damaged ({reason})"
@@ -148,7 +148,7 @@ class SessionFolder:
         free = next(name for name in names if not any(map(os.path.lexists, self._places(name))))
         both = zip(self._places(path.stem), self._places(free), strict=True)
         moves = [(old, new) for old, new in both if os.path.lexists(old)]
-        if not _moved(moves):
+        if not _move_all(moves):
             return Damaged(f"{what} and cannot be set aside", f"repair or remove {path}")
         *others, (_, aside) = moves
         likewise = " and ".join(new.relative_to(self.folder).as_posix() for _, new in others)
@@ -183,10 +183,10 @@ class SessionFolder:
 
     def _own(self, session: Session) -> None:
         """Raise, with this conversation saved, when the file is another's by now or gone."""
-        if self._is_strange(session) or self._is_gone(session):
+        if self._is_changed_elsewhere(session) or self._is_gone(session):
             self._write(session)
 
-    def _is_strange(self, session: Session) -> bool:
+    def _is_changed_elsewhere(self, session: Session) -> bool:
         """Whether another program changed the file since this process last saw it."""
         path = self._path(session.id)
         try:
@@ -229,7 +229,7 @@ class SessionFolder:
 
     def _write(self, session: Session) -> None:
         path = self._path(session.id)
-        stranger, lost = self._is_strange(session), ""
+        stranger, lost = self._is_changed_elsewhere(session), ""
         gone = self._begin_anew(session) if self._is_gone(session) else ""
         if stranger:
             session.id = self.new(None).id
@@ -259,7 +259,7 @@ def in_words(parts: Iterable[Part]) -> str:
     return ", ".join(f"messages {part.first} to {part.last}" for part in parts)
 
 
-def _moved(moves: Iterable[tuple[Path, Path]]) -> bool:
+def _move_all(moves: Iterable[tuple[Path, Path]]) -> bool:
     """Move all of these files and folders; False when one cannot be moved, and then none is."""
     done: list[tuple[Path, Path]] = []
     try:

@@ -34,11 +34,11 @@ def _sent(vault: Vault, said: Entry) -> Entry:
         context=vault.mask(said.context),
         raw=vault.mask(said.raw),
         hint=vault.mask(said.hint),
-        tool_calls=tuple(_use(vault, use) for use in said.tool_calls),
+        tool_calls=tuple(_mask_call(vault, use) for use in said.tool_calls),
     )
 
 
-def _use(vault: Vault, use: ToolUse) -> ToolUse:
+def _mask_call(vault: Vault, use: ToolUse) -> ToolUse:
     made = in_texts(use.input, vault.mask)
     return replace(use, input=made, output=vault.mask(use.output))
 

@@ -31,7 +31,7 @@ from openclaw.sessions.session import (
     unlist,
     without,
 )
-from openclaw.sessions.session_search import seconds
+from openclaw.sessions.session_search import to_timestamp
 from openclaw.storage.merge import Merged, conflicts, merge, sides
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import checked, read_bytes, remove
@@ -50,17 +50,17 @@ _TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _DECODER = json.JSONDecoder()
 
 
-def rescued(data: bytes, session_id: str) -> Session | None:
+def rescue(data: bytes, session_id: str) -> Session | None:
     """A session of all messages that can still be read in a damaged file, None when there is none.
     Of a message in which the file breaks off, what there is of its text."""
     text = pieces(data.removeprefix(BOM).replace(b"\0", b"")).decode("utf-8", "replace")
     start = _MESSAGES.search(text)
-    messages, end = _messages(text, start.end() if start else -1)
-    messages = [item for item in messages if _loads(item)]
+    messages, end = _read_messages(text, start.end() if start else -1)
+    messages = [item for item in messages if _is_message(item)]
     head = text[: start.start()] if start else ""
-    tail, is_whole = _tail(text, end)
+    tail, is_whole = _read_tail(text, end)
     is_list = start is not None and not head and text.lstrip().startswith("[")
-    for keys in ({**_head(head), **tail}, {}):
+    for keys in ({**_read_head(head), **tail}, {}):
         try:
             found = from_json(json.dumps({**keys, "messages": messages}), session_id)
         except ValueError:
@@ -78,7 +78,7 @@ def _mark(session: Session) -> None:
     session.note(SessionState(foreign={**(session.state.foreign or {}), UNKNOWN: last}))
 
 
-def best(found: Session | None, earlier: Session | None) -> Session | None:
+def choose_better(found: Session | None, earlier: Session | None) -> Session | None:
     """The better of what was saved from a damaged file and what an earlier copy holds: the one
     with more messages, with the keys that the other has and it has not. An earlier one that was
     begun at another time is another conversation."""
@@ -123,7 +123,7 @@ def relist(session: Session, archive: Archive) -> None:
         session.note(SessionState(archived=listed))
 
 
-def joined(ours: Session, theirs: Session) -> Session | None:
+def join_sessions(ours: Session, theirs: Session) -> Session | None:
     """One session of the messages of both, each once: what both begin with, then the exchanges of
     either in the order of their times. None when their archives differ, as then a message may be
     live in one and archived in the other."""
@@ -132,10 +132,10 @@ def joined(ours: Session, theirs: Session) -> Session | None:
     pairs = zip(ours.messages, theirs.messages, strict=False)
     same = next((at for at, (a, b) in enumerate(pairs) if a != b), None)
     same = min(len(ours.messages), len(theirs.messages)) if same is None else same
-    mine, other = _exchanges(ours.messages[same:]), _exchanges(theirs.messages[same:])
-    rest = sorted(mine + [each for each in other if each not in mine], key=_moment)
+    mine, other = _split_exchanges(ours.messages[same:]), _split_exchanges(theirs.messages[same:])
+    rest = sorted(mine + [each for each in other if each not in mine], key=_start_time)
     kept = without(theirs.extra | ours.extra, SHORTENED, NOTED, *OF_THE_REQUEST)
-    newer = max(ours, theirs, key=lambda session: seconds(session.updated_at))
+    newer = max(ours, theirs, key=lambda session: to_timestamp(session.updated_at))
     return Session(
         ours.id,
         newer.title,
@@ -148,7 +148,7 @@ def joined(ours: Session, theirs: Session) -> Session | None:
     )
 
 
-def _exchanges(messages: list[Entry]) -> list[list[Entry]]:
+def _split_exchanges(messages: list[Entry]) -> list[list[Entry]]:
     """Messages cut before each one of the user."""
     found: list[list[Entry]] = []
     for entry in messages:
@@ -158,54 +158,54 @@ def _exchanges(messages: list[Entry]) -> list[list[Entry]]:
     return found
 
 
-def _moment(exchange: list[Entry]) -> float:
-    return seconds(exchange[0].at)
+def _start_time(exchange: list[Entry]) -> float:
+    return to_timestamp(exchange[0].at)
 
 
 def _begins_with(session: Session, part: Session) -> bool:
     return session.messages[: len(part.messages)] == part.messages
 
 
-def _messages(text: str, at: int) -> tuple[list[dict[str, Any]], int]:
+def _read_messages(text: str, at: int) -> tuple[list[dict[str, Any]], int]:
     """The messages of the list that begins there, and where the last whole one ends; with -1 those
     of a text whose beginning is lost. After one that is broken the next is looked for."""
     found: list[dict[str, Any]] = []
-    following = _following(text, at)
-    at = end = _start(following, text, 0) if at < 0 else at
-    while (at := _skipped(text, at)) < len(text) and not _CLOSED.match(text, at):
+    following = _next_message_pattern(text, at)
+    at = end = _find_next(following, text, 0) if at < 0 else at
+    while (at := _skip_blanks(text, at)) < len(text) and not _CLOSED.match(text, at):
         begin = at
         try:
             item, at = _DECODER.raw_decode(text, at)
             end = at
         except (ValueError, RecursionError):
-            at = _start(following, text, begin + 1)
-            item = _partial(text[begin:at])
+            at = _find_next(following, text, begin + 1)
+            item = _read_partial(text[begin:at])
         if isinstance(item, dict) and isinstance(item.get("content"), str):
             found.append(item)
     return found, end
 
 
-def _skipped(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     blank = _BLANK.match(text, at)
     return blank.end() if blank else at
 
 
-def _following(text: str, at: int) -> re.Pattern[str]:
+def _next_message_pattern(text: str, at: int) -> re.Pattern[str]:
     """How a message begins behind one that is broken: as deep as the first one where lines tell it;
     else not as the value of a key, as what a tool was given may look like a message."""
-    lead = text[at : _skipped(text, at)] if at >= 0 else ""
+    lead = text[at : _skip_blanks(text, at)] if at >= 0 else ""
     _, line, blanks = lead.rpartition("\n")
     if line:
         return re.compile(rf"(?<={re.escape(line + blanks)}){_BEGIN}")
     return re.compile(rf"(?<!:)(?<!: ){_BEGIN}")
 
 
-def _start(following: re.Pattern[str], text: str, at: int) -> int:
+def _find_next(following: re.Pattern[str], text: str, at: int) -> int:
     found = following.search(text, at)
     return found.start() if found else len(text)
 
 
-def _partial(text: str) -> Any:
+def _read_partial(text: str) -> Any:
     """A message that breaks off. One whose text is empty as far as it goes says nothing."""
     from pydantic_core import from_json as lenient
 
@@ -218,18 +218,18 @@ def _partial(text: str) -> Any:
     )
 
 
-def _head(text: str) -> dict[str, str]:
+def _read_head(text: str) -> dict[str, str]:
     """What stands before the messages, as far as it can be read."""
     found = {}
     for name in HEAD[1:]:
         if key := re.search(rf'"{name}"\s*:\s*', text):
             value = _TEXT.match(text, key.end())
             if value:
-                found[name] = _decoded(value[0])
+                found[name] = _decode_text(value[0])
     return found
 
 
-def _decoded(text: str) -> str:
+def _decode_text(text: str) -> str:
     try:
         value = json.loads(text, strict=False)
     except ValueError:
@@ -237,7 +237,7 @@ def _decoded(text: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _tail(text: str, at: int) -> tuple[dict[str, Any], bool]:
+def _read_tail(text: str, at: int) -> tuple[dict[str, Any], bool]:
     """The keys that stand after the messages, and whether these are all."""
     found: dict[str, Any] = {}
     while key := _KEY.match(text, at):
@@ -245,11 +245,11 @@ def _tail(text: str, at: int) -> tuple[dict[str, Any], bool]:
             value, at = _DECODER.raw_decode(text, key.end())
         except (ValueError, RecursionError):
             break
-        found[_decoded(key[1])] = value
+        found[_decode_text(key[1])] = value
     return without(found, "version", "messages", *HEAD), _WHOLE.match(text, at) is not None
 
 
-def _loads(item: Mapping[str, Any]) -> bool:
+def _is_message(item: Mapping[str, Any]) -> bool:
     try:
         from_json(json.dumps({"messages": [item]}), "x")
     except ValueError:
@@ -278,21 +278,21 @@ class Mending(SessionFolder):
         """The files that do not load, of conversations and of their archives. OSError is passed
         over: a file that cannot be read at all is no matter of its content."""
         for path in self._files():
-            data = _bytes(path)
-            case = _case(path, path.stem, data) if data is not None else None
+            data = _read_or_none(path)
+            case = _find_trouble(path, path.stem, data) if data is not None else None
             if case:
                 yield case
             elif data is not None and ARCHIVED.encode() in data:
-                yield from self._parts_that_do_not_load(from_json(_text(data), path.stem))
+                yield from self._broken_parts(from_json(_decode(data), path.stem))
 
-    def _parts_that_do_not_load(self, session: Session) -> Iterator[Case]:
+    def _broken_parts(self, session: Session) -> Iterator[Case]:
         for part in session.parts:
             path = self.part(session.id, part)
-            data = _bytes(path)
+            data = _read_or_none(path)
             if data is None and not path.exists():
                 reason = f"{in_words([part])} of conversation {session.id} are missing"
                 yield Case(path, session.id, "damaged", reason)
-            elif data is not None and (case := _case(path, session.id, data)):
+            elif data is not None and (case := _find_trouble(path, session.id, data)):
                 yield case
 
     def part(self, session_id: str, part: Part) -> Path:
@@ -303,34 +303,34 @@ class Mending(SessionFolder):
     def better(self, path: Path, session_id: str, earlier: bytes | None) -> Session | None:
         """The best that can be made of a file that does not load, in its place or moved aside, and
         of an earlier copy of it (in git). None when neither has a message."""
-        data = _bytes(path)
-        found = rescued(data, session_id) if data is not None else None
+        data = _read_or_none(path)
+        found = rescue(data, session_id) if data is not None else None
         before = None
         if earlier is not None:
             try:
-                before = from_json(_text(earlier), session_id)
+                before = from_json(_decode(earlier), session_id)
             except ValueError:
-                before = rescued(earlier, session_id)
+                before = rescue(earlier, session_id)
         for session in (found, before):
             if session is not None and path.parent == self.folder:
                 relist(session, self._archive(path.stem))
-        return best(found, before)
+        return choose_better(found, before)
 
     def both(self, path: Path, session_id: str = "") -> Session | None:
         """Both sides of a session with conflict markers, joined; None when there are none, when one
         of them does not load or they cannot be joined."""
         try:
-            text = _text(_bytes(path) or b"")
+            text = _decode(_read_or_none(path) or b"")
             if not conflicts(text):
                 return None
             ours, theirs = (from_json(side, session_id or path.stem) for side in sides(text))
         except ValueError:
             return None
-        return joined(ours, theirs)
+        return join_sessions(ours, theirs)
 
     def put(self, path: Path, session: Session) -> bool:
         """Write a session in the place of what does not load; False when that was changed since."""
-        return write_if_same(path, _bytes(path), to_json(session).encode("utf-8"))
+        return write_if_same(path, _read_or_none(path), to_json(session).encode("utf-8"))
 
     def counted(self, case: Case) -> int:
         """How many messages the session says that a part of its archive has."""
@@ -389,9 +389,9 @@ class Mending(SessionFolder):
         return session.id
 
 
-def _case(path: Path, session_id: str, data: bytes) -> Case | None:
+def _find_trouble(path: Path, session_id: str, data: bytes) -> Case | None:
     try:
-        from_json(_text(data), session_id)
+        from_json(_decode(data), session_id)
     except TooNew as error:
         return Case(path, session_id, "newer", str(error))
     except ValueError as error:
@@ -402,11 +402,11 @@ def _case(path: Path, session_id: str, data: bytes) -> Case | None:
     return None
 
 
-def _text(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.removeprefix(BOM).decode("utf-8")
 
 
-def _bytes(path: Path) -> bytes | None:
+def _read_or_none(path: Path) -> bytes | None:
     try:
         return read_bytes(path)
     except OSError:
@@ -424,23 +424,25 @@ def merge_sessions(base: bytes, ours: bytes, theirs: bytes | None) -> tuple[byte
     What both have added at the same place stays, theirs first: it was said earlier. None when one
     of them is no session.
     """
-    old, now = _document(base) if base else {"messages": []}, _document(ours)
+    old, now = _read_document(base) if base else {"messages": []}, _read_document(ours)
     if old is None or now is None:
         return None
-    new = {**old, "messages": []} if theirs is None else _document(theirs)
+    new = {**old, "messages": []} if theirs is None else _read_document(theirs)
     if new is None:
         return None
     if any(is_newer(part.get("version")) for part in (now, new)):
         return ours, False  # what else belongs to its messages is not known
-    said, fits = _said(merge(_texts(old), _texts(now), _texts(new), touching=True))
-    made = {key: _chosen(key, old, now, new) for key in {**now, **new}}
+    said, fits = _merge_messages(
+        merge(_message_texts(old), _message_texts(now), _message_texts(new), touching=True)
+    )
+    made = {key: _choose(key, old, now, new) for key in {**now, **new}}
     made = {key: value for key, value in made.items() if value is not _GONE}
     made["messages"] = [parse_foreign_json(text) for text in said]
     text = json.dumps(made, ensure_ascii=False, indent=2) + "\n"
     return encode(text), fits
 
 
-def _said(merged: Merged) -> tuple[list[str], bool]:
+def _merge_messages(merged: Merged) -> tuple[list[str], bool]:
     """The messages with all that was added, and whether nothing else is in conflict."""
     lines, fits = list(merged.lines), True
     for conflict in reversed(merged.conflicts):
@@ -453,20 +455,20 @@ def _said(merged: Merged) -> tuple[list[str], bool]:
 
 def messages_in(data: bytes | None) -> int:
     """How many messages a session's file holds."""
-    document = _document(data) if data else None
+    document = _read_document(data) if data else None
     return len(document["messages"]) if document else 0
 
 
 _GONE = object()
 
 
-def _chosen(key: str, old: Document, now: Document, new: Document) -> Any:
+def _choose(key: str, old: Document, now: Document, new: Document) -> Any:
     """A value of the head: theirs where ours has not changed since."""
     before, mine, other = (part.get(key, _GONE) for part in (old, now, new))
     return other if mine == before else mine
 
 
-def _document(data: bytes) -> Document | None:
+def _read_document(data: bytes) -> Document | None:
     try:
         found = parse_foreign_json(data.removeprefix(BOM))
     except (ValueError, RecursionError):
@@ -474,5 +476,5 @@ def _document(data: bytes) -> Document | None:
     return found if isinstance(found, dict) and isinstance(found.get("messages"), list) else None
 
 
-def _texts(document: Document) -> list[str]:
+def _message_texts(document: Document) -> list[str]:
     return [json.dumps(message, ensure_ascii=False) for message in document["messages"]]

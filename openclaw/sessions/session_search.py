@@ -24,19 +24,19 @@ from openclaw.types import Entry
 Talk = tuple[Session, Iterable[tuple[int, Entry]]]
 """A session and its messages, each with its number in the whole conversation."""
 
-COPIES = frozenset({"search_sessions"})
+COPYING_TOOLS = frozenset({"search_sessions"})
 """Tools whose results are what this search has found."""
 SMALL_WEIGHT = 0.1
 LENGTH_SHARE, USUAL_LENGTH = 0.25, 300
 QUESTION_WEIGHT = 0.85
-EQUALS = 0.1
+EQUAL_SHARE = 0.1
 """Scores within this share of the best one are equal: then the newer comes first."""
 REPLY_LENGTH = 160
 MOST_PARTIAL = 20
 
 
 @dataclass(slots=True)
-class _Found:
+class _Match:
     """A message with words of the search: its passages with what they are worth by term, which
     terms it holds, whether it is in the archive, and the beginning of what was answered."""
 
@@ -75,90 +75,95 @@ def search(
         return []
     total, found = 0, []
     for session, messages in talks:
-        asked: _Found | None = None
+        asked: _Match | None = None
         archived = session.archived
         for number, entry in messages:
             total += 1
             if asked is not None and entry.role == "assistant" and entry.content.strip():
                 asked.reply, asked = entry.content, None
-            hit = _look(session, number, entry, wanted)
+            hit = _match_entry(session, number, entry, wanted)
             if entry.role == "user":
                 asked = hit
             if hit is not None:
                 hit.archived = number <= archived
                 found.append(hit)
-    rarity = _rarity(found, wanted, total)
-    found = [each for each in found if any_word or _counts(each, wanted, rarity)]
-    ranked = _ranked(found, wanted, rarity, first)
-    return [_hit(each, wanted, length) for each in ranked[:most]]
+    rarity = _measure_rarity(found, wanted, total)
+    found = [each for each in found if any_word or _has_enough_words(each, wanted, rarity)]
+    ranked = _rank(found, wanted, rarity, first)
+    return [_to_hit(each, wanted, length) for each in ranked[:most]]
 
 
-def exact_first(hits: list[SessionHit]) -> list[SessionHit]:
+def keep_exact(hits: list[SessionHit]) -> list[SessionHit]:
     """Only the messages that hold all words, the newest first, where there are any; else some of
     the best."""
     exact = [hit for hit in hits if not hit.missing]
     if not exact:
         return hits[:MOST_PARTIAL]
-    return sorted(exact, key=lambda hit: (seconds(hit.at), hit.id, hit.number), reverse=True)
+    return sorted(exact, key=lambda hit: (to_timestamp(hit.at), hit.id, hit.number), reverse=True)
 
 
-def _look(session: Session, number: int, entry: Entry, wanted: list[Term]) -> _Found | None:
+def _match_entry(session: Session, number: int, entry: Entry, wanted: list[Term]) -> _Match | None:
     """A message's passages with words of the search, None without any."""
     passages: list[tuple[str, str, tuple[float, ...]]] = []
     within = [False] * len(wanted)
-    for tool, text in _texts(entry):
+    for tool, text in _searched_texts(entry):
         folded = fold(text)
         if not any(term.maybe(folded) for term in wanted if not term.small):
             if any(term.small for term in wanted):
-                within = _or(within, wanted, folded)
+                within = _mark_within(within, wanted, folded)
             continue
-        within = _or(within, wanted, folded)
-        for piece in pieces(text):
+        within = _mark_within(within, wanted, folded)
+        for piece in split_passages(text):
             part = folded if len(piece) == len(text) else fold(piece)
             values = tuple(term.worth(part) if term.maybe(part) else 0.0 for term in wanted)
             if any(value and not term.small for value, term in zip(values, wanted, strict=True)):
                 passages.append((tool, piece, values))
-    return _Found(session, number, entry, passages, tuple(within)) if passages else None
+    return _Match(session, number, entry, passages, tuple(within)) if passages else None
 
 
-def _or(within: list[bool], wanted: list[Term], folded: str) -> list[bool]:
+def _mark_within(within: list[bool], wanted: list[Term], folded: str) -> list[bool]:
     return [known or term.within(folded) for known, term in zip(within, wanted, strict=True)]
 
 
-def _texts(entry: Entry) -> Iterator[tuple[str, str]]:
+def _searched_texts(entry: Entry) -> Iterator[tuple[str, str]]:
     """What a message is searched for: a tool's name ("" for what was said) and a text."""
     if entry.content:
         yield "", entry.content
     for use in entry.tool_calls:
-        if use.tool not in COPIES:
-            yield use.tool, "\n".join((*_lines(use.input), use.output))
+        if use.tool not in COPYING_TOOLS:
+            yield use.tool, "\n".join((*_argument_lines(use.input), use.output))
 
 
-def _lines(value: Mapping[str, Any]) -> Iterator[str]:
+def _argument_lines(value: Mapping[str, Any]) -> Iterator[str]:
     for name, each in value.items():
-        yield f"{name}: {each if isinstance(each, str) else _plain(each)}"
+        yield f"{name}: {each if isinstance(each, str) else _to_text(each)}"
 
 
-def _plain(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _ranked(
-    found: list[_Found], wanted: list[Term], rarity: list[float], first: str
-) -> list[_Found]:
+def _rank(found: list[_Match], wanted: list[Term], rarity: list[float], first: str) -> list[_Match]:
     for each in found:
-        _judge(each, rarity)
+        _score(each, rarity)
     best = max((each.score for each in found), default=1.0) or 1.0
 
-    def place(each: _Found) -> tuple[bool, int, bool, float, str, int]:
-        step = int(each.score / best / EQUALS + 0.5)
+    def place(each: _Match) -> tuple[bool, int, bool, float, str, int]:
+        step = int(each.score / best / EQUAL_SHARE + 0.5)
         here = each.session.id == first
-        return _whole(each, wanted), step, here, _time(each), each.session.id, each.number
+        return (
+            _has_all_words(each, wanted),
+            step,
+            here,
+            _time_of(each),
+            each.session.id,
+            each.number,
+        )
 
     return sorted(found, key=place, reverse=True)
 
 
-def _rarity(found: list[_Found], wanted: list[Term], total: int) -> list[float]:
+def _measure_rarity(found: list[_Match], wanted: list[Term], total: int) -> list[float]:
     """The inverse document frequency of each term over messages, small ones far behind; 0.0 for
     one that no message has."""
     rarity = []
@@ -169,7 +174,7 @@ def _rarity(found: list[_Found], wanted: list[Term], total: int) -> list[float]:
     return rarity
 
 
-def _judge(each: _Found, rarity: list[float]) -> None:
+def _score(each: _Match, rarity: list[float]) -> None:
     for passage in each.passages:
         _, text, values = passage
         weight = sum(value * rare for value, rare in zip(values, rarity, strict=True))
@@ -180,13 +185,13 @@ def _judge(each: _Found, rarity: list[float]) -> None:
         each.score *= QUESTION_WEIGHT
 
 
-def _whole(each: _Found, wanted: list[Term]) -> bool:
+def _has_all_words(each: _Match, wanted: list[Term]) -> bool:
     """Whether one passage holds all words: those of a long result may be about other things."""
     values = each.best[2]
     return all(value or term.small for value, term in zip(values, wanted, strict=True))
 
 
-def _counts(each: _Found, wanted: list[Term], rarity: list[float]) -> bool:
+def _has_enough_words(each: _Match, wanted: list[Term], rarity: list[float]) -> bool:
     """Whether a message has enough of the words: all, half of those that tell something, or the
     rarest of those that occur at all."""
     if all(each.within):
@@ -199,7 +204,7 @@ def _counts(each: _Found, wanted: list[Term], rarity: list[float]) -> bool:
     )
 
 
-def _hit(each: _Found, wanted: list[Term], length: int) -> SessionHit:
+def _to_hit(each: _Match, wanted: list[Term], length: int) -> SessionHit:
     tool, text, _ = each.best
     session, entry = each.session, each.entry
     missing = tuple(term.word for term, held in zip(wanted, each.within, strict=True) if not held)
@@ -211,7 +216,7 @@ def _hit(each: _Found, wanted: list[Term], length: int) -> SessionHit:
         entry.at or session.updated_at,
         "tool" if tool else entry.role,
         each.number,
-        around(text, forms, length),
+        make_snippet(text, forms, length),
         tool,
         missing,
         each.archived,
@@ -220,8 +225,8 @@ def _hit(each: _Found, wanted: list[Term], length: int) -> SessionHit:
     return replace(hit, reply=reply) if hit.role == "user" else hit
 
 
-def _time(each: _Found) -> float:
-    return seconds(each.entry.at or each.session.updated_at)
+def _time_of(each: _Match) -> float:
+    return to_timestamp(each.entry.at or each.session.updated_at)
 
 
 MOST_PLACES = 64
@@ -270,7 +275,7 @@ class Term:
         best = 0.0
         for form, value in self.forms:
             if value > best and form in text:
-                best = max(best, value * _as_a_word(form, text))
+                best = max(best, value * _word_worth(form, text))
         return best
 
     def within(self, text: str) -> bool:
@@ -302,16 +307,16 @@ def terms(query: str) -> list[Term]:
             pattern = re.compile(r"\s+".join(map(re.escape, words)))
             found[" ".join(words)] = Term(" ".join(words), ((words[0], 1.0),), phrase=pattern)
     for raw in _PHRASE.sub(" ", query).split():
-        word = bare(fold(raw))
+        word = _strip_punctuation(fold(raw))
         if word and word not in found:
-            found[word] = Term(word, _forms(word), word in _SMALL)
+            found[word] = Term(word, _word_forms(word), word in _SMALL)
     every = list(found.values())[:MOST_TERMS]
     if all(term.small for term in every):
         return [Term(term.word, term.forms) for term in every]
     return every
 
 
-def bare(word: str) -> str:
+def _strip_punctuation(word: str) -> str:
     """A word without the punctuation around it; what has only punctuation stays."""
     plain = word.rstrip(_EDGES).lstrip("".join(set(_EDGES) - set(_KEPT_IN_FRONT)))
     if not plain.strip(_KEPT_IN_FRONT):
@@ -319,7 +324,7 @@ def bare(word: str) -> str:
     return plain if plain.startswith(("./", "/", "~/", "@", "$")) else plain.lstrip(_EDGES)
 
 
-def _forms(word: str) -> tuple[tuple[str, float], ...]:
+def _word_forms(word: str) -> tuple[tuple[str, float], ...]:
     forms = {word: 1.0}
     if number := _NUMBER.fullmatch(word):
         whole = int(number[1].replace(",", ""))
@@ -357,7 +362,7 @@ def _stem(word: str) -> list[tuple[str, float]]:
     return [(word[:-2], HALF)] if len(word) >= 8 else []
 
 
-def _as_a_word(form: str, text: str) -> float:
+def _word_worth(form: str, text: str) -> float:
     """1.0 where it stands as a whole word, 0.8 at the beginning of one, 0.25 within one. Scripts
     that do not part words by blanks have no within."""
     best, at = 0.0, text.find(form)
@@ -374,45 +379,45 @@ def _as_a_word(form: str, text: str) -> float:
     return best
 
 
-PIECE = 800
+PASSAGE_LENGTH = 800
 LONE_LINE = 160
-BEFORE = 40
+CONTEXT_BEFORE = 40
 
 
-def pieces(text: str) -> Iterator[str]:
+def split_passages(text: str) -> Iterator[str]:
     """A text as passages of at most 800 characters, cut at line ends where there are any; one that
     is only a little longer stays whole."""
-    if len(text) <= PIECE + PIECE // 4:
+    if len(text) <= PASSAGE_LENGTH + PASSAGE_LENGTH // 4:
         yield text
         return
     start = 0
-    while len(text) - start > PIECE:
-        end = text.rfind("\n", start, start + PIECE) + 1
+    while len(text) - start > PASSAGE_LENGTH:
+        end = text.rfind("\n", start, start + PASSAGE_LENGTH) + 1
         if end <= start:
-            end = text.rfind(" ", start, start + PIECE) + 1
+            end = text.rfind(" ", start, start + PASSAGE_LENGTH) + 1
         if end <= start:
-            end = start + PIECE
+            end = start + PASSAGE_LENGTH
         yield text[start:end]
         start = end
     yield text[start:]
 
 
-def around(text: str, words: Sequence[str], length: int) -> str:
+def make_snippet(text: str, words: Sequence[str], length: int) -> str:
     """What stands around the folded words in a text, in one line of at most `length` characters and
     the dots of a cut: the line with the most of them, and its neighbours where it is short."""
     lines = [line for line in (" ".join(line.split()) for line in text.splitlines()) if line]
     if not lines:
         return ""
-    best = max(range(len(lines)), key=lambda index: _held(lines[index], words))
+    best = max(range(len(lines)), key=lambda index: _count_words(lines[index], words))
     if len(lines[best]) > length:
-        return _cut(lines[best], words, length)
+        return _cut_line(lines[best], words, length)
     first = last = best
     if length > LONE_LINE:
-        first, last = _widened(lines, best, length)
+        first, last = _widen(lines, best, length)
     return " / ".join(lines[first : last + 1])
 
 
-def _widened(lines: Sequence[str], best: int, length: int) -> tuple[int, int]:
+def _widen(lines: Sequence[str], best: int, length: int) -> tuple[int, int]:
     """The first and last of the lines around one that fit together, those below first."""
     first = last = best
     left = length - len(lines[best])
@@ -429,17 +434,17 @@ def _widened(lines: Sequence[str], best: int, length: int) -> tuple[int, int]:
             return first, last
 
 
-def _cut(line: str, words: Sequence[str], length: int) -> str:
+def _cut_line(line: str, words: Sequence[str], length: int) -> str:
     """The part of a long line with the most of the words."""
     folded = line.casefold()
-    places = sorted(_places(folded, words)) or [0]
-    starts = [max(0, min(place - BEFORE, len(line) - length)) for place in places]
-    start = max(starts, key=lambda at: _held(folded[at : at + length], words))
+    places = sorted(_find_places(folded, words)) or [0]
+    starts = [max(0, min(place - CONTEXT_BEFORE, len(line) - length)) for place in places]
+    start = max(starts, key=lambda at: _count_words(folded[at : at + length], words))
     end = start + length
     return ("..." if start else "") + line[start:end] + ("..." if end < len(line) else "")
 
 
-def _places(folded: str, words: Sequence[str]) -> Iterator[int]:
+def _find_places(folded: str, words: Sequence[str]) -> Iterator[int]:
     for word in words:
         at = folded.find(word)
         for _ in range(20):
@@ -449,7 +454,7 @@ def _places(folded: str, words: Sequence[str]) -> Iterator[int]:
             at = folded.find(word, at + 1)
 
 
-def _held(line: str, words: Sequence[str]) -> int:
+def _count_words(line: str, words: Sequence[str]) -> int:
     folded = line.casefold()
     return sum(word in folded for word in words)
 
@@ -492,7 +497,7 @@ class SessionHit:
     reply: str = ""
 
 
-def summary(session: Session) -> SessionSummary:
+def summarize(session: Session) -> SessionSummary:
     return SessionSummary(
         session.id,
         session.title,
@@ -503,7 +508,7 @@ def summary(session: Session) -> SessionSummary:
     )
 
 
-def seconds(text: str) -> float:
+def to_timestamp(text: str) -> float:
     """Seconds since the epoch of an ISO time, 0.0 for anything else."""
     try:
         return datetime.fromisoformat(text).timestamp()
@@ -516,7 +521,7 @@ def last_updated(path: Path) -> tuple[float, str]:
     try:
         with reading(path) as file:
             found = UPDATED.search(file.read(HEAD_BYTES))
-        at = seconds(found[1].decode("ascii", "replace")) if found else 0.0
+        at = to_timestamp(found[1].decode("ascii", "replace")) if found else 0.0
         return at or path.stat().st_mtime, path.name
     except OSError:
         return 0.0, path.name

@@ -26,11 +26,11 @@ from openclaw.sessions.session_search import (
     SessionHit,
     SessionSummary,
     Talk,
-    exact_first,
+    keep_exact,
     last_updated,
     search,
-    seconds,
-    summary,
+    summarize,
+    to_timestamp,
 )
 from openclaw.storage.lock import locked
 from openclaw.storage.text import md5, remove_file
@@ -134,15 +134,15 @@ class SessionStore(SessionFolder):
     def list(self) -> Summaries:
         """All sessions, the last updated first."""
         return sorted(
-            map(summary, self._readable()),
-            key=lambda s: (seconds(s.updated_at), s.id),
+            map(summarize, self._readable()),
+            key=lambda s: (to_timestamp(s.updated_at), s.id),
             reverse=True,
         )
 
     def search(self, query: str) -> Hits:
         """Messages that hold all words of `query`, whatever their case, the newest first; when none
         does, those that hold most of them, the best first. The archive is searched as well."""
-        return exact_first(search(self.talks(), query))
+        return keep_exact(search(self.talks(), query))
 
     def talks(self, current: Session | None = None) -> Iterator[Talk]:
         """Each session with its messages and their numbers, archived ones first; of `current` what
@@ -264,11 +264,11 @@ class SessionStore(SessionFolder):
                     f"conversation {source.id} has {count} messages, there is no number {end}",
                     f"see them: openclaw sessions show {source.id}",
                 )
-            fork = self._forked(source, end, name, whole=end == count)
+            fork = self._make_fork(source, end, name, whole=end == count)
             self.save(fork)
         return fork
 
-    def _forked(self, source: Session, end: int, name: str | None, *, whole: bool) -> Session:
+    def _make_fork(self, source: Session, end: int, name: str | None, *, whole: bool) -> Session:
         fork = self.new(name, source.model)
         fork.title = name or self._free_title(source.title or source.id)
         fork.extra = dict(source.extra)

@@ -36,7 +36,7 @@ _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
 _ITEM = re.compile(r" {0,3}[-*+][ \t]+(.*\S)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _WORD = re.compile(r"\w+(?:[./:@_-]+\w+)*")
-_EMPTY = frozenset("a an the so and also well ok okay please just now then i".split())
+_FILLER_WORDS = frozenset("a an the so and also well ok okay please just now then i".split())
 _SAYS = re.compile(r"\s(?:is|are|was|will be|=|ist|sind|est|sont|es|son)\s|\s?[:=]\s")
 
 
@@ -103,7 +103,7 @@ class WorkingNotes:
         `previous` is the request before this one, None in the first turn or when it is not known:
         where the notes hold another as the latest, the user has written it, and it stays.
         """
-        self._set_goal(_line(request), previous)
+        self._set_goal(_one_line(request), previous)
         for heading, lines in (
             (FACTS, facts),
             (QUESTIONS, questions),
@@ -111,7 +111,7 @@ class WorkingNotes:
             (FINDINGS, findings),
             (FILES, files),
         ):
-            self._append(heading, map(_line, lines))
+            self._append(heading, map(_one_line, lines))
         return self._changed
 
     def save(self) -> bool:
@@ -141,17 +141,17 @@ class WorkingNotes:
         own = [
             (section.heading.strip(), [line for line in section.lines if line.strip()])
             for section in self._sections
-            if section.heading and not _known(section.name)
+            if section.heading and not _known_heading(section.name)
         ]
         place = f"{self.path.parent.name}/{self.path.name}"
-        return brief_of(known, own, tokens, count, place, lasting)
+        return _format_brief(known, own, tokens, count, place, lasting)
 
     def essential(self) -> tuple[str, ...]:
         """What a summary must not lose: the decisions and facts."""
         return tuple(self._lines(FACTS))
 
     def _lines(self, name: str) -> list[str]:
-        return [i for s in self._sections if _known(s.name) == name for i in s.items()]
+        return [i for s in self._sections if _known_heading(s.name) == name for i in s.items()]
 
     def _set_goal(self, request: str, previous: str | None) -> None:
         if not request:
@@ -159,68 +159,70 @@ class WorkingNotes:
         fresh = not self.exists and previous is None and not self._lines(GOAL)
         section = self._section(GOAL)
         if fresh:
-            self._put(section, FIRST + request)
+            self._insert(section, FIRST + request)
             return
         lines = section.items()
         if any(line in (LATEST + request, FIRST + request) for line in lines[-1:]):
             return
-        ours = None if previous is None else LATEST + _line(previous)
+        ours = None if previous is None else LATEST + _one_line(previous)
         last = lines[-1] if lines else ""
         if last.startswith(LATEST) and (ours is None or last == ours):
             self._drop(section, last)
-        self._put(section, LATEST + request)
+        self._insert(section, LATEST + request)
 
     def _append(self, heading: str, lines: Iterable[str]) -> None:
         new = [line for line in lines if line]
         if not new:
             return
         section = self._section(heading)
-        kept = {_key(item): item for item in self._lines(heading)}
+        kept = {_comparison_key(item): item for item in self._lines(heading)}
         for line in new:
-            old = kept.pop(_key(line), None)
-            if old is not None and not self._outdated(heading, old):
-                kept[_key(line)] = old
+            old = kept.pop(_comparison_key(line), None)
+            if old is not None and not self._is_outdated(heading, old):
+                kept[_comparison_key(line)] = old
                 continue
             if old is not None:
                 self._drop_anywhere(heading, old)
             if heading == FILES:
-                self._drop_other_deeds(heading, line)
-            self._put(section, line)
-            kept[_key(line)] = line
-        self._bound(heading)
+                self._drop_other_actions(heading, line)
+            self._insert(section, line)
+            kept[_comparison_key(line)] = line
+        self._limit(heading)
 
-    def _outdated(self, heading: str, item: str) -> bool:
+    def _is_outdated(self, heading: str, item: str) -> bool:
         """Whether a later line says something else of the same subject, so that `item`, said again,
         has to stand below it."""
         lines = self._lines(heading)
         later = lines[len(lines) - lines[::-1].index(item) :]
-        subject = _subject(item)
-        return bool(subject) and any(_subject(line) == subject for line in later)
+        subject = _subject_of(item)
+        return bool(subject) and any(_subject_of(line) == subject for line in later)
 
-    def _drop_other_deeds(self, heading: str, line: str) -> None:
+    def _drop_other_actions(self, heading: str, line: str) -> None:
         path = line.rpartition(" ")[0]
         for old in self._lines(heading):
             if old != line and old.rpartition(" ")[0] == path:
                 self._drop_anywhere(heading, old)
 
-    def _bound(self, heading: str) -> None:
+    def _limit(self, heading: str) -> None:
         items = self._lines(heading)
         most = MOST_FINDINGS if heading == FINDINGS else MOST_LINES
         if heading == FACTS:  # of these the ones without an exact string go first
-            items.sort(key=is_telling)
+            items.sort(key=_has_exact_string)
         for old in items[: max(len(items) - most, 0)]:
             self._drop_anywhere(heading, old)
 
     def _section(self, name: str) -> Section:
         """The section of a known heading, made in its place when there is none."""
         for section in self._sections:
-            if _known(section.name) == name:
+            if _known_heading(section.name) == name:
                 return section
         if not self.exists and len(self._sections) == 1 and not self._sections[0].lines:
             self._sections[0].lines = [ABOUT, ""]
         made = Section(name, f"## {name}", ["", ""])
         before = HEADINGS[HEADINGS.index(name) + 1 :]
-        at = next((n for n, s in enumerate(self._sections) if _known(s.name) in before), None)
+        at = next(
+            (n for n, s in enumerate(self._sections) if _known_heading(s.name) in before), None
+        )
         if at is None:
             last = self._sections[-1].lines
             if last and last[-1].strip():
@@ -230,7 +232,7 @@ class WorkingNotes:
             self._sections.insert(at, made)
         return made
 
-    def _put(self, section: Section, item: str) -> None:
+    def _insert(self, section: Section, item: str) -> None:
         at = len(section.lines)
         while at and not section.lines[at - 1].strip():
             at -= 1
@@ -243,7 +245,7 @@ class WorkingNotes:
 
     def _drop_anywhere(self, heading: str, item: str) -> None:
         for section in self._sections:
-            if _known(section.name) == heading and self._drop(section, item):
+            if _known_heading(section.name) == heading and self._drop(section, item):
                 return
 
     def _drop(self, section: Section, item: str) -> bool:
@@ -272,27 +274,27 @@ def _sections(text: str) -> list[Section]:
     return sections
 
 
-def _known(name: str) -> str:
+def _known_heading(name: str) -> str:
     """The known heading that a heading is, whatever its case; "" for others."""
     folded = name.casefold().rstrip(":")
     return next((known for known in HEADINGS if known.casefold() == folded), "")
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
 @lru_cache(maxsize=2048)
-def _key(text: str) -> str:
+def _comparison_key(text: str) -> str:
     """What two lines that say the same have in common: the words without the empty ones."""
     words = _WORD.findall(text.casefold())
-    return " ".join(word for word in words if word not in _EMPTY) or text.strip()
+    return " ".join(word for word in words if word not in _FILLER_WORDS) or text.strip()
 
 
-def _subject(text: str) -> str:
+def _subject_of(text: str) -> str:
     """What a line speaks of: the words before "is", without the empty ones; "" when it has none."""
     found = _SAYS.search(text)
-    return _key(text[: found.start()]) if found and found.start() else ""
+    return _comparison_key(text[: found.start()]) if found and found.start() else ""
 
 
 Count = Callable[[str], int]
@@ -305,12 +307,12 @@ _LEFT_OUT_TOKENS = 32
 """Kept free for the line that says what is left out."""
 
 
-def is_telling(line: str) -> bool:
+def _has_exact_string(line: str) -> bool:
     """Whether a line has an exact string in it."""
     return bool(_EXACT.search(line))
 
 
-def brief_of(
+def _format_brief(
     sections: Mapping[str, Sequence[str]],
     own: Sequence[tuple[str, Sequence[str]]],
     tokens: int,
@@ -326,24 +328,26 @@ def brief_of(
     the lasting ones stay, then those with an exact string in them, the newest first.
     """
     blocks: list[str] = []
-    left = _take(blocks, "## Goal", _items(sections["Goal"]), tokens, count, most_first=False)
+    left = _add_block(
+        blocks, "## Goal", _bullets(sections["Goal"]), tokens, count, most_first=False
+    )
     for heading, lines in own:
-        left = _take(blocks, heading, lines, left, count, most_first=False)
-    facts = _items(sections["Decisions and facts"])
-    left, whole = _take_facts(blocks, facts, left, count, place, lasting)
+        left = _add_block(blocks, heading, lines, left, count, most_first=False)
+    facts = _bullets(sections["Decisions and facts"])
+    left, whole = _add_facts(blocks, facts, left, count, place, lasting)
     if whole:
         for name in _BY_WORTH:
             newest = name in _NEWEST_FIRST
-            lines = _items(sections[name])
-            left = _take(blocks, f"## {name}", lines, left, count, most_first=newest)
+            lines = _bullets(sections[name])
+            left = _add_block(blocks, f"## {name}", lines, left, count, most_first=newest)
     return "\n".join(blocks)
 
 
-def _items(lines: Sequence[str]) -> list[str]:
+def _bullets(lines: Sequence[str]) -> list[str]:
     return [f"- {line}" for line in lines]
 
 
-def _take(
+def _add_block(
     blocks: list[str],
     heading: str,
     lines: Sequence[str],
@@ -369,7 +373,7 @@ def _take(
     return left - cost
 
 
-def _take_facts(
+def _add_facts(
     blocks: list[str],
     facts: Sequence[str],
     left: int,
@@ -386,7 +390,7 @@ def _take_facts(
             blocks.append("\n".join((heading, *facts)))
         return left - needed, True
     room = left - count(heading + "\n") - _LEFT_OUT_TOKENS
-    worth = [(not lasting(line[2:]), not is_telling(line)) for line in facts]
+    worth = [(not lasting(line[2:]), not _has_exact_string(line)) for line in facts]
     newest = sorted(range(len(facts)), key=lambda number: (*worth[number], -number))
     kept: list[int] = []
     for number in newest:

@@ -10,7 +10,7 @@ import pyte
 import pytest
 
 from openclaw.cli.approval import Permission, beforehand
-from openclaw.security.grants import Grant, offers
+from openclaw.security.grants import Grant, offered_grants
 from openclaw.security.policy import Declined, Policy, Question
 from openclaw.types import Action, Change, Effect
 
@@ -197,8 +197,8 @@ def test_a_script_of_several_lines_is_granted_for_the_session_at_most() -> None:
 def test_what_is_kept_covers_what_was_asked(effect: Effect) -> None:
     action = Action("it", effect, "make test" if effect == "run" else "a.test")
     person = Person("s", "1")
-    assert person.may(Question(action, {}, "because", offers(action)))
-    kept = [grant for grant in offers(action) if (str(grant), False) in person.granted]
+    assert person.may(Question(action, {}, "because", offered_grants(action)))
+    kept = [grant for grant in offered_grants(action) if (str(grant), False) in person.granted]
     assert len(kept) == 1 and kept[0].covers(action)
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from openclaw.cli.main import app as cli
 from openclaw.events import ToolEnd
 from openclaw.security import audit
-from openclaw.security.audit import ACTIONS, Audit, older, read_actions
+from openclaw.security.audit import ACTIONS, Audit, older_path, read_actions
 from openclaw.security.grants import read_grants
 from openclaw.security.policy import Question
 from openclaw.types import Deed
@@ -127,7 +127,7 @@ def test_a_large_record_begins_anew_and_keeps_the_one_before(tmp_path: Path) -> 
         path.write_text(f'{{"tool": "{content}"}}\n' + " " * audit.MOST_BYTES, "utf-8")
         Audit(path).write(Deed("newest"))
         assert path.stat().st_size < 1000
-        assert older(path).read_text("utf-8").startswith(f'{{"tool": "{content}"}}')
+        assert older_path(path).read_text("utf-8").startswith(f'{{"tool": "{content}"}}')
     assert [action["tool"] for action in read_actions(path, 9)] == ["second", "newest"]
     assert [action["tool"] for action in read_actions(path, 1)] == ["newest"]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.security.grants import Grant, make_grant, offers, read_grant, read_grants
+from openclaw.security.grants import Grant, make_grant, offered_grants, read_grant, read_grants
 from openclaw.types import Action, Effect
 
 # -------- what a lasting yes could be
@@ -44,8 +44,8 @@ from openclaw.types import Action, Effect
 )
 def test_what_a_lasting_yes_could_be(effect: Effect, target: str, offered: list[str]) -> None:
     action = Action("it", effect, target)
-    assert [str(grant) for grant in offers(action)] == offered
-    assert all(grant.covers(action) for grant in offers(action))
+    assert [str(grant) for grant in offered_grants(action)] == offered
+    assert all(grant.covers(action) for grant in offered_grants(action))
 
 
 # -------- grants as lines

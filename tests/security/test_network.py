@@ -20,8 +20,8 @@ from openclaw.security.network import (
     effect_of,
     join,
     read_url,
-    refuse,
     urls_in,
+    why_refused,
 )
 from openclaw.types import ToolProblem
 
@@ -247,12 +247,12 @@ def says(*ips: str) -> Resolve:
 
 @pytest.mark.parametrize(("ip", "why"), REFUSED)
 def test_an_inner_address_is_refused_with_its_reason(ip: str, why: str) -> None:
-    assert why in refuse(ip_address(ip))
+    assert why in why_refused(ip_address(ip))
 
 
 @pytest.mark.parametrize("ip", PUBLIC)
 def test_an_address_of_the_internet_is_not(ip: str) -> None:
-    assert refuse(ip_address(ip)) == ""
+    assert why_refused(ip_address(ip)) == ""
 
 
 @given(st.ip_addresses(v=4))
@@ -262,9 +262,9 @@ def test_what_python_calls_inner_is_refused_in_all_its_ipv6_forms(ip: IPv4Addres
         return
     number = int(ip)
     for high in (0xFFFF << 32, 0x0064FF9B << 96, 0xFFFF << 48, 0):
-        assert refuse(IPv6Address(high + number))
-    assert refuse(IPv6Address((0x2002 << 112) + (number << 80)))
-    assert refuse(ip)
+        assert why_refused(IPv6Address(high + number))
+    assert why_refused(IPv6Address((0x2002 << 112) + (number << 80)))
+    assert why_refused(ip)
 
 
 @pytest.mark.parametrize(("text", "why"), SPELLINGS)

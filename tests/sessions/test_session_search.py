@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.sessions.session import Session
-from openclaw.sessions.session_search import PIECE, SessionHit, around, fold, pieces, search, terms
+from openclaw.sessions.session_search import (
+    PASSAGE_LENGTH,
+    SessionHit,
+    fold,
+    make_snippet,
+    search,
+    split_passages,
+    terms,
+)
 from openclaw.sessions.store import SessionStore
 from openclaw.types import Entry, ToolUse
 
@@ -229,8 +237,8 @@ def test_the_snippet_is_the_line_with_the_most_words(store: SessionStore) -> Non
 
 def test_a_longer_snippet_shows_the_lines_around(store: SessionStore) -> None:
     text = "a heading\n\n- one\n- the brown fox\n- two\n" + "z" * 400
-    assert around(text, ["fox"], 300) == "a heading / - one / - the brown fox / - two"
-    assert around(text, ["fox"], 30) == "- the brown fox"
+    assert make_snippet(text, ["fox"], 300) == "a heading / - one / - the brown fox / - two"
+    assert make_snippet(text, ["fox"], 30) == "- the brown fox"
 
 
 @given(
@@ -241,10 +249,10 @@ def test_a_longer_snippet_shows_the_lines_around(store: SessionStore) -> None:
 def test_pieces_are_the_text_and_snippets_are_short(
     text: str, words: list[str], length: int
 ) -> None:
-    cut = list(pieces(text))
+    cut = list(split_passages(text))
     assert "".join(cut) == text
-    assert all(len(piece) <= PIECE + PIECE // 4 for piece in cut)
-    shown = around(text, words, length)
+    assert all(len(piece) <= PASSAGE_LENGTH + PASSAGE_LENGTH // 4 for piece in cut)
+    shown = make_snippet(text, words, length)
     assert len(shown) <= length + len("......")
     assert "\n" not in shown
 

@@ -15,7 +15,7 @@ from openclaw.history import journal, record
 from openclaw.history.turns import Turn
 from openclaw.maintenance.doctor.finding import NotRepaired, RepairCopies, View
 from openclaw.maintenance.doctor.home_files import turns
-from openclaw.sessions.repair import joined, rescued
+from openclaw.sessions.repair import join_sessions, rescue
 from openclaw.sessions.session import Session, from_json, to_json
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
@@ -341,8 +341,8 @@ def test_a_merge_that_only_a_person_can_decide_is_told(home: Home) -> None:
 def test_sessions_with_different_archives_are_not_joined() -> None:
     part = {"file": "0001.json", "messages": 2, "turns": 1, "at": ""}
     ours, theirs = Session("x", extra={"archived": [part]}), Session("x")
-    assert joined(ours, theirs) is None
-    assert joined(theirs, Session("x")) is not None
+    assert join_sessions(ours, theirs) is None
+    assert join_sessions(theirs, Session("x")) is not None
 
 
 # -------- turns that were killed
@@ -407,7 +407,7 @@ def test_every_whole_message_before_a_cut_is_saved(share: float) -> None:
     data = to_json(Session("x", "t", messages=messages)).encode()
     cut = data[: int(len(data) * share)]
     whole = sum(cut.count(f'"say {n}",'.encode()) for n in range(10))
-    found = rescued(cut, "x")
+    found = rescue(cut, "x")
     texts = [entry.content for entry in found.messages] if found else []
     assert texts[:whole] == [f"say {n}" for n in range(whole)]
     if found:
@@ -416,7 +416,7 @@ def test_every_whole_message_before_a_cut_is_saved(share: float) -> None:
 
 def test_a_damaged_session_of_version_1_is_saved() -> None:
     items = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
-    found = rescued(json.dumps(items).encode()[:-3], "x")
+    found = rescue(json.dumps(items).encode()[:-3], "x")
     assert found and [entry.content for entry in found.messages] == ["a", "b"]
 
 
@@ -428,12 +428,12 @@ def test_messages_are_found_in_any_order_of_keys_and_not_in_what_a_tool_was_give
     items = [{"content": f"say {n}", "role": "user"} for n in range(3)]
     items.insert(1, {"content": "broken", "tool_calls": [given], "role": "assistant"})  # type: ignore[dict-item]
     data = json.dumps({"messages": items}, indent=indent).replace('"broken"', '"broken" "')[:-3]
-    found = rescued(data.encode(), "x")
+    found = rescue(data.encode(), "x")
     assert found
     texts = [entry.content for entry in found.messages]
     assert texts[0] == "say 0" and texts[-2:] == ["say 1", "say 2"] and "not said" not in texts
 
 
 def test_rubbish_without_end_is_no_session() -> None:
-    assert rescued(b'{"messages": [' + b'{"role": ' * 3000, "x") is None
-    assert rescued(b"[" * 100_000, "x") is None
+    assert rescue(b'{"messages": [' + b'{"role": ' * 3000, "x") is None
+    assert rescue(b"[" * 100_000, "x") is None
