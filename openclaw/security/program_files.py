@@ -1,9 +1,12 @@
-"""Finds the files of a home that its hooks may run, and says in one hash what they hold.
+"""The files of a home that its hooks and MCP servers may run: which they are, a hash, copies.
 
-A yes to a program is a yes to what it is now. Since an agent may write into its home, all that it
-could write there and a hook would then run has to be in the hash: everything outside of the four
-folders where the agent works, and what the commands name in these. What a program finds in those
-in other ways is not seen (docs/hooks.md).
+A yes to a program is a yes to its present content. The agent may write into its home, so the hash
+covers each file that the agent could change and a hook would then run: all files outside of the
+four folders where the agent works, and the files in these folders that the commands name. A file in
+these folders that a program finds in another way is not covered (docs/hooks.md).
+
+The file has three parts: the files and their hash, the words of a command, and the copies that are
+run in place of the files.
 """
 
 from __future__ import annotations
@@ -21,15 +24,13 @@ from pathlib import Path
 from openclaw.storage.home import Home
 from openclaw.storage.scratch import link_folder, scratch
 
-FOLDER = "hooks"
-"""Where programs of hooks lie by custom."""
 MOST_FILES, MOST_BYTES = 500, 10_000_000
 TOO_MUCH = (
     f"there are more than {MOST_FILES} files or {MOST_BYTES // 1_000_000} MB outside of workspace/,"
     " memory/, sessions/ and skills/, and in what the commands name there"
 )
 WORKING_FOLDERS = frozenset({"workspace", "memory", "sessions", "skills"})
-"""Folders at the top whose files change in every other turn: of these only what is named."""
+"""The four folders of a home where the agent works. Only the files that a command names count."""
 _IGNORED_FILES = frozenset({"openclaw.yaml", ".gitignore"})
 _SKIPPED_FOLDERS = frozenset({".git", ".openclaw", ".cache"})
 SCRIPTS = (
@@ -40,42 +41,47 @@ READING_PROGRAMS = frozenset(
     "[ cat cp cut date diff du echo false grep head logger ls mkdir printf stat tail tar test touch"
     " tr true uniq wc zip".split()
 )
-"""Programs that run nothing of what they are given: a backup may name all of workspace/."""
+"""Programs that read their arguments and never run them: a backup may name all of workspace/."""
 _STARTER_OPTION = re.compile(r"--(?!exclude)|-\w*[IFT]|[A-Za-z]*[IFT][A-Za-z]*$")
-"""Options by which one of them may start another program (`tar -I`)."""
+"""Options by which such a program may start another one (`tar -I`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A file as it is in the hash: what it holds, None where it is no ordinary file, whether it may
-    be run, and where it links to, "" for no link."""
+    """A file as it is in the hash."""
 
     data: bytes | None
+    """The content; None when it is no regular file."""
     runs: bool
+    """True when the file is executable."""
     target: str
+    """The path that a link leads to; "" when the file is no link."""
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """What commands run of the files of a home: paths relative to it. `named` are those that the
-    commands name, `missing` those that they name and that are not there. `trouble` says why the
-    hash of the files cannot be made, "" when it could. `held` are the very bytes that are in the
-    hash: these are to be run, since the files may be exchanged at any moment."""
+    """The files of a home that commands may run. Paths are relative to the home."""
 
     hash: str
+    """Hash of all files; "" when it cannot be made."""
     files: tuple[str, ...]
+    """All files in the hash."""
     named: tuple[str, ...]
+    """The files and folders that the commands name."""
     missing: tuple[str, ...]
+    """The programs that the commands name and that do not exist."""
     trouble: str = ""
+    """Why the hash cannot be made; "" when it can."""
     held: Mapping[str, Held] = field(default_factory=dict, repr=False, compare=False)
+    """The hashed content. It is run in place of the files, which may change at any time."""
 
 
 class _NoHashError(Exception):
-    """No hash can say what the commands run; why."""
+    """No hash can cover all that the commands run. The message says why."""
 
 
 def programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
-    """What these commands, texts for a shell or lists of words, run of the home's files."""
+    """Find the home's files that commands (shell lines or lists of words) may run."""
     root = Path(os.path.realpath(home.root))
     names = [path for command in commands for path in _find_named_files(root, command)]
     run = [path for command in commands if not _only_reads(command)
@@ -102,16 +108,17 @@ def programs(home: Home, commands: Sequence[str | Sequence[str]]) -> Programs:
 
 
 def find_named_paths(root: Path, command: str | Sequence[str]) -> list[Path]:
-    """What is there of the places in the home that the words of a command may mean, the home itself
-    too."""
+    """Return the existing paths in the home, the home included, that a command's words may mean."""
     texts = (text for word in words_of(command) for text in possible_paths(root, word))
     places = dict.fromkeys(placed(root, text) for text in texts)
     return [path for path in places if path.is_relative_to(root) and _is_there(path)]
 
 
 def places(root: Path, commands: Iterable[str | Sequence[str]]) -> Iterator[str]:
-    """The files and folders of the home that commands may run something from, from the home,
-    whether they are there or not: who writes there decides what runs."""
+    """Yield the files and folders, relative to the home, from which commands may run code.
+
+    They need not exist: whoever writes to such a path decides what runs.
+    """
     for command in filter(None, commands):
         words = () if _only_reads(command) else words_of(command)
         for text in (text for word in words for text in possible_paths(root, word)):
@@ -123,12 +130,12 @@ def places(root: Path, commands: Iterable[str | Sequence[str]]) -> Iterator[str]
 
 
 def is_working_folder(root: Path, path: Path) -> bool:
-    """Whether a path is one of the folders at the top where the agent works, or the top itself."""
+    """Return True for the home itself and for one of the four folders where the agent works."""
     return path == root or (path.parent == root and path.name in WORKING_FOLDERS)
 
 
 def placed(root: Path, text: str) -> Path:
-    """The path of a word. Of an absolute one the folder is the real one, as the root is."""
+    """Return the path of a word. In an absolute one the links of its folder are resolved."""
     path = Path(os.path.normpath(root / text))
     return Path(os.path.realpath(path.parent), path.name) if Path(text).is_absolute() else path
 
@@ -143,7 +150,7 @@ def _hash_files(held: Mapping[str, Held]) -> str:
 
 
 def _read_files(root: Path, files: Sequence[Path]) -> dict[str, Held]:
-    """The files, each opened once."""
+    """Read the files, each with one `open`."""
     if len(files) > MOST_FILES or sum(map(_size, files)) > MOST_BYTES:
         raise _NoHashError(TOO_MUCH)
     found: dict[str, Held] = {}
@@ -159,7 +166,7 @@ def _find_named_files(root: Path, command: str | Sequence[str]) -> list[Path]:
 
 
 def _only_reads(command: str | Sequence[str]) -> bool:
-    """Whether a command runs nothing but programs that read, so that what it names is data."""
+    """Return True when a command runs only programs that read, so that its words name data."""
     if isinstance(command, str) and ("`" in command or "$(" in command):
         return False
     return all(
@@ -169,8 +176,8 @@ def _only_reads(command: str | Sequence[str]) -> bool:
 
 
 def _missing_programs(root: Path, command: str | Sequence[str]) -> Iterator[str]:
-    """The program in the home that a command begins with and that is not there: its first word
-    where that is a path, and the script behind the name of an interpreter."""
+    """Yield the programs at the start of a command that are missing in the home: the first word if
+    it is a path, and the script after the name of an interpreter."""
     first = next(iter(commands_of(command)), [])
     words = [word for word in first[:1] if "/" in word or os.sep in word]
     if len(first) > 1 and is_runner(first[0]) and first[1].endswith(SCRIPTS):
@@ -183,7 +190,7 @@ def _missing_programs(root: Path, command: str | Sequence[str]) -> Iterator[str]
 
 
 def _list_files(root: Path, run: Iterable[Path]) -> list[Path]:
-    """The files that count, each once, in an order that is always the same."""
+    """Return the files that belong into the hash, without duplicates and sorted."""
     walked = _walk_files(root, root, WORKING_FOLDERS | _SKIPPED_FOLDERS)
     found = [path for path in walked if path.parent != root or not _is_ignored(path)]
     for path in run:
@@ -202,8 +209,10 @@ def _list_files(root: Path, run: Iterable[Path]) -> list[Path]:
 
 
 def _walk_files(root: Path, folder: Path, without: frozenset[str] = frozenset()) -> Iterator[Path]:
-    """The files below a folder, through links within the home too, `without` some folders at its
-    top; one more than may be is enough to see that there are too many."""
+    """Yield the files below a folder, also through links within the home.
+
+    `without` names folders at the top to skip. The walk ends after MOST_FILES + 1 files.
+    """
     count, seen = 0, set[str]()
     for place, folders, names in os.walk(folder, followlinks=True):
         if place == str(folder):
@@ -222,8 +231,8 @@ def _walk_files(root: Path, folder: Path, without: frozenset[str] = frozenset())
 
 
 def _should_follow(root: Path, link: Path, seen: set[str]) -> bool:
-    """Whether what a linked folder holds is still to be looked at. Outside of the home the agent
-    writes nothing without a yes."""
+    """Return True when the walk should enter a linked folder: it lies in the home and is new. The
+    agent writes outside of the home only after a yes."""
     real = Path(os.path.realpath(link))
     if is_working_folder(root, real):
         raise _NoHashError(f"{_relative(root, link)} links to where files change in every turn")
@@ -277,7 +286,7 @@ def _relative(root: Path, path: Path) -> str:
 
 
 _SHELL_CHARACTERS = frozenset("$`*?{}<>|&;~= ")
-"""What a shell makes something else of."""
+"""Characters that a shell expands or acts on."""
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?", re.IGNORECASE)
 _RUNNER = re.compile(
     r"(?:python|pypy)[\d.]*w?|node|bun|ruby|perl|php|sh|bash|dash|zsh|ksh|fish|pwsh|powershell",
@@ -286,7 +295,7 @@ _RUNNER = re.compile(
 _SHELL = re.compile(
     r"sh|bash|dash|zsh|ksh|fish|pwsh|powershell|cmd|make|just|task|rake|gradle|mvn", re.IGNORECASE
 )
-"""Programs of which each word may say what is run."""
+"""Shells and build tools: each of their words may decide what is run."""
 _LAUNCHER = re.compile(
     r"npx|npm|pnpm|pnpx|yarn|bunx|corepack|deno|tsx|ts-node|uvx?|pipx|poetry|pdm|hatch|pixi|conda"
     r"|mamba|java|dotnet|go|cargo|lua|julia|Rscript|elixir|mix|bundle"
@@ -296,17 +305,17 @@ _LAUNCHER = re.compile(
 _VALUELESS_OPTION = re.compile(
     r"-(?:[bBdEhiIOPqsSuvxyYmce]+|-yes|-quiet|-silent|-bun|-eval|-isolated|-offline)"
 )
-"""Options behind which no value comes, and those behind which the program comes."""
+"""Options without a value, and options that the program follows."""
 _SUBCOMMANDS = frozenset("run exec x dlx tool start --".split())
 MOST_NESTED = 4
-"""Texts in texts that are read."""
+"""Levels of nested command texts (`sh -c "..."`) that are read."""
 _PUNCTUATION = "();<>|&\n"
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)[^}]*\})")
 _PATTERN = re.compile(r"[*?\[{]")
 
 
 def words_of(command: str | Sequence[str]) -> list[str]:
-    """The words of a command, those of texts within it (`sh -c "..."`, `"$(...)"`) too."""
+    """Return the words of a command and of texts within it (`sh -c "..."`, `"$(...)"`)."""
     words = list(command) if not isinstance(command, str) else _split_words(command)
     found, inner = list(words), words
     for _ in range(MOST_NESTED):
@@ -317,7 +326,7 @@ def words_of(command: str | Sequence[str]) -> list[str]:
 
 
 def commands_of(command: str | Sequence[str]) -> list[list[str]]:
-    """The single commands of a line, each as its words; a list of words is one."""
+    """Split a line into its single commands, each a list of words. A list is one command."""
     if not isinstance(command, str):
         return [list(command)]
     found: list[list[str]] = [[]]
@@ -330,13 +339,15 @@ def commands_of(command: str | Sequence[str]) -> list[list[str]]:
 
 
 def is_runner(word: str) -> bool:
-    """Whether a word is the name of an interpreter."""
+    """Return True when a word is the name of an interpreter."""
     return bool(_RUNNER.fullmatch(name_of(word)))
 
 
 def launch_words(command: Sequence[str]) -> list[str]:
-    """The words of a command that say which program is run and how: those up to its name. What
-    stands behind that is what the program works on. Of a shell it is all that it is given."""
+    """Return the words that decide which program is run: those up to its name.
+
+    The words after the name are the program's data. Of a shell, all words are returned.
+    """
     kept = list(command[:1])
     for at, word in enumerate(command):
         name = name_of(word)
@@ -351,12 +362,12 @@ def launch_words(command: Sequence[str]) -> list[str]:
 
 
 def is_launcher(word: str) -> bool:
-    """Whether a word is the name of a program that looks for another in the folder it runs in."""
+    """Return True for a program that looks for another one in its working folder (`npx`)."""
     return bool(_LAUNCHER.fullmatch(name_of(word)))
 
 
 def _split_at_program(words: Sequence[str]) -> tuple[list[str], str]:
-    """The options of a program that starts another, and the name of that, "" for none."""
+    """Return the options of a program that starts another, and the other's name ("" for none)."""
     options, valued = list[str](), False
     for word in words:
         if word.startswith("-") and word != "--":
@@ -370,14 +381,17 @@ def _split_at_program(words: Sequence[str]) -> tuple[list[str], str]:
 
 
 def name_of(word: str) -> str:
-    """The name of a program without its folder and ending."""
+    """Return the name of a program without its folder and ".exe"."""
     name = word.replace("\\", "/").rpartition("/")[2]
     return name[:-4] if name.lower().endswith(".exe") else name
 
 
 def possible_paths(root: Path, word: str) -> Iterator[str]:
-    """The paths that a word may mean: itself, what stands behind a `=` or between colons, what is
-    glued to an option, a Python module, the folder of a pattern. Variables are set in."""
+    """Yield the paths that a word may mean, with variables expanded.
+
+    These are the word itself, its parts between `=`, `:` and `,`, the value joined to a short
+    option, the file of a Python module and the folder of a glob pattern.
+    """
     parts = [word, *re.split("[=:,]", word)]
     parts += [word[2:]] if word.startswith("-") else []
     if word.replace(".", "").isidentifier():
@@ -390,7 +404,7 @@ def possible_paths(root: Path, word: str) -> Iterator[str]:
 
 
 def _expand(root: Path, text: str) -> str:
-    """A word with the variables that a hook is given; others count as nothing."""
+    """Expand the variables that a hook is given. Unknown variables become ""."""
     own = users_home()
     known = {**os.environ, "HOME": own, "OPENCLAW_HOME": str(root), "PWD": str(root)}
     if text == "~" or text.startswith(("~/", "~\\")):
@@ -399,12 +413,12 @@ def _expand(root: Path, text: str) -> str:
 
 
 def users_home() -> str:
-    """The user's own home folder; "~" where it cannot be known."""
+    """Return the user's home folder; "~" when it is unknown."""
     return os.path.expanduser("~")  # noqa: PTH111  that of pathlib may raise
 
 
 def _split_words(text: str) -> list[str]:
-    # Not the escapes of POSIX on Windows, where a backslash divides a path.
+    # No POSIX escapes on Windows, where a backslash divides a path.
     lexer = shlex.shlex(text, posix=os.name != "nt", punctuation_chars=_PUNCTUATION)
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
@@ -420,21 +434,24 @@ _VARIABLES = ("$OPENCLAW_HOME", "${OPENCLAW_HOME}", "$PWD", "${PWD}")
 
 
 class UnsealedError(ValueError):
-    """A command reaches a program of the home in a way that leads past its copy."""
+    """A command would run a program of the home itself and not its copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """Copies of a home's files. `folder` is the one to run in, `apart` holds those of the folders
-    that lead to the real ones."""
+    """Copies of a home's files."""
 
     root: Path
+    """The home."""
     folder: Path
+    """The working folder for the commands. Its four working folders are links to the real ones."""
     apart: Path
+    """The folder for copies of files that lie in the four working folders."""
     names: frozenset[str]
+    """The copied files, as paths relative to the home."""
 
     def command(self, command: str | Sequence[str]) -> str | tuple[str, ...]:
-        """The command with the copies in the place of what it names. Raises UnsealedError."""
+        """Return the command with the paths of the copies in it. Raises UnsealedError."""
         found: str | tuple[str, ...] = (
             self.text(command) if isinstance(command, str) else tuple(map(self.text, command))
         )
@@ -445,7 +462,7 @@ class Sealed:
         return found
 
     def text(self, text: str) -> str:
-        """A word or a line with the copies in the place of what it names."""
+        """Replace the paths of copied files in a word or a line by the paths of the copies."""
         near, far = set[str](), set[str]()
         for name in self.names:
             first, _, rest = name.partition("/")
@@ -464,11 +481,11 @@ class Sealed:
         return pattern.sub(self._replace_with_copy, text)
 
     def place(self, name: str) -> Path:
-        """Where the copy of a file or folder of the home is."""
+        """Return the path of the copy of a file or folder of the home."""
         return self._base(name) / name
 
     def within(self, folder: Path) -> Path:
-        """The copy of a folder below the home; any other as it is."""
+        """Return the copy of a folder below the home; any other folder unchanged."""
         real = Path(os.path.realpath(folder))
         if is_working_folder(self.root, real) or not real.is_relative_to(self.root):
             return folder
@@ -482,7 +499,7 @@ class Sealed:
         return f"{self._base(name)}{found['quote'] or ''}/{name}"
 
     def _is_original(self, text: str) -> bool:
-        """Whether a path leads to a file of the home of which there is a copy."""
+        """Return True when a path leads to a file of the home that has a copy."""
         path = Path(text)
         if (
             not path.is_absolute()
@@ -498,7 +515,7 @@ class Sealed:
 
 @contextmanager
 def sealed(root: Path, held: Mapping[str, Held]) -> Iterator[Sealed]:
-    """Write the copies; they are gone in the end. Raises OSError."""
+    """Write the copies, and remove them at the end. Raises OSError."""
     with scratch(root) as top:
         found = Sealed(root, top / "home", top / "apart", frozenset(held))
         found.folder.mkdir()
@@ -516,7 +533,7 @@ def sealed(root: Path, held: Mapping[str, Held]) -> Iterator[Sealed]:
 
 def _write_copy(copy: Path, held: Held, path: Path, root: Path) -> None:
     if held.data is None:
-        # A link to a folder. What it holds is here already when it lies in the home.
+        # A link to a folder. The files of a folder in the home are copied already.
         real = Path(os.path.realpath(path.parent / held.target))
         if held.target and real.is_dir() and not real.is_relative_to(root):
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -528,7 +545,7 @@ def _write_copy(copy: Path, held: Held, path: Path, root: Path) -> None:
 
 
 def _linked_paths(root: Path) -> Iterator[Path]:
-    """What of the home a program works with: not what it could take code from."""
+    """Yield the paths of the home that a program works with and takes no code from."""
     with suppress(OSError):
         for path in root.iterdir():
             if path.name in WORKING_FOLDERS or path.name == ".openclaw" or _is_ignored(path):
@@ -541,14 +558,14 @@ def _is_ignored(path: Path) -> bool:
 
 
 def _folders_above(name: str) -> Iterator[str]:
-    """The folders that hold a file and lie below one of those at the top."""
+    """Yield the folders of a file, without the topmost one."""
     while name.count("/") > 1:
         name = name.rpartition("/")[0]
         yield name
 
 
 def _root_spellings(root: Path) -> set[str]:
-    """How a command may write where the home is."""
+    """Return the spellings by which a command may name the home."""
     found = {str(root), root.as_posix(), *_VARIABLES}
     with suppress(ValueError):
         below = root.relative_to(os.path.realpath(users_home())).as_posix()
@@ -557,7 +574,7 @@ def _root_spellings(root: Path) -> set[str]:
 
 
 def _any_of(names: set[str], text: str) -> str:
-    """A pattern for those of the names that occur in a text."""
+    """Return a pattern for the names that occur in a text."""
     found = sorted((name for name in names if name in text), key=len, reverse=True)
     return "|".join(map(re.escape, found)) or r"(?!)"
 
@@ -566,8 +583,10 @@ _FLAGS = re.compile(r"-[bBdEhiIOPqsSuvx]+")
 
 
 def starts_scripts(command: str | Sequence[str], root: Path) -> bool:
-    """Whether a command starts Python with nothing but scripts, so that modules are taken from
-    their folders, and these are none that the agent works in."""
+    """Return True when a command starts Python only with scripts outside of the working folders.
+
+    Python then takes modules from the folders of these scripts.
+    """
     scripts = []
     for words in commands_of(command):
         if PYTHON.fullmatch(name_of(words[0])):

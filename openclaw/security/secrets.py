@@ -1,8 +1,8 @@
-"""Finds secrets in a text: keys with a known form, and what stands where a secret is expected.
+"""Finds secrets in a text: tokens with a known form, and values where a secret is expected.
 
-What counts as one follows gitleaks (config/gitleaks.toml) and detect-secrets (plugins keyword,
-basic_auth, private_key); the patterns are written anew, with a bound on every repetition. Nothing
-is taken for a secret by its looks alone: hashes, ids and encoded images look the same.
+The rules follow gitleaks (config/gitleaks.toml) and detect-secrets (plugins keyword, basic_auth,
+private_key); the patterns are our own, with a bound on every repetition. No value is taken for a
+secret by its looks alone: hashes, ids and encoded images look the same.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ _TRIVIAL = frozenset("pass password passwd pw pwd secret user username token key
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret in a text: `kind` is what the user is told (github-token), start and end count
-    characters."""
+    """The place of a secret in a text. Start and end count characters."""
 
     kind: str
+    """The kind as the user sees it, such as github-token."""
     start: int
     end: int
 
 
 def find(text: str) -> list[Secret]:
-    """The secrets of a text in their order. They do not overlap; where two findings do, they are
-    one, of the kind that says more."""
+    """Return the secrets of a text in their order. Findings that overlap become one, of the kind
+    that says more."""
     spans: list[Span] = []
     for finder in (
         _find_private_keys,
@@ -74,7 +74,7 @@ def find(text: str) -> list[Secret]:
 
 
 def _merge_spans(spans: list[Span]) -> list[Secret]:
-    """Spans that overlap as one; the earlier of the list names the kind."""
+    """Merge spans that overlap; the span that is earlier in the list gives the kind."""
     merged: list[tuple[int, int, int]] = []
     for rank, (_, start, end) in sorted(enumerate(spans), key=lambda each: each[1][1:]):
         if merged and start < merged[-1][2]:
@@ -86,7 +86,7 @@ def _merge_spans(spans: list[Span]) -> list[Secret]:
 
 
 def _find_private_keys(text: str) -> Iterator[Span]:
-    """Private keys, whole; what there is of one whose end is missing."""
+    """Find private keys, also one whose end is missing."""
     begins = list(_PEM.finditer(text)) if "PRIVATE KEY" in text else []
     ends = [end.span() for end in _PEM_END.finditer(text)] if begins else []
     past = 0
@@ -103,8 +103,8 @@ def _find_private_keys(text: str) -> Iterator[Span]:
 
 
 def key_begin(lines: Sequence[str], index: int) -> int:
-    """The index of the line in which the private key begins that this line belongs to, else the
-    same index: its lines alone do not look like a key."""
+    """Return the index of the line where the private key around this line begins, else `index`.
+    The inner lines of a key do not look like a key."""
     for near in range(min(index, len(lines)) - 1, max(index - MOST_LINES, 0) - 1, -1):
         if "PRIVATE KEY" in lines[near]:
             return near if _PEM.search(lines[near]) and not _PEM_END.search(lines[near]) else index
@@ -112,7 +112,7 @@ def key_begin(lines: Sequence[str], index: int) -> int:
 
 
 def _find_aws_secrets(text: str) -> Iterator[Span]:
-    """The secret half of an AWS pair, which has no form of its own, near the id of the key."""
+    """Find the secret half of an AWS pair near the key's id. It has no form of its own."""
     for key in _AWS_ID.finditer(text):
         for match in _AWS.finditer(text, key.end(), key.end() + _NEAR):
             if bits(match[0]) >= 4:
@@ -120,7 +120,7 @@ def _find_aws_secrets(text: str) -> Iterator[Span]:
 
 
 def _find_header_tokens(text: str) -> Iterator[Span]:
-    """What follows `Bearer` and `Basic`, with or without `Authorization:` before it."""
+    """Find the values after `Bearer` and `Basic`, with or without `Authorization:`."""
     for match in _HEADER.finditer(text):
         value, start, end = match["it"], *match.span("it")
         if match["name"].lower() == "basic":
@@ -138,7 +138,7 @@ def _decode_base64(value: str) -> str:
 
 
 def _find_url_passwords(text: str) -> Iterator[Span]:
-    """Passwords of addresses: scheme://user:password@host."""
+    """Find the passwords of addresses: scheme://user:password@host."""
     at = text.find("://")
     while at >= 0:
         match = _LOGIN.match(text, at)
@@ -148,7 +148,7 @@ def _find_url_passwords(text: str) -> Iterator[Span]:
 
 
 def _find_typed_passwords(text: str) -> Iterator[Span]:
-    """Passwords of `curl -u user:password` and of .netrc lines."""
+    """Find the passwords of `curl -u user:password` and of .netrc lines."""
     for pattern, sign in ((_CURL, "-u"), (_NETRC, "assword")):
         for match in pattern.finditer(text) if sign in text else ():
             if not _is_trivial(match["it"]):
@@ -156,7 +156,7 @@ def _find_typed_passwords(text: str) -> Iterator[Span]:
 
 
 def _is_trivial(password: str) -> bool:
-    """True for what stands in examples; a real one that is short counts here, by its place."""
+    """Return True for a password of an example. A short real one counts, because of its place."""
     return password.casefold() in _TRIVIAL or is_placeholder(password, varied=False)
 
 
@@ -165,14 +165,17 @@ Check = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class TokenForm:
-    """`rest` is matched behind `begin`, with `digits` from where the number in front of it begins;
-    `judge` has the last word on the match."""
+    """How the tokens of one service look."""
 
     kind: str
     begin: str
+    """The fixed text to look for."""
     rest: str
+    """The pattern that follows `begin`."""
     judge: Check
+    """Decides about the whole match."""
     back: str = ""
+    """The pattern before `begin`: a number that belongs to the token, or a lookbehind."""
 
     @property
     def digits(self) -> bool:
@@ -184,7 +187,7 @@ def _has_entropy(least: float) -> Check:
 
 
 def _is_key_like(text: str) -> bool:
-    """For `sk-` and the like, which words begin with too."""
+    """Tell keys from words, for prefixes such as `sk-` that words begin with too."""
     body = text.partition("-")[2]
     varied = any(c.isdigit() for c in body) and any(c.isalpha() for c in body)
     return bits(body) >= 3 and not is_wordy(body) and (varied or is_mixed(body))
@@ -203,7 +206,7 @@ def _form(
 
 @cache
 def _compile_form(form: TokenForm) -> re.Pattern[str]:
-    """Compiled when the beginning was found: few of them ever are."""
+    """Compile the pattern when its beginning was found first: few ever are."""
     return re.compile(form.back + re.escape(form.begin) + form.rest)
 
 
@@ -214,13 +217,13 @@ _ALONE = r"(?<![\w-])"
 
 
 def bits(text: str) -> float:
-    """Shannon's bits a character, by the text's own frequencies; 0 for an empty text."""
+    """Return Shannon's entropy in bits a character, by the text's own frequencies."""
     size = len(text)
     return -sum(n / size * math.log2(n / size) for n in Counter(text).values()) if size else 0.0
 
 
 def is_wordy(value: str) -> bool:
-    """True for what is made of words, names and small numbers: my-secret-v2, gpt-4o-2024-08-06."""
+    """Return True for words, names and small numbers: my-secret-v2, gpt-4o-2024-08-06."""
     pieces = [piece for piece in _PIECES.split(value) if piece]
     return all(_WORD.fullmatch(piece) and not is_mixed(piece) for piece in pieces)
 
@@ -307,7 +310,7 @@ _KEY_GOES_ON = re.compile(r"[A-Za-z0-9]")
 
 
 def _find_tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of each token with a form of its own."""
+    """Find the tokens that have a form of their own."""
     for form in TOKEN_FORMS:
         at = text.find(form.begin)
         while at >= 0:
@@ -376,7 +379,7 @@ _NO_SECRET = re.compile(
 
 
 def _find_assignments(text: str) -> Iterator[tuple[str, int, int]]:
-    """Kind (password, token, secret, api-key), start and end of each value."""
+    """Find the values assigned to names such as `password`, `token`, `secret` and `api_key`."""
     lowered = text.replace("\u0130", "i").lower()  # the one letter whose lower case is two
     past = 0
     stems = [match.span() for match in _STEM.finditer(lowered)]
@@ -403,7 +406,8 @@ def _is_key(lowered: str, start: int) -> bool:
 
 
 def _names_secret(stem: str, before: str, more: str) -> bool:
-    """False for password_hash, tokenizer, passive and compass. `more` is the rest of the name."""
+    """Return False for password_hash, tokenizer, passive and compass. `more` is the rest of the
+    name."""
     if stem == "pass":
         if _NO_PASS.search(before):
             return False
@@ -432,8 +436,11 @@ def _is_assigned_secret(stem: str, value: str, *, said: bool) -> bool:
 
 
 def _read_value(text: str, sign: re.Match[str], limit: int, password: bool) -> str:
-    """What is assigned: up to the closing quote, or without quotes up to a blank or the next such
-    name at `limit`, less what belongs to the text around it. Only a password has brackets in it."""
+    """Return the assigned value, without the punctuation of the text around it.
+
+    It ends at the closing quote, or without quotes at a blank or at the next such name (`limit`).
+    Only a password may have brackets in it.
+    """
     if sign["quote"]:
         found = _QUOTED.match(text, sign.end())
         return found[0] if found else ""
@@ -446,8 +453,8 @@ def _read_value(text: str, sign: re.Match[str], limit: int, password: bool) -> s
 
 
 def _is_varied(value: str) -> bool:
-    """True for a value that no word of a sentence looks like: three of lower case, upper case,
-    digits and signs."""
+    """Return True for a value that is no word of a sentence: it has three of lower case, upper
+    case, digits and signs."""
     signs = any(not c.isalnum() and c not in "-_./:'\u2019," for c in value)
     kinds = (str.islower, str.isupper, str.isdigit)
     return sum(any(map(kind, value)) for kind in kinds) + signs >= 3
@@ -460,7 +467,7 @@ PASSWORD_BITS = 22.0
 KEY_BITS = 34.0
 """Bits of a whole key or token, which no person has to remember."""
 MIXED = 0.2
-"""Least share of neighbours that change case; letters of chance have 0.5 on average."""
+"""Least share of neighbours that change case; random letters have 0.5 on average."""
 
 _EMPTY = re.compile(
     r"[<>]|\{\{|\$[\{(]|\$\w+$|%\w{1,40}%|\{[a-z_]?[\w.!:]{0,40}\}|\(\?|\.{3}|\*{3}|\u2026|x{4}|X{4}|#\{"
@@ -488,11 +495,11 @@ _LETTERS = re.compile(r"[A-Za-z]+")
 def is_secret(
     value: str, *, least: float = KEY_BITS, digests: bool = True, password: bool = False
 ) -> bool:
-    """True when a value that stands where a secret is expected looks like one.
+    """Return True when a value at the place of a secret looks like one.
 
-    `least` is what the whole value must hold, in bits. With `digests` a UUID or a plain run of hex
+    `least` is the least entropy of the whole value, in bits. With `digests` a UUID or a run of hex
     digits counts too: under `api_key` it is a key, under `token` more likely an id. With `password`
-    a word with a number behind it counts, as people choose them.
+    a word followed by a number counts, as people choose such passwords.
     """
     if not SHORTEST_SECRET <= len(value) <= LONGEST_SECRET or is_placeholder(value):
         return False
@@ -508,23 +515,23 @@ def is_secret(
 
 
 def is_placeholder(value: str, *, varied: bool = True) -> bool:
-    """True for what stands in a secret's place: <token>, ${TOKEN}, {{secret:x}}, your_key, ***.
-    With `varied` also for fewer than four different characters."""
+    """Return True for a placeholder: <token>, ${TOKEN}, {{secret:x}}, your_key, ***. With `varied`
+    also for fewer than four different characters."""
     return len(set(value)) < (4 if varied else 2) or _EMPTY.search(value) is not None
 
 
 SHORTEST_ENCODED = 12
-"""Shorter values have encoded forms that chance makes too."""
+"""Encoded forms of shorter values occur by chance too."""
 KEY_LINE = 32
 """A line of a private key; the last one may be shorter."""
 LONGEST_RUN = 4_000
-"""Characters of a run that are taken along on either side, at most."""
+"""Most characters of the same run that are added on either side."""
 _RUNS = (re.compile(r"[A-Za-z0-9+/_=-]*"), re.compile(r"[0-9A-Fa-f]*"))
 
 
 def find_encoded(text: str, values: Iterable[str]) -> list[tuple[str, int, int]]:
-    """Kind ("encoded-secret"), start and end of each such place, in order and without overlap. The
-    whole run of characters around it is taken, as the rest of the encoded text belongs to it."""
+    """Find encoded forms of secret values (kind "encoded-secret"), in order and without overlap.
+    A span covers the whole run of characters around a form, as it belongs to the encoded text."""
     spans = sorted({span for value in values for span in _find_encoded_spans(text, value)})
     kept: list[tuple[int, int]] = []
     for start, end in spans:
@@ -549,7 +556,7 @@ def _find_encoded_spans(text: str, value: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=512)
 def _encoded_forms(value: str) -> tuple[tuple[str, re.Pattern[str] | None], ...]:
-    """Each form with the characters that go on with it."""
+    """Return each encoded form, with a pattern for the characters that may continue it."""
     if len(value) < SHORTEST_ENCODED:
         return ()
     data = value.encode("utf-8", "replace")
@@ -563,7 +570,7 @@ def _encoded_forms(value: str) -> tuple[tuple[str, re.Pattern[str] | None], ...]
     if quote(value, safe="") != value:
         forms[quote(value, safe="")] = None
     for shift in range(3):
-        # Of three bytes' code only the whole groups are the same whatever stands around them.
+        # Only whole groups of three bytes are encoded alike whatever stands around them.
         start = -shift % 3
         whole = data[start : start + (len(data) - start) // 3 * 3]
         if len(whole) >= SHORTEST_ENCODED - 3:

@@ -1,8 +1,8 @@
-"""Keeps secrets apart: a text gets `{{secret:NAME}}` in their place, a file of its own the values.
+"""Masks secrets: a text gets `{{secret:NAME}}` in their place, a private file holds the values.
 
 The file (`.openclaw/secrets.json`) is readable by its user only. On Windows it has the rights of
-its folder: an access list of its own is not set. The values are not encrypted, as the key to them
-would lie beside them.
+its folder: no access list of its own is set. The values are not encrypted, as the key would lie
+next to them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from openclaw.storage.text import decode, unwritable, write_private
 from openclaw.types import ToolProblem
 
 _Secrets = list[tuple[str, str]]
-"""The secrets of a text: kind and value."""
+"""The secrets of a text, as kind and value."""
 MASK = re.compile(r"\{\{\s{0,3}secret:\s{0,3}([A-Za-z0-9-]{1,60})\s{0,3}\}\}")
 VERSION = 1
 LARGEST = 10_000_000
 SHORTEST = 8
 MOST_CLEAN = 20_000
-"""Texts that are remembered as having no secret: a conversation is masked anew with each turn."""
+"""Texts without a secret that are remembered: a conversation is masked again in each turn."""
 SHORT = 16
-"""Shorter values are only recognised where no letter or digit stands before or behind them."""
+"""Shorter values are only recognised without a letter or digit before or after them."""
 _ALMOST = re.compile(
     r"\{{0,2}\s?secret[:_ ]\s?[\w-]{1,60}\s?\}{1,2}|\[?redacted\]?|\*{5,}"
     r"|<(?:secret|masked|hidden)[^>]{0,40}>",
@@ -54,25 +54,25 @@ NOT_PLAIN = "{mask} has characters that a command would take for its own; tell t
 
 
 def mask_of(name: str) -> str:
-    """How a secret of that name is shown."""
+    """Return the mask that is shown for a secret."""
     return f"{{{{secret:{name}}}}}"
 
 
 def is_distinct(value: str) -> bool:
-    """True for a value that is recognised wherever it stands. A short or plain word that is the
-    password of an address is only masked there, else every such word would be."""
+    """Return True for a value that is masked in every text. A short or plain word that is the
+    password of an address is only masked in the address, else each such word would be masked."""
     letters, others = any(map(str.isalpha, value)), not value.isalpha()
     return len(value) >= SHORTEST and ((letters and others) or is_mixed(value))
 
 
 def masked_names(text: str) -> list[str]:
-    """The names of the masks in a text, each once, in their order."""
+    """Return the names of the masks in a text, each once, in order."""
     return list(dict.fromkeys(name.lower() for name in MASK.findall(text)))
 
 
 def _replace_value(text: str, value: str, mask: str) -> str:
-    """The text with a value masked; a short one only where it is no part of a longer word, though
-    it may stand there twice over."""
+    """Mask a value in a text. A short one is masked only where it is no part of a longer word; it
+    may be repeated there."""
     if len(value) >= SHORT:
         return text.replace(value, mask)
     alone = rf"(?<![^\W_])(?:{re.escape(value)})+(?![^\W_])"
@@ -81,22 +81,27 @@ def _replace_value(text: str, value: str, mask: str) -> str:
 
 @dataclass(slots=True)
 class Vault:
-    """The secrets of a home. Nothing is read before it is needed; what another process has added
-    is seen. `notices` are one-line texts for the user."""
+    """The secrets of a home. The file is read when it is needed, and again when another process
+    has changed it."""
 
     path: Path
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     notices: list[str] = field(default_factory=list)
+    """One-line texts for the user."""
     _values: dict[str, str] = field(default_factory=dict, repr=False)
+    """The values by name."""
     _entries: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The entries of the file by name."""
     _stamp: tuple[int, int, int] | None = None
+    """Inode, size and time of the file that was read."""
     _clean: set[int] = field(default_factory=set, repr=False)
+    """Hashes of texts without a secret."""
     _is_in_memory: bool = False
 
     @classmethod
     def in_memory(cls, path: Path) -> Self:
-        """The secrets of this file as they are now. It is not written and not read again: a new
-        secret is known to this vault only. OpenclawError when it cannot be read."""
+        """Read the secrets of a file once and never write it: new secrets are known to this vault
+        only. OpenclawError when it cannot be read."""
         vault = cls(path, _is_in_memory=True)
         try:
             vault._entries = dict(entries_in(read_bytes(path, LARGEST).decode("utf-8")))
@@ -104,15 +109,15 @@ class Vault:
             pass
         except OSError as error:
             raise _read_error(path, error) from error
-        except ValueError:  # whoever opens it as his own sets it aside
+        except ValueError:  # the process that owns the file moves it aside
             pass
         vault._values = {name: str(entry["value"]) for name, entry in vault._entries.items()}
         return vault
 
     def mask(self, text: str) -> str:
-        """The text with a name in the place of each secret. The same secret has the same name.
+        """Replace each secret by its mask. The same secret always has the same name.
 
-        Raises OpenclawError when a new one cannot be kept.
+        Raises OpenclawError when a new one cannot be saved.
         """
         self._refresh()
         if not text or hash(text) in self._clean:
@@ -124,15 +129,15 @@ class Vault:
         return masked
 
     def veiled(self, text: str) -> str:
-        """The text with a mask in the place of each secret, for a look at it only: a new one, which
-        may not be whole yet, is not kept."""
+        """Replace each secret by a mask for display only. A new secret, which may not be complete
+        yet, is not saved."""
         self._refresh()
         return self._mask_with(text, lambda found: ["new"] * len(found))
 
     def _mask_with(self, text: str, named: Callable[[_Secrets], list[str]] | None = None) -> str:
         text = self._mask_known(text)
         spans = [(each.kind, each.start, each.end) for each in find(text)]
-        if not spans:  # else they are found when what is left is masked the next time
+        if not spans:  # else the recursive call finds them
             spans = find_encoded(text, filter(is_distinct, self._values.values()))
         if not spans:
             return text
@@ -145,10 +150,10 @@ class Vault:
         return self._mask_with("".join([*parts, text[at:]]), named)
 
     def reveal(self, text: str, *, plain: bool = False) -> str:
-        """The text with the values in the place of their names; a name that is not known stays.
+        """Replace each mask by its value; an unknown mask stays.
 
-        With `plain` only values of letters, digits and `_.+/=:@%~-` are put into it, as any other
-        could end a string or begin a command: ToolProblem.
+        With `plain` the values may only have letters, digits and `_.+/=:@%~-`, as any other
+        character could end a string or begin a command: ToolProblem.
         """
 
         def value(match: re.Match[str]) -> str:
@@ -163,12 +168,11 @@ class Vault:
         return MASK.sub(value, text)
 
     def written(self, text: str, before: str, where: str, *, whole: bool = True) -> str:
-        """What may be written into a file that holds `before`: a mask becomes its value again, if
-        that stands in this file. `where` names the file; `whole` says that nothing else of the
-        file stays.
+        """Return the text that may be written into a file with the content `before`.
 
-        ToolProblem for the mask of another secret, and for what only looks like a mask where a
-        value would be lost.
+        A mask becomes its value again if the file holds the value. `where` names the file; `whole`
+        means that the text replaces all of it. ToolProblem for the mask of another secret, and for
+        a text that only looks like a mask where a value would be lost.
         """
         self._refresh()
         old = before.replace("\r\n", "\n")
@@ -181,12 +185,12 @@ class Vault:
         return new
 
     def noted(self, text: str, before: str) -> str:
-        """The same for a memory: new secrets are masked and stay so, masks of what the file holds
-        become that again."""
+        """Do the same for a memory: new secrets stay masked, and masks of secrets that the file
+        holds become their values again."""
         return self.there(self.mask(text), before)
 
     def there(self, text: str, before: str) -> str:
-        """The text with the values of those masks whose secret stands in `before`."""
+        """Replace the masks of those secrets that stand in `before` by their values."""
         self._refresh()
         old = before.replace("\r\n", "\n")
 
@@ -197,7 +201,7 @@ class Vault:
         return MASK.sub(value, text)
 
     def check_kept(self, before: str, after: str, where: str) -> None:
-        """ToolProblem when a value of the file is lost and something like a mask has come."""
+        """Raise ToolProblem when a value of the file is lost and a text like a mask was added."""
         lost = [name for name, value in self._values.items() if value in before]
         lost = [name for name in lost if self._values[name] not in after]
         new = [found[0] for found in _ALMOST.finditer(after) if found[0] not in before]
@@ -206,7 +210,7 @@ class Vault:
             raise ToolProblem(ALMOST.format(where=where, wrote=new[0], masks=masks))
 
     def names(self) -> tuple[str, ...]:
-        """The names of all secrets, in the order in which they came."""
+        """Return the names of all secrets, the oldest first."""
         self._refresh()
         return tuple(self._values)
 
@@ -219,7 +223,7 @@ class Vault:
     # -------- the file
 
     def _name_values(self, found: _Secrets) -> list[str]:
-        """A name for each (kind, value); new ones are on the disk when this returns."""
+        """Return a name for each kind and value. New ones are on the disk when this returns."""
         known = {value: name for name, value in self._values.items()}
         if any(value not in known for _, value in found):
             with self._locked():
@@ -261,14 +265,14 @@ class Vault:
         return status.st_ino, status.st_size, status.st_mtime_ns
 
     def _refresh(self) -> None:
-        """Read the file if it is another one than it was."""
+        """Read the file if it has changed."""
         if self._is_in_memory:
             return
         try:
             stamp = self._file_stamp()
             if stamp == self._stamp:
                 return
-            if stamp is None:  # somebody deleted it: what this process knows stays masked
+            if stamp is None:  # somebody deleted it: known secrets stay masked
                 self._stamp = None
                 return
             kept = entries_in(read_bytes(self.path, LARGEST).decode("utf-8"))
@@ -283,7 +287,7 @@ class Vault:
         self._stamp = stamp
 
     def _names_of_damaged(self) -> list[str]:
-        """A name that stands in old sessions must not come to mean another secret."""
+        """Return the names in damaged files: old sessions may use them, so no new secret may."""
         found: list[str] = []
         for path in self.path.parent.glob(f"{self.path.stem}.damaged-*.json"):
             with suppress(OSError):
@@ -309,7 +313,7 @@ def _read_error(path: Path, error: OSError) -> OpenclawError:
 
 
 def entries_in(text: str) -> Mapping[str, Any]:
-    """The entries by name. ValueError for a file that is not ours; Damaged for a newer one."""
+    """Return the entries by name. ValueError for a foreign file, Damaged for a newer version."""
     shape = parse_foreign_json(text)
     version = shape.get("version") if isinstance(shape, dict) else None
     if isinstance(version, int | float) and version > VERSION:
@@ -329,23 +333,25 @@ def entries_in(text: str) -> Mapping[str, Any]:
 
 
 Masks = Literal["stay", "own", "code", "url", "text"]
-"""What becomes of a name such as {{secret:github-token-1}} in the arguments of a tool.
+"""How a mask such as {{secret:github-token-1}} in the arguments of a tool is treated.
 
-stay: it stays, and secrets become names (memories, a search in the web). own: the tool sees to it
-(files). Else the secret takes its place: code, where it must not be taken for a command; url, where
-its characters are escaped; text, as it is.
+stay: masks stay and secrets are masked (memories, a web search).
+own: the tool does it (files).
+code: the value replaces the mask and must not be readable as a command.
+url: the value replaces the mask, with its characters escaped.
+text: the value replaces the mask unchanged.
 """
 
 
 class Apart(Protocol):
-    """Keeps secrets apart from what the model sees."""
+    """Masks secrets in texts for the model, and reveals them for tools."""
 
     def mask(self, text: str, /) -> str: ...
     def reveal(self, text: str, /, *, plain: bool = False) -> str: ...
 
 
 class AsItIs:
-    """Nothing is kept apart."""
+    """Masks nothing."""
 
     def mask(self, text: str, /) -> str:
         return text
@@ -355,8 +361,8 @@ class AsItIs:
 
 
 def for_call(apart: Apart, masks: Masks, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as a permitted call is run with them. ToolProblem for a secret that would be
-    taken for a command."""
+    """Return the arguments with which a permitted call is run. ToolProblem for a secret that could
+    be read as a command."""
     if masks == "own":
         return dict(arguments)
     change: Callable[[str], str] = {
@@ -369,8 +375,7 @@ def for_call(apart: Apart, masks: Masks, arguments: Mapping[str, Any]) -> dict[s
 
 
 def secrets_used(apart: Apart, masks: Masks, arguments: Mapping[str, Any]) -> frozenset[str]:
-    """The names of the secrets that a call would be run with, also of those that stand in its
-    arguments as they are."""
+    """Return the names of the secrets in the arguments of a call, masked or not."""
     found: list[str] = []
 
     def look(text: str) -> str:
@@ -383,12 +388,12 @@ def secrets_used(apart: Apart, masks: Masks, arguments: Mapping[str, Any]) -> fr
 
 
 def disarmed(text: str) -> str:
-    """Somebody else's text in which nothing looks like one of our names for a secret."""
+    """Change a foreign text so that nothing in it looks like one of our masks."""
     return MASK.sub(lambda match: match[0].replace("{{", "{ {", 1), text)
 
 
 def in_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """The value with each text in it changed, names of fields excepted."""
+    """Apply `change` to each text in a value, except the names of fields."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -399,7 +404,8 @@ def in_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _in_url(apart: Apart, text: str) -> str:
-    """Each secret escaped, so that it can neither name another host nor begin another part."""
+    """Reveal each secret escaped, so that it can neither name another host nor begin another part
+    of the URL."""
 
     def escaped(match: Any) -> str:
         value = apart.reveal(match[0])

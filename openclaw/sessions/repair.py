@@ -1,4 +1,4 @@
-"""Saves what can be read of a damaged session, and joins the two sides of a merge of one."""
+"""Repairs sessions: reads damaged files as far as possible, joins conflicts, merges undo."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ _BLANK = re.compile(r"[\s,]*")
 _CLOSED = re.compile(r'\]\s*(?:,\s*"|\}|\Z)')
 _WHOLE = re.compile(r"[\s\]]*\}\s*\Z")
 UNKNOWN = "a damaged conversation"
-"""Who else wrote in a session whose file has lost the keys that would tell it."""
+"""The source that is noted when a damaged file no longer names its foreign sources."""
 _KEY = re.compile(r'\s*[\],]*\s*,\s*("(?:[^"\\]|\\.){1,100}")\s*:\s*')
 _TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _DECODER = json.JSONDecoder()
 
 
 def rescue(data: bytes, session_id: str) -> Session | None:
-    """A session of all messages that can still be read in a damaged file, None when there is none.
-    Of a message in which the file breaks off, what there is of its text."""
+    """Read all readable messages of a damaged file, None when there is none. The last one may be
+    cut off."""
     text = pieces(data.removeprefix(BOM).replace(b"\0", b"")).decode("utf-8", "replace")
     start = _MESSAGES.search(text)
     messages, end = _read_messages(text, start.end() if start else -1)
@@ -79,9 +79,11 @@ def _mark(session: Session) -> None:
 
 
 def choose_better(found: Session | None, earlier: Session | None) -> Session | None:
-    """The better of what was saved from a damaged file and what an earlier copy holds: the one
-    with more messages, with the keys that the other has and it has not. An earlier one that was
-    begun at another time is another conversation."""
+    """Return the session with more messages: the one read from a damaged file or an earlier copy.
+
+    A damaged file's session gets the keys that it lacks from the earlier copy. A copy that was
+    created at another time is another conversation and is ignored.
+    """
     if found is None or earlier is None:
         return found or earlier
     if found.created_at and earlier.created_at and found.created_at != earlier.created_at:
@@ -124,9 +126,10 @@ def relist(session: Session, archive: Archive) -> None:
 
 
 def join_sessions(ours: Session, theirs: Session) -> Session | None:
-    """One session of the messages of both, each once: what both begin with, then the exchanges of
-    either in the order of their times. None when their archives differ, as then a message may be
-    live in one and archived in the other."""
+    """Join two sessions: their common beginning, then the exchanges of both, each once, by time.
+
+    None when their archives differ, as a message may then be live in one and archived in the other.
+    """
     if ours.parts != theirs.parts or ours.compressed_context != theirs.compressed_context:
         return None
     pairs = zip(ours.messages, theirs.messages, strict=False)
@@ -149,7 +152,7 @@ def join_sessions(ours: Session, theirs: Session) -> Session | None:
 
 
 def _split_exchanges(messages: list[Entry]) -> list[list[Entry]]:
-    """Messages cut before each one of the user."""
+    """Split messages before each message of the user."""
     found: list[list[Entry]] = []
     for entry in messages:
         if entry.role == "user" or not found:
@@ -167,8 +170,10 @@ def _begins_with(session: Session, part: Session) -> bool:
 
 
 def _read_messages(text: str, at: int) -> tuple[list[dict[str, Any]], int]:
-    """The messages of the list that begins there, and where the last whole one ends; with -1 those
-    of a text whose beginning is lost. After one that is broken the next is looked for."""
+    """Read the messages of the list at `at`; returns them and the end of the last whole one.
+
+    With -1 the beginning of the text is lost. After a broken message the next one is looked for.
+    """
     found: list[dict[str, Any]] = []
     following = _next_message_pattern(text, at)
     at = end = _find_next(following, text, 0) if at < 0 else at
@@ -191,8 +196,11 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 def _next_message_pattern(text: str, at: int) -> re.Pattern[str]:
-    """How a message begins behind one that is broken: as deep as the first one where lines tell it;
-    else not as the value of a key, as what a tool was given may look like a message."""
+    """Return a pattern for the beginning of the next message after a broken one.
+
+    It has the same indentation as the first message. In a file without line ends it must not be the
+    value of a key, as the input of a tool may look like a message.
+    """
     lead = text[at : _skip_blanks(text, at)] if at >= 0 else ""
     _, line, blanks = lead.rpartition("\n")
     if line:
@@ -206,7 +214,7 @@ def _find_next(following: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _read_partial(text: str) -> Any:
-    """A message that breaks off. One whose text is empty as far as it goes says nothing."""
+    """Read a message that is cut off, None when its readable part has no text."""
     from pydantic_core import from_json as lenient
 
     try:
@@ -219,7 +227,7 @@ def _read_partial(text: str) -> Any:
 
 
 def _read_head(text: str) -> dict[str, str]:
-    """What stands before the messages, as far as it can be read."""
+    """Read the keys before the messages as far as possible."""
     found = {}
     for name in HEAD[1:]:
         if key := re.search(rf'"{name}"\s*:\s*', text):
@@ -238,7 +246,7 @@ def _decode_text(text: str) -> str:
 
 
 def _read_tail(text: str, at: int) -> tuple[dict[str, Any], bool]:
-    """The keys that stand after the messages, and whether these are all."""
+    """Read the keys after the messages; the bool is True when the file is complete there."""
     found: dict[str, Any] = {}
     while key := _KEY.match(text, at):
         try:
@@ -263,7 +271,7 @@ Trouble = Literal["newer", "conflict", "damaged"]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A session's file, or one of its archive, that does not load, and why."""
+    """A file of a session or of its archive that does not load."""
 
     path: Path
     id: str
@@ -272,11 +280,11 @@ class Case:
 
 
 class Mending(SessionFolder):
-    """The sessions of one home, looked at without changing any."""
+    """The sessions of one home, for finding and repairing broken files."""
 
     def cases(self) -> Iterator[Case]:
-        """The files that do not load, of conversations and of their archives. OSError is passed
-        over: a file that cannot be read at all is no matter of its content."""
+        """Yield the files of conversations and archives that do not load. Files that raise OSError
+        are skipped: their content is unknown."""
         for path in self._files():
             data = _read_or_none(path)
             case = _find_trouble(path, path.stem, data) if data is not None else None
@@ -301,8 +309,8 @@ class Mending(SessionFolder):
     # -------- in their place
 
     def better(self, path: Path, session_id: str, earlier: bytes | None) -> Session | None:
-        """The best that can be made of a file that does not load, in its place or moved aside, and
-        of an earlier copy of it (in git). None when neither has a message."""
+        """Return the best version of a file that does not load, in its place or moved aside: made
+        of the file or of an earlier copy (from git). None when neither has a message."""
         data = _read_or_none(path)
         found = rescue(data, session_id) if data is not None else None
         before = None
@@ -317,8 +325,8 @@ class Mending(SessionFolder):
         return choose_better(found, before)
 
     def both(self, path: Path, session_id: str = "") -> Session | None:
-        """Both sides of a session with conflict markers, joined; None when there are none, when one
-        of them does not load or they cannot be joined."""
+        """Join both sides of a session with conflict markers. None without markers, when one side
+        does not load or when the sides cannot be joined."""
         try:
             text = _decode(_read_or_none(path) or b"")
             if not conflicts(text):
@@ -329,16 +337,16 @@ class Mending(SessionFolder):
         return join_sessions(ours, theirs)
 
     def put(self, path: Path, session: Session) -> bool:
-        """Write a session in the place of what does not load; False when that was changed since."""
+        """Replace a file that does not load; False when it has changed meanwhile."""
         return write_if_same(path, _read_or_none(path), to_json(session).encode("utf-8"))
 
     def counted(self, case: Case) -> int:
-        """How many messages the session says that a part of its archive has."""
+        """Return how many messages a part of the archive has according to its session."""
         session = self._read(self._path(case.id))
         return sum(part.messages for part in session.parts if part.file == case.path.name)
 
     def count_anew(self, case: Case, document: Session) -> None:
-        """A session lists a part of its archive with what could be saved of it."""
+        """Change a session's list of its archive to what could be read of a part."""
         session = self._read(self._path(case.id))
         turns = sum(entry.role == "user" for entry in document.messages)
         saved = {"messages": len(document.messages), "turns": turns}
@@ -351,7 +359,7 @@ class Mending(SessionFolder):
         self._write(session)
 
     def forget_part(self, session_id: str, name: str) -> None:
-        """A session lists a part of its archive no longer."""
+        """Remove a part from a session's list of its archive."""
         path = self._path(session_id)
         session = self._read(path)
         unlist(session, [part for part in session.parts if part.file == name])
@@ -367,14 +375,14 @@ class Mending(SessionFolder):
         return sorted(stem for stem in stems if ASIDE.fullmatch(stem))
 
     def of_aside(self, stem: str) -> list[Path]:
-        """All that was moved aside with it: archive, notes and the file."""
+        """Return the archive, the notes and the file that were moved aside together."""
         archive = self.folder / "archive" / stem
         notes = self.folder / f"{stem}.notes.md"
         return [path for path in (archive, notes, self.folder / f"{stem}.json") if path.exists()]
 
     def put_back(self, stem: str, session: Session) -> str:
-        """A session of what was moved aside, under its old name or, when another has that by now,
-        under a new one; its archive and notes go with it. Returns the name."""
+        """Save a session that was moved aside under its old id, or a new one when the old is taken.
+        Its archive and notes move with it. Returns the id."""
         taken = [path for path in self._places(session.id) if path.exists()]
         if taken:
             session.title = f"{session.title or session.id} (saved)"
@@ -417,12 +425,12 @@ Document = dict[str, Any]
 
 
 def merge_sessions(base: bytes, ours: bytes, theirs: bytes | None) -> tuple[bytes, bool] | None:
-    """The session file with the change from `base` to `theirs` made to `ours`, and whether that
-    fits; where it does not, ours stands. `theirs` None is a session without messages, an empty
-    `base` one that was not there. One of a newer version fits nothing.
+    """Apply the change from `base` to `theirs` to `ours`; returns the new file and True when all of
+    it fits. Where it does not fit, ours stays. A file of a newer version never fits.
 
-    What both have added at the same place stays, theirs first: it was said earlier. None when one
-    of them is no session.
+    `theirs` None is a session without messages, an empty `base` a file that did not exist. Messages
+    that both added at the same place stay, theirs first, as they are older. Returns None when one
+    of the files is no session.
     """
     old, now = _read_document(base) if base else {"messages": []}, _read_document(ours)
     if old is None or now is None:
@@ -431,7 +439,7 @@ def merge_sessions(base: bytes, ours: bytes, theirs: bytes | None) -> tuple[byte
     if new is None:
         return None
     if any(is_newer(part.get("version")) for part in (now, new)):
-        return ours, False  # what else belongs to its messages is not known
+        return ours, False  # it may have more keys that belong to its messages
     said, fits = _merge_messages(
         merge(_message_texts(old), _message_texts(now), _message_texts(new), touching=True)
     )
@@ -443,7 +451,7 @@ def merge_sessions(base: bytes, ours: bytes, theirs: bytes | None) -> tuple[byte
 
 
 def _merge_messages(merged: Merged) -> tuple[list[str], bool]:
-    """The messages with all that was added, and whether nothing else is in conflict."""
+    """Return the messages with all additions of both, and True when nothing else conflicts."""
     lines, fits = list(merged.lines), True
     for conflict in reversed(merged.conflicts):
         if conflict.base:
@@ -454,7 +462,7 @@ def _merge_messages(merged: Merged) -> tuple[list[str], bool]:
 
 
 def messages_in(data: bytes | None) -> int:
-    """How many messages a session's file holds."""
+    """Count the messages of a session's file."""
     document = _read_document(data) if data else None
     return len(document["messages"]) if document else 0
 
@@ -463,7 +471,7 @@ _GONE = object()
 
 
 def _choose(key: str, old: Document, now: Document, new: Document) -> Any:
-    """A value of the head: theirs where ours has not changed since."""
+    """Choose a value of the head: theirs unless ours has changed since."""
     before, mine, other = (part.get(key, _GONE) for part in (old, now, new))
     return other if mine == before else mine
 

@@ -1,9 +1,9 @@
-"""Searches what was said, archive included: content of messages, and inputs and outputs of tools.
+"""Searches conversations, archive included: message contents, and inputs and outputs of tools.
 
-Ranked as BM25 ranks (Robertson and Zaragoza 2009: rarity of words times how well a text has them,
-long texts a little behind), over passages of some lines, so that a long result counts by the place
-that is about the words and not by its length. There is no index: a file is read when it is come to,
-and texts without a word of the search are passed over by substring.
+The ranking follows BM25 (Robertson and Zaragoza 2009: rarity of words times how well a text matches
+them, long texts a little behind). It ranks passages of some lines, so that a long result counts by
+its best place and not by its length. There is no index: files are read one after the other, and a
+substring test skips texts without a word of the search.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Talk = tuple[Session, Iterable[tuple[int, Entry]]]
 """A session and its messages, each with its number in the whole conversation."""
 
 COPYING_TOOLS = frozenset({"search_sessions"})
-"""Tools whose results are what this search has found."""
+"""Tools whose results repeat what this search found."""
 SMALL_WEIGHT = 0.1
 LENGTH_SHARE, USUAL_LENGTH = 0.25, 300
 QUESTION_WEIGHT = 0.85
@@ -37,18 +37,21 @@ MOST_PARTIAL = 20
 
 @dataclass(slots=True)
 class _Match:
-    """A message with words of the search: its passages with what they are worth by term, which
-    terms it holds, whether it is in the archive, and the beginning of what was answered."""
+    """A message with words of the search."""
 
     session: Session
     number: int
     entry: Entry
     passages: list[tuple[str, str, tuple[float, ...]]]
+    """Tool name ("" for the message itself), text and worth by term."""
     within: tuple[bool, ...]
+    """For each term, True when the message contains it."""
     archived: bool = False
     reply: str = ""
+    """The answer to a message of the user."""
     score: float = 0.0
     best: tuple[str, str, tuple[float, ...]] = field(default=("", "", ()))
+    """The passage with the highest score."""
 
 
 SNIPPET_LENGTH = 160
@@ -63,12 +66,14 @@ def search(
     any_word: bool = False,
     most: int | None = None,
 ) -> list[SessionHit]:
-    """Messages about the words, the best first; among equals those of the session `first`, then
-    the newer ones. Passages that hold all words come before all others.
+    """Find messages about the words, the best first.
 
-    A message has all words, or at least half of those that tell something, or the rarest one; with
-    `any_word` any of them. `length` is that of a snippet, in characters: one that may be longer
-    than a usual line shows its neighbours. With `most` only so many.
+    Among equals, messages of the session `first` come first, then the newer ones. Passages with all
+    words come before all others. A message counts when it has all words, at least half of the
+    telling ones, or the rarest one; with `any_word` when it has any.
+
+    `length` is that of a snippet in characters; a long one shows neighbouring lines too. `most`
+    limits the number of hits.
     """
     wanted = terms(words)
     if not wanted:
@@ -94,8 +99,7 @@ def search(
 
 
 def keep_exact(hits: list[SessionHit]) -> list[SessionHit]:
-    """Only the messages that hold all words, the newest first, where there are any; else some of
-    the best."""
+    """Return only the hits with all words, the newest first; without any, some of the best."""
     exact = [hit for hit in hits if not hit.missing]
     if not exact:
         return hits[:MOST_PARTIAL]
@@ -103,7 +107,7 @@ def keep_exact(hits: list[SessionHit]) -> list[SessionHit]:
 
 
 def _match_entry(session: Session, number: int, entry: Entry, wanted: list[Term]) -> _Match | None:
-    """A message's passages with words of the search, None without any."""
+    """Return a message with its passages that match, None without any."""
     passages: list[tuple[str, str, tuple[float, ...]]] = []
     within = [False] * len(wanted)
     for tool, text in _searched_texts(entry):
@@ -126,7 +130,7 @@ def _mark_within(within: list[bool], wanted: list[Term], folded: str) -> list[bo
 
 
 def _searched_texts(entry: Entry) -> Iterator[tuple[str, str]]:
-    """What a message is searched for: a tool's name ("" for what was said) and a text."""
+    """Yield the texts of a message, each with its tool's name ("" for the message itself)."""
     if entry.content:
         yield "", entry.content
     for use in entry.tool_calls:
@@ -164,8 +168,8 @@ def _rank(found: list[_Match], wanted: list[Term], rarity: list[float], first: s
 
 
 def _measure_rarity(found: list[_Match], wanted: list[Term], total: int) -> list[float]:
-    """The inverse document frequency of each term over messages, small ones far behind; 0.0 for
-    one that no message has."""
+    """Return the inverse document frequency of each term over the messages: small terms far
+    behind, 0.0 for a term that no message has."""
     rarity = []
     for index, term in enumerate(wanted):
         count = sum(any(values[index] for _, _, values in each.passages) for each in found)
@@ -186,14 +190,13 @@ def _score(each: _Match, rarity: list[float]) -> None:
 
 
 def _has_all_words(each: _Match, wanted: list[Term]) -> bool:
-    """Whether one passage holds all words: those of a long result may be about other things."""
+    """Return True when the best passage has all words; in a long result they may be unrelated."""
     values = each.best[2]
     return all(value or term.small for value, term in zip(values, wanted, strict=True))
 
 
 def _has_enough_words(each: _Match, wanted: list[Term], rarity: list[float]) -> bool:
-    """Whether a message has enough of the words: all, half of those that tell something, or the
-    rarest of those that occur at all."""
+    """Return True when a message has all words, half of the telling ones, or the rarest one."""
     if all(each.within):
         return True
     telling = [index for index, term in enumerate(wanted) if not term.small]
@@ -241,7 +244,7 @@ _NUMBER = re.compile(r"(\d{1,3}(?:,\d{3}){1,6}|\d{4,20})(\.\d+)?")
 _INNER = re.compile(r"[^\W_]+")
 _SUFFIXES = ("ing", "ed", "er", "en", "ly", "e")
 
-# What questions are made of: it says little about where the answer stands.
+# Words of which questions are made: they say little about the place of the answer.
 _SMALL = frozenset(
     """a about again all also am an and any are as at be been but by can could did do does for from
     get give had has have he her his how i if in into is it its just know many may me might mine
@@ -259,17 +262,18 @@ _SMALL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of a search, or a phrase. `forms` are folded texts by which it is found, each with
-    what a hit of it is worth (0 to 1), the word itself first; `small` says that it tells little."""
+    """A word of a search, or a phrase."""
 
     word: str
     forms: tuple[tuple[str, float], ...]
+    """Folded texts to look for, each with its worth (0 to 1); the word itself comes first."""
     small: bool = False
+    """True for a word that tells little."""
     phrase: re.Pattern[str] | None = None
 
     def worth(self, text: str) -> float:
-        """How well a folded text has it: 1.0 as a whole word, less at the beginning of one or in
-        another form, little within one, 0.0 not at all."""
+        """Return how well a folded text matches: 1.0 for a whole word, less at the beginning of a
+        word or for another form, little within a word, 0.0 for no match."""
         if self.phrase is not None:
             return float(bool(self.phrase.search(text)))
         best = 0.0
@@ -279,26 +283,26 @@ class Term:
         return best
 
     def within(self, text: str) -> bool:
-        """Whether a folded text has the word, also as a part of another."""
+        """Return True when a folded text has the word, also as a part of another word."""
         if self.phrase is not None:
             return bool(self.phrase.search(text))
         return any(form in text for form, value in self.forms if value > HALF)
 
     def maybe(self, text: str) -> bool:
-        """False where a folded text cannot have it; quick."""
+        """Return False when a folded text cannot match. This is a quick test."""
         return any(form in text for form, _ in self.forms)
 
 
 def fold(text: str) -> str:
-    """A text as it is compared: without case, composed characters."""
+    """Return a text for comparison: case-folded, with composed characters."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
     return text.casefold()
 
 
 def terms(query: str) -> list[Term]:
-    """The words and "phrases" of a search, each once, the first 40. When all are small, none counts
-    as small."""
+    """Return the words and "phrases" of a search, each once, at most 40. When all are small, none
+    counts as small."""
     query = query[:LONGEST_QUERY]
     found: dict[str, Term] = {}
     for match in _PHRASE.finditer(query):
@@ -317,7 +321,7 @@ def terms(query: str) -> list[Term]:
 
 
 def _strip_punctuation(word: str) -> str:
-    """A word without the punctuation around it; what has only punctuation stays."""
+    """Return a word without the punctuation around it; mere punctuation stays."""
     plain = word.rstrip(_EDGES).lstrip("".join(set(_EDGES) - set(_KEPT_IN_FRONT)))
     if not plain.strip(_KEPT_IN_FRONT):
         return plain or word
@@ -355,7 +359,7 @@ def _singular(word: str) -> list[tuple[str, float]]:
 
 
 def _stem(word: str) -> list[tuple[str, float]]:
-    """What other forms of a word begin with; it must be long enough to mean the same."""
+    """Return the beginning that other forms of a word share, if it is long enough."""
     for end in _SUFFIXES:
         if word.endswith(end) and len(word) - len(end) >= 4:
             return [(word[: -len(end)], HALF)]
@@ -363,8 +367,8 @@ def _stem(word: str) -> list[tuple[str, float]]:
 
 
 def _word_worth(form: str, text: str) -> float:
-    """1.0 where it stands as a whole word, 0.8 at the beginning of one, 0.25 within one. Scripts
-    that do not part words by blanks have no within."""
+    """Return 1.0 for a whole word, 0.8 for the beginning of one, 0.25 within one. In scripts that
+    do not separate words by blanks, a place within a word counts 0.9."""
     best, at = 0.0, text.find(form)
     for _ in range(MOST_PLACES):
         if at < 0 or best == 1.0:
@@ -385,8 +389,8 @@ CONTEXT_BEFORE = 40
 
 
 def split_passages(text: str) -> Iterator[str]:
-    """A text as passages of at most 800 characters, cut at line ends where there are any; one that
-    is only a little longer stays whole."""
+    """Split a text into passages of at most 800 characters, at line ends where possible. A text
+    that is only a little longer stays whole."""
     if len(text) <= PASSAGE_LENGTH + PASSAGE_LENGTH // 4:
         yield text
         return
@@ -403,8 +407,8 @@ def split_passages(text: str) -> Iterator[str]:
 
 
 def make_snippet(text: str, words: Sequence[str], length: int) -> str:
-    """What stands around the folded words in a text, in one line of at most `length` characters and
-    the dots of a cut: the line with the most of them, and its neighbours where it is short."""
+    """Return the line of a text with the most of the folded words, and its neighbours if it is
+    short, as one line of at most `length` characters plus the dots of a cut."""
     lines = [line for line in (" ".join(line.split()) for line in text.splitlines()) if line]
     if not lines:
         return ""
@@ -418,7 +422,7 @@ def make_snippet(text: str, words: Sequence[str], length: int) -> str:
 
 
 def _widen(lines: Sequence[str], best: int, length: int) -> tuple[int, int]:
-    """The first and last of the lines around one that fit together, those below first."""
+    """Return the first and last of the lines around the best one that fit, those below first."""
     first = last = best
     left = length - len(lines[best])
     while True:
@@ -435,7 +439,7 @@ def _widen(lines: Sequence[str], best: int, length: int) -> tuple[int, int]:
 
 
 def _cut_line(line: str, words: Sequence[str], length: int) -> str:
-    """The part of a long line with the most of the words."""
+    """Return the part of a long line with the most of the words."""
     folded = line.casefold()
     places = sorted(_find_places(folded, words)) or [0]
     starts = [max(0, min(place - CONTEXT_BEFORE, len(line) - length)) for place in places]
@@ -465,7 +469,7 @@ HEAD_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A line of the list; `messages` is their number, archived ones included."""
+    """A session as a line of the list."""
 
     id: str
     title: str
@@ -473,28 +477,27 @@ class SessionSummary:
     updated_at: str
     model: str
     messages: int
+    """Their number, archived ones included."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionHit:
-    """A message that a search has found; `number` counts from 1 over the whole conversation, as
-    `fork` takes it.
-
-    `role` is "tool" where the words stand in the call or result of the tool `tool`. `missing` are
-    the words that the message does not hold. `reply` is the beginning of what was answered to a
-    message of the user.
-    """
+    """A message that a search has found."""
 
     id: str
     title: str
     at: str
     role: str
+    """"user" or "assistant"; "tool" when the words stand in the call or result of a tool."""
     number: int
+    """The number of the message in the whole conversation, from 1, as `fork` takes it."""
     snippet: str
     tool: str = ""
     missing: tuple[str, ...] = ()
+    """The words that the message does not contain."""
     archived: bool = False
     reply: str = ""
+    """The beginning of the answer to a message of the user."""
 
 
 def summarize(session: Session) -> SessionSummary:
@@ -509,7 +512,7 @@ def summarize(session: Session) -> SessionSummary:
 
 
 def to_timestamp(text: str) -> float:
-    """Seconds since the epoch of an ISO time, 0.0 for anything else."""
+    """Return the seconds since the epoch of an ISO time, 0.0 for anything else."""
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
@@ -517,7 +520,7 @@ def to_timestamp(text: str) -> float:
 
 
 def last_updated(path: Path) -> tuple[float, str]:
-    """When a session was last updated, from the head of its file; the file's own time else."""
+    """Return when a session was last updated, by the head of its file or else the file's time."""
     try:
         with reading(path) as file:
             found = UPDATED.search(file.read(HEAD_BYTES))

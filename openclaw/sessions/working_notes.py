@@ -1,7 +1,7 @@
-"""The working notes of a conversation, `<id>.notes.md`: what a summary of it must not lose.
+"""The working notes of a conversation, `<id>.notes.md`: facts that a summary must not lose.
 
-A Markdown file that the program only appends to and any editor may change: what the user deleted
-stays away, what he wrote or changed stays as it is, under whatever heading.
+The notes are a Markdown file. The program only appends to it, the user may edit it: deleted lines
+stay away, and lines that the user wrote or changed stay as they are, under any heading.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ HEADINGS = (GOAL, FACTS, FINDINGS, FILES, TODOS, QUESTIONS)
 MOST_FINDINGS = 60
 MOST_LINES = 200
 MOST_BYTES = 2_000_000
-"""A larger file is left alone: it is no longer notes."""
+"""A larger file is not changed: these are no notes."""
 SUFFIX = ".notes.md"
+Count = Callable[[str], int]
+"""Counts the tokens of a line."""
 FIRST, LATEST = "First: ", "Latest: "
 
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
@@ -41,26 +43,27 @@ _SAYS = re.compile(r"\s(?:is|are|was|will be|=|ist|sind|est|sont|es|son)\s|\s?[:
 
 
 def notes_path(sessions: Path, session_id: str) -> Path:
-    """Where the notes of a session stand, in the sessions folder."""
+    """Return the path of a session's notes in the sessions folder."""
     return sessions / f"{session_id}{SUFFIX}"
 
 
 @dataclass(slots=True)
 class Section:
-    """A heading as it stands in the file ("" for what is above the first) and the lines below."""
+    """A heading of the file and the lines below it."""
 
     name: str
     heading: str = ""
+    """The whole line of the heading; "" for the lines above the first one."""
     lines: list[str] = field(default_factory=list)
 
     def items(self) -> list[str]:
-        """The list items, without their bullets; a continued one is its first line."""
+        """Return the list items without their bullets; of a longer one the first line."""
         return [found[1] for line in self.lines if (found := _ITEM.match(line))]
 
 
 class WorkingNotes:
-    """The notes of one conversation. `read` never fails; `add` changes what was read, `save` writes
-    it when something changed."""
+    """The notes of one conversation. `read` never fails, `add` changes them in memory, `save`
+    writes them when something changed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -71,7 +74,7 @@ class WorkingNotes:
 
     @classmethod
     def read(cls, path: Path) -> WorkingNotes:
-        """The notes in a file; empty when it is missing, as far as it goes when it is damaged."""
+        """Read notes from a file: none when it is missing, the readable part when it is damaged."""
         notes = cls(path)
         try:
             notes._too_large = path.stat().st_size > MOST_BYTES
@@ -85,7 +88,7 @@ class WorkingNotes:
 
     @property
     def sections(self) -> dict[str, list[str]]:
-        """The items under each of the known headings, in their order."""
+        """The items under each known heading, in order."""
         return {name: self._lines(name) for name in HEADINGS}
 
     def add(
@@ -98,10 +101,10 @@ class WorkingNotes:
         questions: Sequence[str] = (),
         previous: str | None = None,
     ) -> bool:
-        """Append what a turn brought; whether that changed anything.
+        """Append the results of a turn; returns True when the notes have changed.
 
-        `previous` is the request before this one, None in the first turn or when it is not known:
-        where the notes hold another as the latest, the user has written it, and it stays.
+        `previous` is the request before this one, None in the first turn or when it is unknown. If
+        the notes have another latest request, the user wrote it, and it stays.
         """
         self._set_goal(_one_line(request), previous)
         for heading, lines in (
@@ -115,8 +118,8 @@ class WorkingNotes:
         return self._changed
 
     def save(self) -> bool:
-        """Write the file if something was added to it; whether it was. Raises OpenclawError when
-        it cannot be written."""
+        """Write the file if something was added; returns True when it was written. Raises
+        OpenclawError when it cannot be written."""
         if not self._changed or self._too_large:
             return False
         write_text(self.path, self.text())
@@ -124,19 +127,17 @@ class WorkingNotes:
         return True
 
     def text(self) -> str:
-        """The notes as they stand in the file."""
+        """Return the text of the file."""
         lines: list[str] = []
         for section in self._sections:
             lines += [section.heading] if section.heading else []
             lines += section.lines
         return "\n".join(lines)
 
-    def brief(
-        self, tokens: int, count: Callable[[str], int], lasting: Callable[[str], object] = bool
-    ) -> str:
-        """The notes for a prompt in at most so many tokens, the most telling first; "" when there
-        are none or nothing fits. `count` tells the tokens of a line, `lasting` whether a fact is
-        one that holds for long: such facts stay when not all of them fit."""
+    def brief(self, tokens: int, count: Count, lasting: Callable[[str], object] = bool) -> str:
+        """Return the notes for a prompt in at most `tokens` tokens, the most telling first; "" when
+        nothing fits. `lasting` tells whether a fact holds for long: such facts are kept when not
+        all of them fit."""
         known = self.sections
         own = [
             (section.heading.strip(), [line for line in section.lines if line.strip()])
@@ -147,7 +148,7 @@ class WorkingNotes:
         return _format_brief(known, own, tokens, count, place, lasting)
 
     def essential(self) -> tuple[str, ...]:
-        """What a summary must not lose: the decisions and facts."""
+        """Return the decisions and facts, which a summary must not lose."""
         return tuple(self._lines(FACTS))
 
     def _lines(self, name: str) -> list[str]:
@@ -190,8 +191,8 @@ class WorkingNotes:
         self._limit(heading)
 
     def _is_outdated(self, heading: str, item: str) -> bool:
-        """Whether a later line says something else of the same subject, so that `item`, said again,
-        has to stand below it."""
+        """Return True when a later line says something else of the same subject. `item`, if said
+        again, must then move below it."""
         lines = self._lines(heading)
         later = lines[len(lines) - lines[::-1].index(item) :]
         subject = _subject_of(item)
@@ -206,13 +207,13 @@ class WorkingNotes:
     def _limit(self, heading: str) -> None:
         items = self._lines(heading)
         most = MOST_FINDINGS if heading == FINDINGS else MOST_LINES
-        if heading == FACTS:  # of these the ones without an exact string go first
+        if heading == FACTS:  # facts without an exact string are dropped first
             items.sort(key=_has_exact_string)
         for old in items[: max(len(items) - most, 0)]:
             self._drop_anywhere(heading, old)
 
     def _section(self, name: str) -> Section:
-        """The section of a known heading, made in its place when there is none."""
+        """Return the section of a known heading, and insert it in its place when it is missing."""
         for section in self._sections:
             if _known_heading(section.name) == name:
                 return section
@@ -259,7 +260,7 @@ class WorkingNotes:
 
 
 def _sections(text: str) -> list[Section]:
-    """The sections of a file. Headings inside of fenced code are none."""
+    """Split a file into sections. Lines of fenced code are no headings."""
     sections = [Section("")]
     fenced = False
     for line in text.split("\n"):
@@ -275,7 +276,7 @@ def _sections(text: str) -> list[Section]:
 
 
 def _known_heading(name: str) -> str:
-    """The known heading that a heading is, whatever its case; "" for others."""
+    """Return the known heading of that name, whatever its case; "" for others."""
     folded = name.casefold().rstrip(":")
     return next((known for known in HEADINGS if known.casefold() == folded), "")
 
@@ -286,29 +287,27 @@ def _one_line(text: str) -> str:
 
 @lru_cache(maxsize=2048)
 def _comparison_key(text: str) -> str:
-    """What two lines that say the same have in common: the words without the empty ones."""
+    """Return the words of a line without filler words: lines that say the same share this key."""
     words = _WORD.findall(text.casefold())
     return " ".join(word for word in words if word not in _FILLER_WORDS) or text.strip()
 
 
 def _subject_of(text: str) -> str:
-    """What a line speaks of: the words before "is", without the empty ones; "" when it has none."""
+    """Return the subject of a line: the words before "is" without filler words; "" for none."""
     found = _SAYS.search(text)
     return _comparison_key(text[: found.start()]) if found and found.start() else ""
 
 
-Count = Callable[[str], int]
-
 _EXACT = re.compile(r"\d|[/@`\"_\u201c\u201e]|[a-z][A-Z]|(?<=[a-z,] )[A-Z][a-z]")
-"""Roughly: a line that has a number, a path, a quoted word or a name in it."""
-_NEWEST_FIRST = ("To-dos", "Files", "Findings")
-_BY_WORTH = ("Open questions", *_NEWEST_FIRST)
+"""Finds, roughly, a number, a path, a quoted word or a name."""
+_NEWEST_FIRST = (TODOS, FILES, FINDINGS)
+_BY_WORTH = (QUESTIONS, *_NEWEST_FIRST)
 _LEFT_OUT_TOKENS = 32
-"""Kept free for the line that says what is left out."""
+"""Reserved for the line that says how many facts are left out."""
 
 
 def _has_exact_string(line: str) -> bool:
-    """Whether a line has an exact string in it."""
+    """Return True when a line contains an exact string."""
     return bool(_EXACT.search(line))
 
 
@@ -320,20 +319,20 @@ def _format_brief(
     place: str,
     lasting: Callable[[str], object] = bool,
 ) -> str:
-    """The notes in at most so many tokens. `own` are headings and lines that the user has added;
-    `place` says where the notes stand whole.
+    """Format the notes in at most `tokens` tokens. `own` are headings and lines that the user has
+    added; `place` names the file with all notes.
 
-    The goal comes first, then what the user has written under headings of his own, then decisions
-    and facts before anything else. When these do not fit,
-    the lasting ones stay, then those with an exact string in them, the newest first.
+    The goal comes first, then the user's own headings, then decisions and facts, then the rest. If
+    not all facts fit, the lasting ones are kept first, then those with an exact string, the newest
+    first; the rest is then left out.
     """
     blocks: list[str] = []
     left = _add_block(
-        blocks, "## Goal", _bullets(sections["Goal"]), tokens, count, most_first=False
+        blocks, f"## {GOAL}", _bullets(sections[GOAL]), tokens, count, most_first=False
     )
     for heading, lines in own:
         left = _add_block(blocks, heading, lines, left, count, most_first=False)
-    facts = _bullets(sections["Decisions and facts"])
+    facts = _bullets(sections[FACTS])
     left, whole = _add_facts(blocks, facts, left, count, place, lasting)
     if whole:
         for name in _BY_WORTH:
@@ -356,8 +355,8 @@ def _add_block(
     *,
     most_first: bool,
 ) -> int:
-    """Add as many lines as fit below their heading, in their order; the tokens that are left. With
-    `most_first` the last lines are the ones that count most."""
+    """Add a heading and as many of its lines as fit, in order; returns the tokens that are left.
+    With `most_first` the last lines count most."""
     if not lines:
         return left
     cost = count(heading + "\n")
@@ -381,8 +380,8 @@ def _add_facts(
     place: str,
     lasting: Callable[[str], object],
 ) -> tuple[int, bool]:
-    """Add the decisions and facts; the tokens that are left, and whether all of them fitted."""
-    heading = "## Decisions and facts"
+    """Add the decisions and facts; returns the tokens that are left, and True when all fitted."""
+    heading = f"## {FACTS}"
     sizes = [count(line + "\n") for line in facts]
     needed = count(heading + "\n") + sum(sizes) if facts else 0
     if needed <= left:
