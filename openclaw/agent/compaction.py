@@ -16,8 +16,8 @@ from openclaw.errors import OpenclawError
 from openclaw.memory.notes import Notes
 from openclaw.models.base import Model, Reply, Request
 from openclaw.models.token_count import Meter
+from openclaw.nlp.facts import lasting_facts
 from openclaw.nlp.identifiers import holds, identifiers
-from openclaw.nlp.notable import lasting
 from openclaw.nlp.words import denies, missing_words, telling_words
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
@@ -90,7 +90,7 @@ class Compaction:
         made = shorten_outline(merge_outlines(old, new), int(room * OUTLINE_SHARE), count)
         frame = count(render_outline(made, "x"))
         notes = WorkingNotes.read(notes_path(self.sessions.folder, session.id))
-        brief = self.mask(notes.brief(max(0, room - frame), count, lasting))
+        brief = self.mask(notes.brief(max(0, room - frame), count, lasting_facts))
         found = WHERE if self.memory is not None else ""
         return self.mask(render_outline(without_known(made, brief), brief, found))
 
@@ -102,7 +102,7 @@ class Compaction:
         if self.memory is None:
             return ()
         said = [entry.content for entry in entries if entry.role == "user"]
-        found = dict.fromkeys(fact for words in said for fact in lasting(words))
+        found = dict.fromkeys(fact for words in said for fact in lasting_facts(words))
         asked = (yield from self.asking.facts(talk)) if talk else ()
         known = [*found][:MOST_PROPOSED]
         return tuple(map(self.mask, dict.fromkeys((*known, *asked))))

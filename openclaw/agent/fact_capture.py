@@ -10,6 +10,7 @@ from openclaw import events
 from openclaw.memory.entries import Meta, entries_of
 from openclaw.memory.markdown import same, text_of
 from openclaw.memory.notes import Notes
+from openclaw.nlp.notable import may_state_fact
 from openclaw.nlp.words import denies, telling_words
 from openclaw.security.untrusted import defused, plain_source
 from openclaw.sessions.session import Session, SessionState
@@ -51,6 +52,8 @@ def capture(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Eve
         return
     had = max(0, session.state.captured or 0)
     if had >= MOST:
+        return
+    if not may_state_fact(ledger.request):
         return
     from openclaw.nlp.fact_candidates import candidates
 

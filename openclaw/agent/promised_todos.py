@@ -62,7 +62,7 @@ def note_promises(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[even
 
     today = rooms.now().date()
     for promise in promises(answer, ledger.request):
-        day = _promised_day(promise, today)
+        day = promise.day_from(today)
         if promise.day and day is None:
             continue
         what = _promised_text(promise, ledger.request)
@@ -76,15 +76,6 @@ def note_promises(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[even
                 yield from _add_to_inbox(rooms, watch, what, day)
             else:
                 yield from _add_todo(rooms, session, ledger, what, day)
-
-
-def _promised_day(promise: Promise, today: date) -> date | None:
-    if promise.day in ("", "today"):
-        return today if promise.day else None
-    from openclaw.nlp.dates import day_of
-
-    day = day_of(promise.day, today)
-    return day if day and day >= today else None
 
 
 def _promised_text(promise: Promise, request: str) -> str:

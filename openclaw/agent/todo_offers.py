@@ -21,8 +21,7 @@ from openclaw.agent.promised_todos import LIST
 from openclaw.agent.recording import record_turn
 from openclaw.errors import UsageError
 from openclaw.memory.todos import plain_text
-from openclaw.nlp.claims import day_named
-from openclaw.nlp.dates import day_of
+from openclaw.nlp.dates import day_named, day_of
 from openclaw.nlp.sentences import sentences
 from openclaw.storage.safe_open import appending, make_folder, read_bytes
 from openclaw.storage.text import decode, read_text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from openclaw.nlp.category import guess_category
@@ -21,7 +22,8 @@ from openclaw.nlp.lexicon.quote_words import (
 )
 from openclaw.nlp.lexicon.statement_words import CALL_ME, DECISION, FORBIDS, LETS, STANDING
 from openclaw.nlp.quoted import CITATION_MARK
-from openclaw.nlp.sentences import Statement, is_order
+from openclaw.nlp.sentences import Statement, find_statements, is_order
+from openclaw.nlp.words import LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING
 from openclaw.security import secrets
 from openclaw.security.untrusted import hidden
 
@@ -378,4 +380,16 @@ def _is_about_things(fact: str) -> bool:
         return False
     return bool(
         identifiers(found["value"]) if own or len(words) > 1 else exact_strings(found["value"])
+    )
+
+
+@lru_cache(maxsize=1024)
+def lasting_facts(said: str) -> tuple[str, ...]:
+    """Return the user's own words that may be worth remembering for good: about himself, his people
+    and things, standing rules, decisions. A missed one is better than a wrong one: most of a long
+    message is probably pasted, so only its beginning is read."""
+    own = said if len(said) <= LONGEST_OWN else said[: LONGEST_OWN // 2]
+    found = (fact.text for fact in find_statements(own) if is_lasting(fact))
+    return tuple(
+        fact for fact in dict.fromkeys(found) if SHORTEST_LASTING <= len(fact) <= LONGEST_LASTING
     )

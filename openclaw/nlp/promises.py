@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import date
 
-from openclaw.nlp.claims import NamedDay, day_named
+from openclaw.nlp.dates import NamedDay, day_named, day_of
 from openclaw.nlp.sentences import blank_quotes, own_words, sentences
 
 MOST_PROMISES = 3
@@ -26,6 +27,13 @@ class Promise:
     sentence: str
     what: str
     day: str
+
+    def day_from(self, today: date) -> date | None:
+        """Return the promised day; None when none is said, or a past one."""
+        if self.day in ("", "today"):
+            return today if self.day else None
+        day = day_of(self.day, today)
+        return day if day and day >= today else None
 
 
 def promises(answer: str, request: str = "") -> tuple[Promise, ...]:

@@ -10,7 +10,7 @@ from openclaw.agent.todo_offers import Offer, suggest_prompt
 from openclaw.cli.prompt_line import PipedLines
 from openclaw.errors import UsageError
 from openclaw.memory.todos import plain_text
-from openclaw.nlp.claims import day_named
+from openclaw.nlp.dates import day_named
 from openclaw.tools.web.fetch import WebPages
 from openclaw.types import Ledger
 from tests.agent.test_greeting import prompts, type_lines

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw.nlp.facts import lasting_facts
 from openclaw.nlp.identifiers import identifiers
-from openclaw.nlp.notable import LONGEST_REQUEST, lasting, notable
+from openclaw.nlp.notable import LONGEST_REQUEST, notable
 from openclaw.nlp.words import LONGEST_LASTING
 from openclaw.types import Change, ToolUse
 from tests.data.notable_messages import MESSAGES
@@ -43,7 +44,7 @@ def test_nearly_all_facts_are_found_and_little_else() -> None:
 
 def test_hardly_any_passing_fact_is_proposed() -> None:
     precision, recall = precision_and_recall(
-        [kind == "lasting" for _, kind in MESSAGES], [bool(lasting(m)) for m, _ in MESSAGES]
+        [kind == "lasting" for _, kind in MESSAGES], [bool(lasting_facts(m)) for m, _ in MESSAGES]
     )
 
     assert precision >= 0.95
@@ -55,7 +56,7 @@ def test_facts_are_the_users_own_words() -> None:
         one_line = " ".join(said.split())
 
         assert all(fact in one_line and len(fact) <= 160 for fact in facts(said))
-        assert all(fact in one_line for fact in lasting(said))
+        assert all(fact in one_line for fact in lasting_facts(said))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_a_fact_before_a_question_is_kept() -> None:
 
 
 def test_a_fact_to_remember_is_kept_without_the_order_to_remember_it() -> None:
-    assert lasting("Please remember that the spare key is with Ana.") == (
+    assert lasting_facts("Please remember that the spare key is with Ana.") == (
         "the spare key is with Ana.",
     )
 
@@ -94,7 +95,7 @@ def test_a_fact_to_remember_is_kept_without_the_order_to_remember_it() -> None:
 def test_only_the_beginning_of_a_long_message_may_last() -> None:
     pasted = "I live in Ghent. " + "Lorem ipsum dolor sit amet. " * 90 + "My name is Priya."
 
-    assert lasting(pasted) == ("I live in Ghent.",)
+    assert lasting_facts(pasted) == ("I live in Ghent.",)
 
 
 def test_a_long_sentence_is_cut_between_its_clauses() -> None:
@@ -109,7 +110,7 @@ def test_any_text_yields_lines_of_bounded_length(said: str) -> None:
     found = notable(said, said, [use("t", said, path=said)])
 
     assert len(found.request) <= LONGEST_REQUEST
-    assert all(len(fact) <= LONGEST_LASTING for fact in lasting(said))
+    assert all(len(fact) <= LONGEST_LASTING for fact in lasting_facts(said))
     assert len(found.findings) <= 6
     assert all("\n" not in line for line in (*found.facts, *found.findings, *found.questions))
 
