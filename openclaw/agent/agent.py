@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw import events
 from openclaw.agent import prompt
-from openclaw.agent.cited_answer import with_citations, with_sources
 from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
 from openclaw.agent.prompt import (
     REQUIRED,
@@ -24,10 +23,12 @@ from openclaw.agent.provenance import Provenance
 from openclaw.agent.recording import (
     Recording,
     head_share,
+    may_cite,
     record_turn,
     renew,
     request_record,
     said_of,
+    with_citations,
 )
 from openclaw.agent.request import Fitting, images_of, make_request_builder, reload_images
 from openclaw.agent.toolset import find_archived, material_limits, page_chars, toolbox
@@ -240,7 +241,7 @@ def _run_and_save(
     while happening is not None:
         try:
             if isinstance(happening, Entry):
-                said = with_sources(made.fitting, session, happening)
+                said = _add_sources(made.fitting, session, happening)
                 session.messages.append(masking.entry(rooms.vault, said))
                 renew(session, made.fitting)
                 session.note(SessionState(read=dict(ledger.read)))
@@ -273,6 +274,16 @@ def _run_and_save(
             happening = run.throw(interrupt)
         else:
             happening = next(run, None)
+
+
+def _add_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
+    """Return a new message; the last one of a turn gets its citations and sources, if any, in its
+    record."""
+    if said.record.stop is None or not may_cite(fitting, session, said.content):
+        return said
+    from openclaw.agent.cited_answer import with_sources
+
+    return with_sources(fitting, session, said)
 
 
 def _remember_and_save(rooms: Rooms, watch: Provenance, answer: str) -> Iterator[events.Event]:

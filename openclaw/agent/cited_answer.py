@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from openclaw.agent.citations import (
@@ -12,28 +12,31 @@ from openclaw.agent.citations import (
     SeenTexts,
     ShownLine,
     ShownPassage,
+    attached_files,
+    beside,
     check_citations,
     cited_places,
+    has_text,
     lines_in,
+    passages_of,
     rests_on,
+    result_passages,
     spans,
     strip_comments,
 )
 from openclaw.agent.prompt import Source
+from openclaw.agent.recording import REMEMBERED, newest_turn
 from openclaw.storage.readers import kind_by_name
 from openclaw.storage.text import read_text
-from openclaw.types import NO_RECORD, Entry, ToolProblem, ToolUse, TurnRecord
+from openclaw.types import Entry, ToolProblem, ToolUse, TurnRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from openclaw.agent.request import Fitting
-    from openclaw.events import Done
     from openclaw.sessions.session import Session
 
 
-REMEMBERED = "memory"
-"""The part of the head that is memory; the others are instructions."""
 MOST_BYTES = 10_000_000
 """Lines of a longer file are not read."""
 _NAME_WHAT_THEY_WROTE = frozenset(("remember", "edit_file"))
@@ -93,10 +96,7 @@ class HomeLines:
 
 
 def with_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
-    """Return a new message; the last one of a turn gets its citations and sources, if any, in its
-    record."""
-    if said.record.stop is None or not _may_cite(fitting, session, said.content):
-        return said
+    """Return the last message of a turn with its citations and sources, if any, in its record."""
     rooms = fitting.rooms
     found = find_sources(
         AnswerContext(
@@ -112,33 +112,15 @@ def with_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
     return said.with_record(found)
 
 
-def _may_cite(fitting: Fitting, session: Session, answer: str) -> bool:
-    """Return True when an answer may have citations or sources; most short answers have none, and
-    the first search costs some milliseconds."""
-    if "." in answer and (":" in answer or "line" in answer) and any(c.isdigit() for c in answer):
-        return True
-    given = any(part.name == REMEMBERED for part in fitting.parts)
-    turn = _newest_turn(session.messages)
-    return given or any("<<data " in entry.context or entry.tool_calls for entry in turn)
-
-
-def with_citations(done: Done, session: Session) -> Done:
-    """Return the end of a turn with the citations and sources of its last message."""
-    record = session.messages[-1].record if session.messages else NO_RECORD
-    cited, places = record.citations or (), record.sources or ()
-    return replace(done, citations=tuple(cited), sources=tuple(places))
-
-
 def find_sources(said: AnswerContext) -> TurnRecord:
     """Return the `citations` of an answer and its other `sources`, None without any."""
-    from openclaw.agent.citations import has_text
 
     def holds(line: ShownLine) -> bool:
         return has_text(said.look, (line.path, line.start_line, line.end_line), line.text)
 
     places = cited_places(said.answer)
     cited = check_citations(places, _seen_texts(said), said.look) if places else []
-    turn = _newest_turn(said.messages)
+    turn = newest_turn(said.messages)
     question = turn[0].content if turn else ""
     used = rests_on(said.answer, question, _candidate_lines(said, turn), holds)
     own = {(each.path, each.start_line) for each in cited if each.verified}
@@ -146,15 +128,7 @@ def find_sources(said: AnswerContext) -> TurnRecord:
     return TurnRecord(citations=list(map(asdict, cited)) or None, sources=rest or None)
 
 
-def _newest_turn(messages: Sequence[Entry]) -> Sequence[Entry]:
-    """Return the messages of the newest turn."""
-    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
-    return messages[starts[-1] :] if starts else ()
-
-
 def _seen_texts(said: AnswerContext) -> SeenTexts:
-    from openclaw.agent.citations import attached_files, beside, result_passages
-
     passages: list[ShownPassage] = []
     uses: list[ToolUse] = []
     for at, entry in enumerate(said.messages):
@@ -179,8 +153,6 @@ def _seen_texts(said: AnswerContext) -> SeenTexts:
 
 def _grep_places(printed: Sequence[str], look: ReadLines) -> Iterator[str]:
     """Yield the places of memory that programs printed, where the files really say that."""
-    from openclaw.agent.citations import has_text
-
     for output in printed:
         for found in _GREP.finditer(output):
             line = int(found["line"])
@@ -190,8 +162,6 @@ def _grep_places(printed: Sequence[str], look: ReadLines) -> Iterator[str]:
 
 def _candidate_lines(said: AnswerContext, turn: Sequence[Entry]) -> Iterator[ShownLine]:
     """Yield the lines that the model saw about this request, and the memory in the head."""
-    from openclaw.agent.citations import ShownLine, passages_of
-
     for entry in turn:
         for passage in passages_of(entry, said.look):
             yield from passage.each()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
@@ -12,6 +12,7 @@ from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.loop import TurnLimits
 from openclaw.agent.request import Fitting
+from openclaw.events import Done
 from openclaw.history.journal import Journal, new_id, now, subject_of
 from openclaw.history.turns import State, Turn
 from openclaw.home.open_home import Rooms
@@ -20,11 +21,13 @@ from openclaw.models.token_count import compact
 from openclaw.nlp.intent import Cues
 from openclaw.security.vault import in_texts
 from openclaw.sessions.session import Session
-from openclaw.types import Ledger, TurnRecord
+from openclaw.types import NO_RECORD, Entry, Ledger, TurnRecord
 
 SHOWN = 3
 NOT_SAVED = "(a prompt that was not saved)"
 """The subject of a turn that changed files while conversations are not saved."""
+REMEMBERED = "memory"
+"""The part of the head that is memory; the others are instructions."""
 
 
 class Recording:
@@ -155,3 +158,26 @@ def _sha256(text: str) -> str:
 def head_share(part: prompt.Part) -> str:
     """Return the share of the window that a part of the head may take."""
     return f"{round(100 * prompt.SHARES.get(part.name, 0))} %"
+
+
+def may_cite(fitting: Fitting, session: Session, answer: str) -> bool:
+    """Return True when an answer may have citations or sources; most short answers have none, and
+    the first search costs some milliseconds."""
+    if "." in answer and (":" in answer or "line" in answer) and any(c.isdigit() for c in answer):
+        return True
+    given = any(part.name == REMEMBERED for part in fitting.parts)
+    turn = newest_turn(session.messages)
+    return given or any("<<data " in entry.context or entry.tool_calls for entry in turn)
+
+
+def with_citations(done: Done, session: Session) -> Done:
+    """Return the end of a turn with the citations and sources of its last message."""
+    record = session.messages[-1].record if session.messages else NO_RECORD
+    cited, places = record.citations or (), record.sources or ()
+    return replace(done, citations=tuple(cited), sources=tuple(places))
+
+
+def newest_turn(messages: Sequence[Entry]) -> Sequence[Entry]:
+    """Return the messages of the newest turn."""
+    starts = [at for at, entry in enumerate(messages) if entry.role == "user"]
+    return messages[starts[-1] :] if starts else ()

@@ -1,4 +1,4 @@
-"""Find claims in a reply that something was done or will be done now, and the days it names.
+"""Find claims in a reply that something was done or will be done now.
 
 Small models say "I have saved it", or "Sure, I'll save it", without any call
 (docs/small-models.md). The loop compares the claims with the receipt: they count only when the
