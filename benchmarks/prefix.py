@@ -111,8 +111,8 @@ def measure(model: Path, cache: Path) -> dict[str, Any]:
 
 def ask(engine: Any, question: str) -> tuple[float, int, int]:
     """Seconds to the first token, tokens of the request, tokens that were there already."""
+    from openclaw.messages import Message
     from openclaw.models.base import Reply, Request, Text
-    from openclaw.types import Message
 
     request = Request((Message("system", head()), Message("user", question)), max_tokens=4)
     began, first = time.perf_counter(), 0.0

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
-from openclaw.types import Change, Usage, Waiting
+from openclaw.messages import Usage, Waiting
+from openclaw.types import Change
 
 
 @dataclass(frozen=True, slots=True)

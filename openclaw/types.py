@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
-Role = Literal["system", "user", "assistant", "tool"]
 Effect = Literal["read", "write", "read-elsewhere", "write-elsewhere", "run", "get", "send"]
 Mode = Literal["read-only", "ask", "edit", "full"]
 
 CHANGING: frozenset[Effect] = frozenset({"write", "write-elsewhere", "run", "send"})
 """Effects that may change something."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call as the model asked for it; `arguments` are not yet checked."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,222 +34,6 @@ class Action:
     code: str = ""
     held: str = ""
     program: str = ""
-
-
-MOST_IMAGE_BYTES = 10_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """An image that goes with a message of the user.
-
-    path: relative to the home, absolute for a file elsewhere
-    kind: png, jpeg, gif or webp
-    data: its bytes; None before they are read, empty when the file has changed
-    """
-
-    path: str
-    kind: str
-    sha256: str
-    data: bytes | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message as it goes to a model. `tool_name` and `tool_call_id` only for role "tool",
-    `images`, each with its bytes, only for role "user"."""
-
-    role: Role
-    content: str
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_name: str = ""
-    tool_call_id: str = ""
-    images: tuple[Image, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Token counts and wall-clock seconds of one or more model calls. `read_seconds` is the time
-    for reading the prompt, where the server reports it."""
-
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    generated_tokens: int = 0
-    first_token_seconds: float = 0.0
-    total_seconds: float = 0.0
-    calls: int = 0
-    read_seconds: float = 0.0
-
-    def __add__(self, other: Usage) -> Usage:
-        """Return the sum of both; the time of the first token is that of the left side."""
-        return Usage(
-            self.prompt_tokens + other.prompt_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.generated_tokens + other.generated_tokens,
-            self.first_token_seconds if self.calls else other.first_token_seconds,
-            self.total_seconds + other.total_seconds,
-            self.calls + other.calls,
-            self.read_seconds + other.read_seconds,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ToolUse:
-    """A call that was made: `input` as parsed, `output` as the model got it."""
-
-    id: str
-    tool: str
-    input: Mapping[str, Any]
-    output: str
-    ok: bool
-
-
-READERS: Mapping[str, Callable[[Any], Any]] = {
-    "str | None": lambda value: value if isinstance(value, str) else "",
-    "int | None": lambda value: value if type(value) is int else 0,
-    "bool | None": lambda value: value if isinstance(value, bool) else None,
-    "Mapping[str, Any] | None": lambda value: value if isinstance(value, Mapping) else None,
-    "Sequence[Mapping[str, Any]] | None": lambda value: (
-        tuple(item for item in value if isinstance(item, Mapping))
-        if isinstance(value, list | tuple)
-        else None
-    ),
-    "Sequence[str] | None": lambda value: (
-        tuple(map(str, value)) if isinstance(value, list | tuple) else None
-    ),
-}
-"""How a value of a JSON file becomes that of a field of this type; the file may be edited, so a
-value of another type is read as an empty one or as None."""
-
-
-def fields_from(
-    data: Mapping[str, Any], readers: Mapping[str, Callable[[Any], Any]]
-) -> dict[str, Any]:
-    """Return the values of the known keys of a JSON object, null excepted."""
-    return {
-        name: readers[name](value)
-        for name, value in data.items()
-        if value is not None and name in readers
-    }
-
-
-def fields_to(values: object, names: Iterable[str]) -> dict[str, Any]:
-    """Return these fields as a JSON object, None excepted."""
-    return {name: value for name in names if (value := getattr(values, name)) is not None}
-
-
-@dataclass(frozen=True, slots=True, eq=False)  # nobody compares them; a start pays for it
-class TurnRecord:
-    """How a turn was made, to inspect it or run it again. None: not noted. As JSON it stands on the
-    turn's first message, down to `refused`, and on its last one, in the order of these fields.
-
-    model: its name
-    digest: the sum of the model's file, "" when unknown
-    protocol: "native" or "json"
-    window: tokens
-    options: temperature, max_tokens, max_steps, seed and think of the requests
-    tools: SHA-256 (hex) of the tools' descriptions
-    head: SHA-256 (hex) of the head
-    cut: what the model was not shown as it is: part, path and rule of each
-    commit: the home's newest commit, "" without one
-    mode: what was allowed without a yes
-    asked: the user could be asked for a yes
-    memory: memory was used
-    marker: 8 hex digits that fenced untrusted text
-    cues: what was seen in the prompt, without what was not (`openclaw.nlp.intent.Cues`)
-    found: passages went with the prompt
-    skill: the name of the skill that the user asked for, "" without one
-    offered: the passages that went with it, without their text (docs/why.md)
-    left_out: the passages that did not, each with the rule (docs/why.md)
-    refused: the message was too long to be sent
-    stop: why the turn ended, as in `openclaw.events.Done`
-    unbacked: claims of changes that did not happen
-    changed: paths of changed files, and tools that did something elsewhere
-    citations: the places that the answer cites: path, lines, whether it was shown there
-    sources: the other places that it rests on, as path:line
-    """
-
-    model: str | None = None
-    digest: str | None = None
-    protocol: str | None = None
-    window: int | None = None
-    options: Mapping[str, Any] | None = None
-    tools: str | None = None
-    head: str | None = None
-    cut: Sequence[Mapping[str, Any]] | None = None
-    commit: str | None = None
-    mode: str | None = None
-    asked: bool | None = None
-    memory: bool | None = None
-    marker: str | None = None
-    cues: Mapping[str, Any] | None = None
-    found: bool | None = None
-    skill: str | None = None
-    offered: Sequence[Mapping[str, Any]] | None = None
-    left_out: Sequence[Mapping[str, Any]] | None = None
-    refused: bool | None = None
-    stop: str | None = None
-    unbacked: Sequence[str] | None = None
-    changed: Sequence[str] | None = None
-    citations: Sequence[Mapping[str, Any]] | None = None
-    sources: Sequence[str] | None = None
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TurnRecord:
-        return cls(**fields_from(data, _OF_A_RECORD))
-
-    def as_json(self) -> dict[str, Any]:
-        return fields_to(self, _OF_A_RECORD)
-
-
-NO_RECORD = TurnRecord()
-_OF_A_RECORD = {each.name: READERS[str(each.type)] for each in fields(TurnRecord)}
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One message of a session file.
-
-    content: the text of the message
-    context: the tail block that went with a user's message
-    at: ISO 8601 time with offset
-    raw: the text that the model really generated, where it differs from `content`
-    hint: the text after the observation of the last call
-    thought: what the model thought before
-    record_json: `record` as it stands in the file, with keys of newer versions
-    extra: keys of newer versions, unchanged
-    images: images of a user's message; the file does not hold their bytes
-
-    With content, context, raw and hint the next request repeats this one byte for byte.
-    """
-
-    role: Literal["user", "assistant"]
-    content: str
-    context: str = ""
-    tool_calls: tuple[ToolUse, ...] = ()
-    usage: Usage | None = None
-    at: str = ""
-    raw: str = ""
-    hint: str = ""
-    thought: str = ""
-    record_json: Mapping[str, Any] = field(default_factory=dict)
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    images: tuple[Image, ...] = ()
-
-    @property
-    def record(self) -> TurnRecord:
-        """How the turn was made, on its first message, and how it ended, on its last. It is read
-        when it is asked for: most messages are only sent."""
-        return TurnRecord.from_json(self.record_json) if self.record_json else NO_RECORD
-
-    @property
-    def refused(self) -> bool:
-        """The message was too long to be sent. Every request asks it of every message."""
-        return bool(self.record_json.get("refused"))
-
-    def with_record(self, record: TurnRecord) -> Entry:
-        """Return the message with these fields in its record; its other keys stay as they are."""
-        return replace(self, record_json={**self.record_json, **record.as_json()})
 
 
 class ToolProblem(Exception):
@@ -298,17 +72,6 @@ class Deed:
     exit: int | None = None
     seconds: float = 0.0
     bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """Text or an image that the user attaches to the prompt. `path` is relative to the home; "" for
-    standard input and files elsewhere."""
-
-    label: str
-    text: str
-    path: str = ""
-    image: Image | None = None
 
 
 Keep = Callable[[Path, bytes | None, bytes | None], Callable[[], None]]
@@ -411,19 +174,6 @@ class Ledger:
     def tainted(self) -> bool:
         """True when somebody other than the user may be behind what the model asks for."""
         return bool(self.foreign or self.inherited)
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """The model is not ready yet.
-
-    message: for the user, for example "loading model"; an empty one, only from `Model.warm`, is
-        a moment at which the caller may stop
-    share: progress from 0 to 1; such a message is shown for the moment and may come repeatedly
-    """
-
-    message: str
-    share: float | None = None
 
 
 Category = Literal["preference", "fact", "decision", "entity", "other"]

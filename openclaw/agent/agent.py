@@ -39,6 +39,7 @@ from openclaw.history.turns import Scope, State, Turn
 from openclaw.home.open_home import Rooms
 from openclaw.home.recall import long_files
 from openclaw.memory.todos import parse
+from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard, Request
 from openclaw.models.profile import bounds, window_notice
 from openclaw.nlp.intent import Cues
@@ -50,7 +51,7 @@ from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import flat, where
 from openclaw.tools.skill_tools import Shelf, instructions, wanted
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Change, Entry, Ledger, Material, ToolProblem
+from openclaw.types import Change, Ledger, ToolProblem
 
 if TYPE_CHECKING:
     from openclaw.agent.greeting import Greeting

@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from openclaw.messages import Entry, ToolUse
 from openclaw.nlp.words import telling_words
 from openclaw.storage.text import without_comments
-from openclaw.types import Entry, ToolUse
 
 Spans = Mapping[str, Sequence[tuple[int, int]]]
 """By path the lines that the model saw: first and last, from 1, inclusive."""

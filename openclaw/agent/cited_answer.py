@@ -26,9 +26,10 @@ from openclaw.agent.citations import (
 )
 from openclaw.agent.prompt import Source
 from openclaw.agent.recording import REMEMBERED, newest_turn
+from openclaw.messages import Entry, ToolUse, TurnRecord
 from openclaw.storage.readers import kind_by_name
 from openclaw.storage.text import read_text
-from openclaw.types import Entry, ToolProblem, ToolUse, TurnRecord
+from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,6 +14,7 @@ from openclaw import events
 from openclaw.agent.window import SentConversation, Wire, messages
 from openclaw.errors import OpenclawError
 from openclaw.memory.notes import Notes
+from openclaw.messages import Entry, Message, Waiting
 from openclaw.models.base import Model, Reply, Request
 from openclaw.models.token_count import Meter
 from openclaw.nlp.facts import lasting_facts
@@ -22,7 +23,7 @@ from openclaw.nlp.words import denies, missing_words, telling_words
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.sessions.working_notes import WorkingNotes, notes_path
-from openclaw.types import Entry, Message, ToolProblem, Waiting
+from openclaw.types import ToolProblem
 
 OUTLINE_SHARE = 0.4
 """The part of a summary that the model's words may take; the rest is for the working notes."""

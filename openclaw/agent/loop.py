@@ -11,20 +11,12 @@ from openclaw import events
 from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
 from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.events import Receipt
+from openclaw.messages import NO_RECORD, Entry, ToolCall, ToolUse, TurnRecord, Usage, Waiting
 from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
 from openclaw.nlp.claims import claims, releasable
 from openclaw.tools.toolbox import Outcome, Toolbox
-from openclaw.types import (
-    CHANGING,
-    NO_RECORD,
-    Entry,
-    ToolCall,
-    ToolUse,
-    TurnRecord,
-    Usage,
-    Waiting,
-)
+from openclaw.types import CHANGING
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
 FAILED_BEFORE = "Tried before in this turn; it failed:\n{result}\nDo something else, or answer."

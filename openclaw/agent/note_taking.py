@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
+from openclaw.messages import Entry
 from openclaw.nlp.notable import Additions, notable, request_of
 from openclaw.security.untrusted import defused
 from openclaw.sessions.session import Session, SessionState
 from openclaw.sessions.working_notes import WorkingNotes, notes_path
-from openclaw.types import Change, Entry
+from openclaw.types import Change
 
 
 def keep_up(

@@ -19,6 +19,7 @@ from typing import Any
 from openclaw.errors import OpenclawError
 from openclaw.memory.markdown import scan
 from openclaw.memory.todos import list_names
+from openclaw.messages import Image, Material, ToolUse
 from openclaw.nlp.intent import DONE_WORDS, LIST_WORDS
 from openclaw.nlp.words import missing_words, telling_words
 from openclaw.security.audit import Audit
@@ -32,7 +33,7 @@ from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5, read_text
 from openclaw.tools.results import Room, as_data, cut
 from openclaw.tools.tool import Tool
-from openclaw.types import Action, Deed, Image, Ledger, Material, ToolUse
+from openclaw.types import Action, Deed, Ledger
 
 OWN_FILES = "the user's files"
 HERE = "earlier in this conversation"

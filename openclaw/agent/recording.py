@@ -16,12 +16,13 @@ from openclaw.events import Done
 from openclaw.history.journal import Journal, new_id, now, subject_of
 from openclaw.history.turns import State, Turn
 from openclaw.home.open_home import Rooms
+from openclaw.messages import NO_RECORD, Entry, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.token_count import compact
 from openclaw.nlp.intent import Cues
 from openclaw.security.vault import in_texts
 from openclaw.sessions.session import Session
-from openclaw.types import NO_RECORD, Entry, Ledger, TurnRecord
+from openclaw.types import Ledger
 
 SHOWN = 3
 NOT_SAVED = "(a prompt that was not saved)"

@@ -29,6 +29,7 @@ from openclaw.agent.window import (
 from openclaw.errors import PromptTooLarge, ServerAway, UsageError
 from openclaw.home.open_home import Rooms
 from openclaw.memory.notes import Notes
+from openclaw.messages import MOST_IMAGE_BYTES, Entry, Image, Material, Message
 from openclaw.models import token_count
 from openclaw.models.base import ModelCard, Request
 from openclaw.models.profile import bounds
@@ -39,7 +40,7 @@ from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
 from openclaw.tools.skill_tools import Shelf
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import MOST_IMAGE_BYTES, Entry, Image, Ledger, Material, Message
+from openclaw.types import Ledger
 
 if TYPE_CHECKING:
     from openclaw.agent.compaction import Compaction

@@ -18,12 +18,13 @@ from openclaw.history.record import Record, read
 from openclaw.history.rollback import FileConflict, Plan, Undo, put, seen
 from openclaw.history.turns import TALK, Kind, Scope, Step, Turn, is_program
 from openclaw.home.open_home import Rooms
+from openclaw.messages import Entry, ToolUse
 from openclaw.sessions.repair import merge_sessions, messages_in
 from openclaw.sessions.session import INTERRUPTED
 from openclaw.storage.lock import locked
 from openclaw.storage.text import decode
 from openclaw.tools.shell.sandbox import tidy_up
-from openclaw.types import Change, Entry, ToolUse
+from openclaw.types import Change
 
 ATTEMPTS = 5
 LOCK_SECONDS = 2.0

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from openclaw.messages import Entry, Message, ToolUse, TurnRecord
 from openclaw.models.token_count import Meter
-from openclaw.types import Entry, Message, ToolUse, TurnRecord
 
 INPUT_SHARE = 0.75
 """The part of the window that a request may fill; the rest is for the reply."""

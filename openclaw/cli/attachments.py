@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from openclaw.cli.formatting import warn
 from openclaw.errors import UsageError
+from openclaw.messages import MOST_IMAGE_BYTES, Image, Material
 from openclaw.security.credentials import denied
 from openclaw.storage.child import NoText, paged_text
 from openclaw.storage.readers import BEGINNING, IMAGES, SUFFIXES, kind_of
-from openclaw.types import MOST_IMAGE_BYTES, Image, Material
 
 if TYPE_CHECKING:
     from openclaw.storage.home import Home

@@ -24,7 +24,8 @@ from openclaw.cli.questions import pick
 from openclaw.cli.render import Listener
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Start
-from openclaw.types import Material, Mode
+from openclaw.messages import Material
+from openclaw.types import Mode
 
 if TYPE_CHECKING:
     from openclaw.agent.greeting import Greeting

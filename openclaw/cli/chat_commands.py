@@ -23,12 +23,13 @@ import typer
 
 from openclaw.cli import dispatch
 from openclaw.cli.attachments import attach
+from openclaw.cli.charts import canvas
 from openclaw.cli.commands import usage as usage_command
 from openclaw.cli.commands.context import cache_lines, calls_of, change_lines, report_lines
 from openclaw.cli.commands.memory.test import add_case
 from openclaw.cli.commands.why import in_talk
 from openclaw.cli.error_report import explain
-from openclaw.cli.formatting import canvas, for_stdout, harmless, main_argument, one_line
+from openclaw.cli.formatting import for_stdout, harmless, main_argument, one_line
 from openclaw.cli.history_lines import minute
 from openclaw.cli.model_names import at_hand
 from openclaw.cli.options import Options
@@ -37,13 +38,13 @@ from openclaw.cli.render import strip_fences
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.inspection.context import context_report, head_changes
 from openclaw.inspection.usage import all_turns, turns_of
+from openclaw.messages import Material
 from openclaw.nlp.notable import is_complaint
 from openclaw.security.untrusted import strip
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.store import UNATTENDED
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
-from openclaw.types import Material
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import App

@@ -25,8 +25,8 @@ from openclaw.errors import OpenclawError, UsageError
 if TYPE_CHECKING:
     from openclaw.agent.undo import TakenBack
     from openclaw.history.turns import Scope, Turn
+    from openclaw.messages import Material
     from openclaw.sessions.session import Session
-    from openclaw.types import Material
 
 
 SHOWN_TURNS = 10

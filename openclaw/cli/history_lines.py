@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from openclaw.history.differences import Difference, Line
     from openclaw.history.history import History
     from openclaw.history.turns import Turn
+    from openclaw.messages import Entry
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
     from openclaw.storage.home import Home
-    from openclaw.types import Entry
 
 
 MINUTES = len("2026-11-21T15:30")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from openclaw.agent.agent import App
     from openclaw.cli.options import Modes
     from openclaw.cli.render import Listener
+    from openclaw.messages import Material
     from openclaw.security.policy import Ask
-    from openclaw.types import Material
 
 
 def answer_once(

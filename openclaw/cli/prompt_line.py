@@ -21,10 +21,10 @@ from openclaw.cli.questions import is_yes
 from openclaw.cli.reply import TOO_SOON_SECONDS, read_reply
 from openclaw.cli.typeahead import TypedAhead
 from openclaw.errors import UsageError
+from openclaw.messages import Material
 from openclaw.security.audit import without_secrets
 from openclaw.sessions.session import title_of
 from openclaw.storage.safe_open import appending, make_folder
-from openclaw.types import Material
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History

@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from openclaw.errors import ModelFailed
+from openclaw.messages import Message, ToolCall, Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Score, Text, fits_text
 from openclaw.models.gguf import Need, need_of
 from openclaw.models.http_client import Call, Feed
@@ -24,7 +25,6 @@ from openclaw.models.machine import free_memory, is_loopback
 from openclaw.models.ollama import client
 from openclaw.models.ollama_server import base_url
 from openclaw.models.profile import key_of
-from openclaw.types import Message, ToolCall, Waiting
 
 Found = dict[str, Any]
 FindCalls = Callable[[str, Mapping[str, Sequence[str]]], Sequence[ToolCall]]

@@ -28,6 +28,7 @@ from openclaw.evals.model_probes import (
     window_of,
 )
 from openclaw.events import Done, ToolEnd
+from openclaw.messages import Material, ToolCall
 from openclaw.models.base import Model, Profile, Score
 from openclaw.models.catalog import gguf_path
 from openclaw.models.gguf import Need, file_need
@@ -35,7 +36,6 @@ from openclaw.models.machine import free_memory, lacks_memory, place_of
 from openclaw.models.profile import LEAST_WINDOW, bounds, key_of, write_profile
 from openclaw.models.registry import open_model, split_name
 from openclaw.storage.home import Home, create_home
-from openclaw.types import Material, ToolCall
 
 TASK_STEPS = 6
 VERIFIED_BYTES = 8_000_000_000

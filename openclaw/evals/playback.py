@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from openclaw.errors import OpenclawError
+from openclaw.messages import ToolCall, ToolUse
 from openclaw.security.policy import EFFECTS
 from openclaw.security.vault import in_texts
 from openclaw.tools.results import Room
 from openclaw.tools.toolbox import Outcome, Toolbox
-from openclaw.types import CHANGING, Action, Effect, ToolCall, ToolProblem, ToolUse
+from openclaw.types import CHANGING, Action, Effect, ToolProblem
 
 FOLLOWED = frozenset({"todo", "read_skill", "find_skill", "more_tools"})
 """Calls of these tools change the tools on offer, or the values of their arguments. So they really

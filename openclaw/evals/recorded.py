@@ -8,9 +8,9 @@ from datetime import datetime
 
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
+from openclaw.messages import NO_RECORD, Entry, ToolUse, TurnRecord
 from openclaw.sessions.session import Part, Session
 from openclaw.sessions.store import SessionStore
-from openclaw.types import NO_RECORD, Entry, ToolUse, TurnRecord
 
 COMPACTED = "a compaction came with it: its request cannot be made again"
 UNREADABLE = "the archive before it cannot be read"

@@ -28,6 +28,7 @@ from openclaw.evals.recorded import Recorded
 from openclaw.evals.replay_compare import Replayed, ReplayResult, compare
 from openclaw.evals.replay_home import Stage, with_memory_of
 from openclaw.events import FileChange, Receipt
+from openclaw.messages import Entry, ToolCall, TurnRecord
 from openclaw.nlp.intent import Cues, Errands
 from openclaw.security.audit import ACTIONS, Audit
 from openclaw.security.policy import Policy
@@ -35,7 +36,7 @@ from openclaw.sessions import masking
 from openclaw.sessions.session import Session, SessionState
 from openclaw.tools.skill_tools import Shelf, instructions
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Entry, Ledger, Mode, ToolCall, TurnRecord
+from openclaw.types import Ledger, Mode
 
 NO_ROOM = "the conversation no longer fits the window; it would be compacted first"
 CORRECTED = "Nothing was changed in this turn"

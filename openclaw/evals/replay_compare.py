@@ -13,9 +13,9 @@ from openclaw.agent.request import Fitting
 from openclaw.evals.playback import call_key
 from openclaw.evals.recorded import Recorded, answer_of
 from openclaw.evals.replay_home import sha256_of
+from openclaw.messages import Entry, ToolCall, ToolUse, TurnRecord, Usage
 from openclaw.models.base import ModelCard
 from openclaw.models.token_count import compact
-from openclaw.types import Entry, ToolCall, ToolUse, TurnRecord, Usage
 
 Kind = Literal["head", "tools", "model", "window", "protocol", "options", "call", "answer", "stop"]
 Piece = tuple[Literal["same", "then", "now"], str]

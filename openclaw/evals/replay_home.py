@@ -24,13 +24,14 @@ from openclaw.evals.recorded import PastHistory, Recorded
 from openclaw.evals.skill_test import COPIED, not_copied
 from openclaw.history.history import History
 from openclaw.home.open_home import Rooms
+from openclaw.messages import TurnRecord
 from openclaw.models.base import Model, ModelCard
 from openclaw.security.vault import Vault
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import is_folder, read_bytes, reading
-from openclaw.types import Mode, TurnRecord
+from openclaw.types import Mode
 
 PRIVATE = ("learned.json", "cache/mcp.json", "cache/tokens.json")
 """Private files that shape a prompt. Secrets are not copied: they stay in memory."""

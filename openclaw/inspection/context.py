@@ -20,6 +20,7 @@ from openclaw.agent.toolset import toolbox
 from openclaw.errors import UsageError
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import Rooms
+from openclaw.messages import NO_RECORD, Entry, Material, Message, TurnRecord
 from openclaw.models import token_count
 from openclaw.models.base import Request
 from openclaw.models.token_count import compact
@@ -27,7 +28,7 @@ from openclaw.security.policy import Question
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import decode, md5
-from openclaw.types import NO_RECORD, Entry, Ledger, Material, Message, Mode, TurnRecord
+from openclaw.types import Ledger, Mode
 
 T = TypeVar("T")
 END_OF_TAIL, FENCE = "</context>", "\n<<data "

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from openclaw.messages import Entry, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
-from openclaw.types import Entry, Usage
 
 MEASURED = 64
 """Tokens; the time of a shorter reading tells little of how long a longer one takes."""

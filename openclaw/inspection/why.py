@@ -10,7 +10,7 @@ from typing import Any
 
 from openclaw.agent.citations import beside, passages_of, rests_on
 from openclaw.errors import UsageError
-from openclaw.types import Entry, ToolUse, TurnRecord
+from openclaw.messages import Entry, ToolUse, TurnRecord
 
 Found = Mapping[str, Any]
 NO_RECORD = "no record was kept of this turn: shown is what its messages say"

@@ -23,6 +23,7 @@ from openclaw.home.open_home import Rooms
 from openclaw.memory.findings import LEVELS, Document, Finding, Surroundings
 from openclaw.memory.lint import fixed, lint, sorted_findings
 from openclaw.memory.markdown import text_of
+from openclaw.messages import TurnRecord
 from openclaw.retrieval.chunking import Chunk, split
 from openclaw.retrieval.ranking import BONUS_ALL, K1, KEYWORDS, B
 from openclaw.retrieval.snapshot import Posting, postings
@@ -34,7 +35,7 @@ from openclaw.storage.lock import locked
 from openclaw.storage.safe_open import checked, is_folder, is_ordinary, read_bytes
 from openclaw.storage.saving import Changed, save_over
 from openclaw.storage.text import BOM, decode
-from openclaw.types import Keep, TurnRecord
+from openclaw.types import Keep
 
 ROUNDS = 4
 """Hidden characters, then the secrets they were in, then what is the same without them."""

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, AnyStr, Literal, Protocol
 
-from openclaw.types import Message, ToolCall, Usage, Waiting
+from openclaw.messages import Message, ToolCall, Usage, Waiting
 
 if TYPE_CHECKING:
     import httpx

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, PromptTooLarge
+from openclaw.messages import Usage, Waiting
 from openclaw.models import openai
 from openclaw.models.base import Chunk, ModelCard, Reply, Request
 from openclaw.models.gguf import identity, read_header
@@ -28,7 +29,6 @@ from openclaw.models.prefix_cache import (
     share_read,
 )
 from openclaw.models.profile import with_profile
-from openclaw.types import Usage, Waiting
 
 T = TypeVar("T")
 

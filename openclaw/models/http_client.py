@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
 from openclaw.errors import ModelFailed, PromptTooLarge, ServerAway
+from openclaw.messages import Waiting
 from openclaw.models.base import MOST_BYTES, ask_uncompressed, is_patient, limit_size
 from openclaw.models.machine import is_loopback
-from openclaw.types import Waiting
 
 if TYPE_CHECKING:
     import httpx

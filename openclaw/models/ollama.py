@@ -23,6 +23,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
+from openclaw.messages import Message, ToolCall, Usage, Waiting
 from openclaw.models import http_client
 from openclaw.models.base import (
     LIMIT,
@@ -38,7 +39,6 @@ from openclaw.models.base import (
 from openclaw.models.http_client import Sockets
 from openclaw.models.ollama_server import base_url, read_card
 from openclaw.models.profile import key_of, with_profile
-from openclaw.types import Message, ToolCall, Usage, Waiting
 
 if TYPE_CHECKING:
     from pathlib import Path

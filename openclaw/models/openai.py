@@ -16,6 +16,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
+from openclaw.messages import Image, Message, ToolCall, Usage, Waiting
 from openclaw.models import http_client
 from openclaw.models.base import (
     LIMIT,
@@ -32,7 +33,6 @@ from openclaw.models.base import (
 )
 from openclaw.models.http_client import Sockets
 from openclaw.models.profile import with_profile
-from openclaw.types import Image, Message, ToolCall, Usage, Waiting
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from openclaw.messages import Waiting
 from openclaw.models.llama_server import Engine, EngineError
 from openclaw.storage.safe_open import checked, make_folder, open_file, reading, remove
-from openclaw.types import Waiting
 
 # Reading a shorter head takes less time than checking its file.
 _SHORTEST_HEAD = 600

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError, PromptTooLarge
+from openclaw.messages import Message
 from openclaw.models.base import Request
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.text import write_text
-from openclaw.types import Message
 
 MESSAGE_OVERHEAD = 6
 """Tokens that a chat template adds around a message, rounded up (ChatML takes 5)."""

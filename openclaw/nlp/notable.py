@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from openclaw.messages import ToolUse
 from openclaw.nlp.identifiers import exact_strings, has_own_shape, identifiers
 from openclaw.nlp.sentences import (
     LONGEST_SENTENCE,
@@ -20,7 +21,7 @@ from openclaw.nlp.sentences import (
     strip_lead_in,
 )
 from openclaw.nlp.words import COMMON, LONGEST_OWN, WORD, stem
-from openclaw.types import Change, ToolUse
+from openclaw.types import Change
 
 LONGEST_REQUEST = 200
 MOST_FACTS = 24

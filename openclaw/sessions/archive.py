@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import Damaged, OpenclawError
+from openclaw.messages import Entry
 from openclaw.sessions.session import (
     PART_FILE,
     Part,
@@ -28,7 +29,7 @@ from openclaw.sessions.session import (
 )
 from openclaw.storage.safe_open import checked, read_bytes
 from openclaw.storage.text import BOM, remove_file, unwritable, write_if_same, write_text
-from openclaw.types import Entry, Keep, keep_nothing
+from openclaw.types import Keep, keep_nothing
 
 FOLDER = "archive"
 UNFINISHED = re.compile(r"\.openclaw-[0-9a-f]+\.tmp")

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterable
 
+from openclaw.messages import Entry, ToolUse
 from openclaw.sessions.session import Part, Session
-from openclaw.types import Entry, ToolUse
 
 SPEAKERS = {"user": "User", "assistant": "Assistant"}
 Parts = Iterable[tuple[Part, Session | None]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from openclaw.messages import Entry, Material, ToolUse
 from openclaw.security.vault import Vault, disarmed, in_texts, masked_names
 from openclaw.sessions.session import Session
-from openclaw.types import Entry, Material, ToolUse
 
 
 def materials(vault: Vault, given: Sequence[Material]) -> tuple[Material, ...]:

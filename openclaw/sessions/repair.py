@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from openclaw.messages import Entry
 from openclaw.sessions.archive import Archive
 from openclaw.sessions.folder import SessionFolder, in_words
 from openclaw.sessions.session import (
@@ -36,7 +37,6 @@ from openclaw.storage.merge import Merged, conflicts, merge, sides
 from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import checked, read_bytes, remove
 from openclaw.storage.text import BOM, encode, pieces, write_if_same
-from openclaw.types import Entry
 
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[|\A\s*\[')
 _BEGIN = rf'\{{\s*"(?:{"|".join(KNOWN)})"\s*:'

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from openclaw.types import READERS, Entry, Image, ToolUse, Usage, fields_from, fields_to
+from openclaw.messages import READERS, Entry, Image, ToolUse, Usage, fields_from, fields_to
 
 VERSION = 2
 INTERRUPTED = "(interrupted)"

@@ -17,9 +17,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from openclaw.messages import Entry
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import reading
-from openclaw.types import Entry
 
 Talk = tuple[Session, Iterable[tuple[int, Entry]]]
 """A session and its messages, each with its number in the whole conversation."""

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
+from openclaw.messages import Entry
 from openclaw.sessions.archive import copy
 from openclaw.sessions.folder import LATEST, SHORT_ID, SessionFolder, in_words
 from openclaw.sessions.session import (
@@ -34,7 +35,6 @@ from openclaw.sessions.session_search import (
 )
 from openclaw.storage.lock import locked
 from openclaw.storage.text import md5, remove_file
-from openclaw.types import Entry
 
 UNATTENDED = "heartbeat-"
 """How the names of conversations begin that nobody had."""

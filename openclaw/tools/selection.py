@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from openclaw.messages import ToolCall
 from openclaw.tools.tool import Form, Tool, signature_text
-from openclaw.types import ToolCall, ToolProblem
+from openclaw.types import ToolProblem
 
 MOST_LISTED = 12
 """So many tools, built in and from servers, all stand in the head."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from openclaw.errors import OpenclawError
+from openclaw.messages import ToolCall
 from openclaw.security.grants import lasting
 from openclaw.security.policy import Declined, Policy, Question, Verdict
 from openclaw.security.untrusted import inert
@@ -19,16 +20,7 @@ from openclaw.security.vault import Apart, AsItIs, disarmed, for_call, masked_na
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import USUAL, Room, as_data, cut, told
 from openclaw.tools.tool import Tool, action_of, effect_of, fit, shape_of, signature_text, worst_of
-from openclaw.types import (
-    Action,
-    Change,
-    Deed,
-    Effect,
-    ForeignProblem,
-    Ledger,
-    ToolCall,
-    ToolProblem,
-)
+from openclaw.types import Action, Change, Deed, Effect, ForeignProblem, Ledger, ToolProblem
 
 
 class Beyond(Protocol):

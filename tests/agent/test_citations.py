@@ -21,8 +21,8 @@ from openclaw.agent.citations import (
 )
 from openclaw.cli.render import source_line, verdict_lines
 from openclaw.memory.entries import split_tail
+from openclaw.messages import Entry, Material, ToolUse
 from openclaw.storage.text import comments, without_comments
-from openclaw.types import Entry, Material, ToolUse
 from tests.fakes.talk import Talk, answer, call, done, new_home, talk
 
 TAIL = """<context>

@@ -12,10 +12,10 @@ import pytest
 from openclaw.agent.window import INPUT_SHARE, KEPT
 from openclaw.errors import ModelFailed, PromptTooLarge, UsageError
 from openclaw.events import Compaction, Event
+from openclaw.messages import Entry, Material
 from openclaw.models.base import ModelCard, Reply, Request
 from openclaw.models.token_count import cost
 from openclaw.sessions.export import export_markdown
-from openclaw.types import Entry, Material
 from tests.fakes.talk import Protocol, Talk, answer, call, done, notices, results, talk
 
 WINDOW = 4096

@@ -11,8 +11,8 @@ import pytest
 from openclaw.agent.compaction import Outline, keep_supported
 from openclaw.errors import PromptTooLarge
 from openclaw.events import Notice
+from openclaw.messages import Entry, ToolUse
 from openclaw.models.base import ModelCard
-from openclaw.types import Entry, ToolUse
 from tests.agent.test_compaction import begin, go_on, text
 from tests.data.sample import sample
 from tests.fakes.talk import Talk, answer, call, calls, done, notices, results, talk

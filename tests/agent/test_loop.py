@@ -25,11 +25,12 @@ from openclaw.events import (
     ToolEnd,
     ToolStart,
 )
+from openclaw.messages import Entry, Usage, Waiting
 from openclaw.models.base import Chunk, Reply, Request, Text
 from openclaw.security.policy import Policy
 from openclaw.tools.tool import tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Effect, Entry, Ledger, Usage, Waiting
+from openclaw.types import Effect, Ledger
 from tests.data.sample import sample
 from tests.fakes.scripted import CARD, Line, ScriptedModel
 from tests.fakes.talk import Talk, call, calls, done, notices, results, shown, talk

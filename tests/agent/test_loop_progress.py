@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.events import Notice, Progress, to_wire, waited
-from openclaw.types import Waiting
+from openclaw.messages import Waiting
 from tests.fakes.mcp_home import as_settings, bare
 from tests.fakes.talk import answer, call, talk
 

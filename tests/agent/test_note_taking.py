@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from openclaw.agent.fact_capture import MOST
+from openclaw.messages import Material
 from openclaw.storage.home import create_home
-from openclaw.types import Material, Mode
+from openclaw.types import Mode
 from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.talk import Talk, call, done, notices, talk

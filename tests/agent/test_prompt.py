@@ -18,13 +18,14 @@ from typing import Any, get_args
 import pytest
 
 from openclaw.agent.prompt import SHARES, Part, Source, hard_rules, head, render, tail
+from openclaw.messages import Message
 from openclaw.models import token_count
 from openclaw.models.base import Request
 from openclaw.nlp.relevance import Blurb, listed
 from openclaw.security.policy import Policy
 from openclaw.tools.tool import tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger, Message
+from openclaw.types import Ledger
 from tests.fakes.talk import NOON, Protocol, Talk, answer, call, talk
 
 GOLDEN = Path(__file__).parents[1] / "golden"

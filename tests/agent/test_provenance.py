@@ -12,12 +12,13 @@ import pytest
 from openclaw.agent.provenance import Provenance
 from openclaw.events import Event, ToolEnd
 from openclaw.memory.notes import Notes
+from openclaw.messages import Material
 from openclaw.security.audit import Audit
 from openclaw.security.foreign_files import Learned
 from openclaw.security.policy import Question
 from openclaw.sessions.session import Session
 from openclaw.tools.shell.sandbox import available
-from openclaw.types import Action, Ledger, Material
+from openclaw.types import Action, Ledger
 from tests.fakes.scripted import Line
 from tests.fakes.talk import Talk, answer, call, done, results, talk
 

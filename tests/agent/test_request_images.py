@@ -18,9 +18,9 @@ from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.events import Notice
 from openclaw.inspection.context import context_report
+from openclaw.messages import MOST_IMAGE_BYTES, Image, Material, Message
 from openclaw.models import ollama, openai, token_count
 from openclaw.models.token_count import Meter
-from openclaw.types import MOST_IMAGE_BYTES, Image, Material, Message
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.fakes.scripted import CARD, ScriptedModel
 from tests.fakes.talk import Talk, answer, new_home, talk

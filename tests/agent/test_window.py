@@ -21,8 +21,8 @@ from openclaw.agent.window import (
     shorten,
     summary_room,
 )
+from openclaw.messages import Entry, ToolUse
 from openclaw.models.token_count import Meter
-from openclaw.types import Entry, ToolUse
 
 WINDOW = 1_000
 LIMIT = int(WINDOW * INPUT_SHARE)

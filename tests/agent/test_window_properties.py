@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from openclaw.errors import ModelFailed, PromptTooLarge
 from openclaw.events import Compaction
+from openclaw.messages import Material, Message, Usage
 from openclaw.models.base import Chunk, ModelCard, Reply, Request
 from openclaw.models.token_count import tokenizer
-from openclaw.types import Material, Message, Usage
 from tests.fakes.conversations import PROSE, Case, cases
 from tests.fakes.scripted import Line, ScriptedModel
 from tests.fakes.talk import Protocol, Talk, answer, call, talk

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from openclaw.messages import Material
 from openclaw.security.foreign_files import Learned
 from openclaw.storage.home import Home
-from openclaw.types import Material
 from tests.attacks.orders import Call
 from tests.attacks.world import World, page
 

@@ -24,10 +24,11 @@ from openclaw.agent.agent import App
 from openclaw.config import Settings
 from openclaw.config.settings import Web
 from openclaw.events import Event
+from openclaw.messages import Material
 from openclaw.models.base import Reply, Request
 from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
-from openclaw.types import Material, Mode
+from openclaw.types import Mode
 from tests.attacks.harm import CODE, KEY, PASSWORD, TOKEN, changed, files, sent, shown
 from tests.attacks.orders import HERON, Call
 from tests.fakes.scripted import Line, ScriptedModel

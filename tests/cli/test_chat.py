@@ -32,11 +32,12 @@ from openclaw.events import Compaction, Done, Event, Notice, Receipt, Start, Tok
 from openclaw.history.history import History
 from openclaw.history.turns import Scope
 from openclaw.memory.todos import TodoFile
+from openclaw.messages import Entry, Material, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import Skill
 from openclaw.storage.home import Home
-from openclaw.types import Entry, Material, Mode, Usage
+from openclaw.types import Mode
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 Reply = str | OpenclawError | type[KeyboardInterrupt]

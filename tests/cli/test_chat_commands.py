@@ -17,9 +17,9 @@ from openclaw.cli.commands.log import narrow_row
 from openclaw.cli.prompt_line import PipedLines
 from openclaw.cli.questions import pick
 from openclaw.cli.render import PlainText
+from openclaw.messages import Entry, Usage
 from openclaw.sessions.session import Session
 from openclaw.storage.home import trust_home
-from openclaw.types import Entry, Usage
 from tests.fakes.scripted import Line
 from tests.fakes.talk import Talk, call
 from tests.fakes.talk import talk as home_talk

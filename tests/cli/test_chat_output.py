@@ -11,9 +11,9 @@ import pytest
 
 from openclaw.cli.chat_commands import output
 from openclaw.errors import UsageError
+from openclaw.messages import Entry, ToolUse
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
-from openclaw.types import Entry, ToolUse
 from tests.fakes.talk import answer, call, talk
 
 USES = (

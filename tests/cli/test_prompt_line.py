@@ -6,7 +6,7 @@ import pytest
 
 from openclaw.cli.prompt_line import Pastes, mark_before
 from openclaw.errors import UsageError
-from openclaw.types import Material
+from openclaw.messages import Material
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from openclaw.events import (
     ToolEnd,
     ToolStart,
 )
-from openclaw.types import Usage
+from openclaw.messages import Usage
 
 CHANGED = Receipt(
     (FileChange("memory/TODO.md", "changed", 1, 0),), (("added", "buy milk"),), (), ()

@@ -130,8 +130,8 @@ def inbox_lost(seen: Seen) -> Iterator[str]:
 
 def talks_prepared(home: Path) -> None:
     """Six conversations of 16 messages, the first two compacted once."""
+    from openclaw.messages import Entry
     from openclaw.sessions.store import SessionStore
-    from openclaw.types import Entry
 
     store = SessionStore(home / "sessions")
     for number in range(6):

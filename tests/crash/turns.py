@@ -180,8 +180,8 @@ def worked_in(home: Path) -> None:
 
 
 def long_talk(home: Path) -> None:
+    from openclaw.messages import Entry
     from openclaw.sessions.store import SessionStore
-    from openclaw.types import Entry
 
     worked_in(home)
     store = SessionStore(home / "sessions")

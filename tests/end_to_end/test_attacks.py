@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
+from openclaw.messages import Material
 from openclaw.models.base import Request
 from openclaw.security.untrusted import strip
-from openclaw.types import Material, Mode
+from openclaw.types import Mode
 from tests.attacks.corpus import ATTACKS, Attack
 from tests.attacks.dresses import DRESSES
 from tests.attacks.harm import TOKEN, bare

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import UsageError
+from openclaw.messages import Entry
 from openclaw.sessions.store import SessionStore, UnsavedSessions
-from openclaw.types import Entry
 from tests.fakes.command import Result, openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama
 

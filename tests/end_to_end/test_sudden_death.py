@@ -27,12 +27,12 @@ from openclaw.history import record
 from openclaw.history.turns import Turn
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
+from openclaw.messages import Entry
 from openclaw.sessions.session import INTERRUPTED, Session
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git, GitDied, noted, take_away_left
 from openclaw.storage.home import Home
 from openclaw.tools.shell.sandbox import LOCK, is_overlay_available, tidy_up
-from openclaw.types import Entry
 from tests.data.sample import sample
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 

@@ -11,6 +11,7 @@ import pytest
 
 from openclaw.config import load_settings
 from openclaw.errors import Damaged, OpenclawError
+from openclaw.messages import Entry
 from openclaw.models.token_count import Meter, Meters
 from openclaw.retrieval.records import VERSION, connect
 from openclaw.security.foreign_files import Learned
@@ -19,7 +20,6 @@ from openclaw.sessions.store import SessionStore
 from openclaw.skills.skill import installed
 from openclaw.storage.home import Home, create_home
 from openclaw.tools.mcp.schema import read_cache
-from openclaw.types import Entry
 
 OLD = b'[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "good day"}]'
 NEWER = [

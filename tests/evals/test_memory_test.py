@@ -21,11 +21,11 @@ from openclaw.evals.memory_test import (
     outcome,
     with_case,
 )
+from openclaw.messages import Entry
 from openclaw.nlp.notable import is_complaint
 from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.search import Rankings, Search
 from openclaw.sessions.session import Session
-from openclaw.types import Entry
 from tests.fakes.embedder import WordEmbedder
 from tests.fakes.talk import new_home, talk
 

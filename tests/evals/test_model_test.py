@@ -15,8 +15,8 @@ from openclaw.cli.commands.models.test import blocks
 from openclaw.evals import model_probes
 from openclaw.evals.model_probes import JSON_QUESTIONS, passage
 from openclaw.evals.model_test import TASKS, WORDS, TaskOutcome
+from openclaw.messages import ToolCall, Usage
 from openclaw.models.base import Chunk, Profile, Reply, Request, Score, Text, fits
-from openclaw.types import ToolCall, Usage
 from tests.fakes.scripted import ScriptedModel
 
 CALLS = (

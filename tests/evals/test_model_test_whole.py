@@ -18,10 +18,10 @@ from openclaw.config import Settings
 from openclaw.errors import ModelMissing, ServerAway
 from openclaw.evals.model_probes import GREETING, JSON_QUESTIONS, UNASKED
 from openclaw.evals.model_test import Fit
+from openclaw.messages import ToolCall
 from openclaw.models.base import Profile, Score
 from openclaw.models.profile import known_profiles, write_profile
 from openclaw.storage.program import profiles_folder
-from openclaw.types import ToolCall
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, last_words
 
 CALLS = (

@@ -18,9 +18,9 @@ from openclaw.evals.replay import Replay
 from openclaw.evals.replay_compare import Replayed
 from openclaw.evals.replay_home import staged
 from openclaw.events import Token
+from openclaw.messages import Material
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home, create_home
-from openclaw.types import Material
 from tests.data.sample import sample
 from tests.fakes.hashing import CARD, HashingModel, Line
 from tests.fakes.search_thread import SearchThread

@@ -15,9 +15,10 @@ from openclaw.evals.playback import NotRecorded, Playback
 from openclaw.evals.recorded import PastHistory, Recorded, recorded_turns
 from openclaw.evals.replay import could_ask, count_unchanging, cues_from, real_calls
 from openclaw.evals.replay_compare import Difference, Replayed, ReplayResult, word_diff
+from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.storage.home import Home
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Entry, Ledger, ToolCall, ToolUse
+from openclaw.types import Ledger
 from tests.fakes.git_home import needs_git
 from tests.fakes.talk import answer, call, new_home, talk
 

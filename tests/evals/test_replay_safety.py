@@ -16,9 +16,9 @@ from openclaw.cli.commands.sessions.replay import _ended
 from openclaw.config import Settings
 from openclaw.evals.replay import cues_from, limits_of
 from openclaw.evals.replay_home import remove_old_copies, staged
+from openclaw.messages import TurnRecord
 from openclaw.security.policy import Question
 from openclaw.security.vault import Vault
-from openclaw.types import TurnRecord
 from tests.evals.test_replay import TOKEN, World, new_world, turn
 from tests.fakes.hashing import Line
 
@@ -129,7 +129,8 @@ def test_live_tools_do_nothing_outside_even_where_mode_and_user_would_allow_it(
     world: World,
 ) -> None:
     from openclaw.evals.playback import Playback
-    from openclaw.types import Ledger, ToolCall
+    from openclaw.messages import ToolCall
+    from openclaw.types import Ledger
 
     def yes(question: Question) -> str:
         return "once"

@@ -7,7 +7,7 @@ from itertools import chain
 
 from hypothesis import strategies as st
 
-from openclaw.types import Entry, ToolUse
+from openclaw.messages import Entry, ToolUse
 
 WINDOWS = (2048, 2048, 3000, 4096, 4096, 8192, 32768, 131072)
 """Tokens; the small ones more often, as there is more to be cut at them."""

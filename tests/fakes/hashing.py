@@ -10,8 +10,8 @@ from dataclasses import asdict
 from typing import Any
 
 from openclaw.agent.compaction import ASK_FACTS, ASK_SUMMARY
+from openclaw.messages import ToolCall, Usage, Waiting
 from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text
-from openclaw.types import ToolCall, Usage, Waiting
 
 Call = tuple[str, dict[str, Any]]
 Line = str | list[Call] | BaseException

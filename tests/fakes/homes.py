@@ -17,10 +17,10 @@ from typing import Any
 
 from openclaw.agent.agent import App
 from openclaw.config import load_settings
+from openclaw.messages import Material
 from openclaw.security.foreign_files import Learned
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
-from openclaw.types import Material
 from tests.fakes.mcp_home import as_settings, bare
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, Line
 from tests.fakes.search_thread import SearchThread

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from openclaw.agent.compaction import ASK_FACTS, ASK_SUMMARY
+from openclaw.messages import Usage, Waiting
 from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking
-from openclaw.types import Usage, Waiting
 
 Line = str | Reply | Exception | Callable[[Request], "str | Reply"]
 

@@ -16,10 +16,11 @@ from typing import Any, Literal
 from openclaw.agent.agent import App
 from openclaw.config import Settings
 from openclaw.events import Done, Event, Notice, Token, ToolEnd
+from openclaw.messages import ToolCall, Usage
 from openclaw.models.base import ModelCard, Reply, Request
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home, create_home, trust_home
-from openclaw.types import Mode, ToolCall, Usage
+from openclaw.types import Mode
 from tests.fakes.scripted import CARD, Line, ScriptedModel
 from tests.fakes.search_thread import SearchThread
 

@@ -17,9 +17,10 @@ from openclaw.errors import Refused
 from openclaw.events import Done, Event, Notice
 from openclaw.hooks.runner import variables
 from openclaw.inspection.context import context_report
+from openclaw.messages import Material
 from openclaw.storage.home import Home
 from openclaw.storage.program import RUN_VARIABLE
-from openclaw.types import Material, Mode
+from openclaw.types import Mode
 from tests.fakes.hook_home import NOTE, hooked, of, script, told
 from tests.fakes.talk import Talk, answer, call, done, new_home, notices, results
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.cli.charts import ASCII, BLOCKS, Canvas
 from openclaw.cli.commands.usage import session_lines, usage_lines
-from openclaw.cli.formatting import ASCII, BLOCKS, Canvas
 from openclaw.cli.main import run
 from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of
+from openclaw.messages import Entry, ToolUse, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
-from openclaw.types import Entry, ToolUse, Usage
 from tests.fakes.talk import call, talk
 
 DAY = "2026-11-21T15:30:00+01:00"

@@ -15,11 +15,11 @@ from openclaw.cli.commands.why import found_turn, styled, why_lines
 from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.inspection.why import NO_RECORD, why
+from openclaw.messages import Entry, ToolUse
 from openclaw.models.base import Reply
 from openclaw.retrieval.passages import AGAIN, IN_HEAD, MOST_LEFT_OUT, STRUCK, Limits, chosen
 from openclaw.retrieval.ranking import Fused
 from openclaw.retrieval.records import StoredChunk
-from openclaw.types import Entry, ToolUse
 from tests.fakes.talk import Talk, answer, call, new_home, talk
 
 NOTES = {

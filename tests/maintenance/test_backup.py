@@ -19,12 +19,12 @@ from openclaw.cli.main import run
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.maintenance.backup import MANIFEST, back_up
 from openclaw.maintenance.restore import restore
+from openclaw.messages import Entry
 from openclaw.security.vault import Vault
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
 from openclaw.storage.home import Home, create_home
 from openclaw.storage.safe_open import follow
-from openclaw.types import Entry
 from tests.fakes.git_home import git as run_git
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="links and modes of POSIX")

@@ -20,11 +20,11 @@ from openclaw.agent.agent import App
 from openclaw.config import Settings, load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, ToolStart
+from openclaw.messages import Entry
 from openclaw.models.base import Model
 from openclaw.models.registry import choose
 from openclaw.security.grants import Grant
 from openclaw.storage.home import Home, create_home
-from openclaw.types import Entry
 from tests.fakes.web_server import FakeSite, Said
 from tests.model.tasks import TASKS, Result, Task
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import ModelFailed, PromptTooLarge
+from openclaw.messages import Message, Waiting
 from openclaw.models import catalog
 from openclaw.models.base import Reply, Request, Text
 from openclaw.models.embedded import EmbeddedModel
-from openclaw.types import Message, Waiting
 
 pytestmark = pytest.mark.model
 

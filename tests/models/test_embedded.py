@@ -17,11 +17,11 @@ import pytest
 
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge
+from openclaw.messages import Message, Waiting
 from openclaw.models.base import Reply, Request, Text
 from openclaw.models.embedded import EmbeddedModel
 from openclaw.models.registry import open_model
 from openclaw.storage.home import Home
-from openclaw.types import Message, Waiting
 from tests.fakes.gguf import gguf
 
 FAKE = Path(__file__).parents[1] / "fakes" / "llama"

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from openclaw.agent.protocols.base import read_step
 from openclaw.errors import ModelFailed, OpenclawError
+from openclaw.messages import Message
 from openclaw.models.base import MOST_BYTES, Model, Reply, Request, mend_json
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.openai import OpenAIModel
 from openclaw.retrieval.embedding_backends import OllamaEmbedder
 from openclaw.retrieval.embedding_models import InstalledModel
-from openclaw.types import Message
 
 ASKED = Request((Message("user", "Which port?"),), max_tokens=100)
 

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
+from openclaw.messages import Message, ToolCall, Waiting
 from openclaw.models.base import Chunk, Model, Reply, Request, Text, Thinking, without_retries
 from openclaw.models.ollama import OllamaModel, estimate_cached, parse_reading, update_rate
 from openclaw.models.ollama_server import base_url
-from openclaw.types import Message, ToolCall, Waiting
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, Launch
 
 QUESTION = Request((Message("system", "Be brief."), Message("user", "Which port?")))

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, PromptTooLarge, ServerAway
+from openclaw.messages import Message, ToolCall, Waiting
 from openclaw.models.base import Chunk, Model, Reply, Request, Text, Thinking
 from openclaw.models.openai import OpenAIModel
-from openclaw.types import Message, ToolCall, Waiting
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 QUESTION = Request((Message("system", "Be brief."), Message("user", "Which port?")))

@@ -10,10 +10,10 @@ import pytest
 
 from openclaw.agent.agent import App
 from openclaw.errors import ModelMissing, ServerAway
+from openclaw.messages import Message, Waiting
 from openclaw.models.base import Chunk, Request
 from openclaw.models.http_client import retry_refused
 from openclaw.models.preload import Preloader
-from openclaw.types import Message, Waiting
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.scripted import ScriptedModel
 from tests.fakes.talk import Talk, talk

@@ -12,12 +12,12 @@ from typing import Any, cast
 import pytest
 
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
+from openclaw.messages import Message, Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text, without_retries
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_server import find_chat_model
 from openclaw.models.openai import OpenAIModel
 from openclaw.models.registry import FallbackModel, choose, split_name
-from openclaw.types import Message, Waiting
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Launch
 from tests.fakes.scripted import ScriptedModel
 

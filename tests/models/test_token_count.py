@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw.messages import Message, ToolCall
 from openclaw.models.token_count import cost, count, cut, flat, surely_fits
-from openclaw.types import Message, ToolCall
 
 
 def test_the_tokenizer_needs_no_network(tmp_path: Path) -> None:

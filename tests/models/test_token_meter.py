@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import PromptTooLarge
+from openclaw.messages import Message
 from openclaw.models.base import Request
 from openclaw.models.token_count import LEAST, UNKNOWN, Meter, Meters, cost, count, weight
-from openclaw.types import Message
 
 REQUEST = Request((Message("system", "You are Claw. " * 20), Message("user", "Say hello. " * 30)))
 OURS = cost(REQUEST.messages)

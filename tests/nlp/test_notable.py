@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw.messages import ToolUse
 from openclaw.nlp.facts import lasting_facts
 from openclaw.nlp.identifiers import identifiers
 from openclaw.nlp.notable import LONGEST_REQUEST, notable
 from openclaw.nlp.words import LONGEST_LASTING
-from openclaw.types import Change, ToolUse
+from openclaw.types import Change
 from tests.data.notable_messages import MESSAGES
 
 

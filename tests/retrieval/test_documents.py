@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from openclaw.messages import Entry, ToolUse
 from openclaw.retrieval.documents import (
     Document,
     Unreadable,
@@ -19,7 +20,6 @@ from openclaw.retrieval.documents import (
 )
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.readers import Kind, kind_by_name
-from openclaw.types import Entry, ToolUse
 from tests.fakes.pdf import pdf
 
 

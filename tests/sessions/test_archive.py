@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
+from openclaw.messages import Entry, ToolUse
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session, from_json
 from openclaw.sessions.store import SessionStore
-from openclaw.types import Entry, ToolUse
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX only")
 

@@ -13,13 +13,14 @@ import pytest
 from openclaw.cli.commands.doctor import check_memory
 from openclaw.cli.prompt_line import _history
 from openclaw.events import Event
+from openclaw.messages import Material, ToolCall
 from openclaw.security.policy import Policy
 from openclaw.security.vault import Masks, Vault
 from openclaw.tools.results import Room
 from openclaw.tools.shell.shell import Runner, ShellTools
 from openclaw.tools.tool import Form, Tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Action, Ledger, Material, Mode, ToolCall
+from openclaw.types import Action, Ledger, Mode
 from tests.fakes.talk import Protocol, Talk, answer, call, done, notices, results, talk
 from tests.security.test_secrets import chance, pem
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw.messages import Entry, ToolUse
 from openclaw.sessions.session import Session
 from openclaw.sessions.session_search import (
     PASSAGE_LENGTH,
@@ -19,7 +20,6 @@ from openclaw.sessions.session_search import (
     terms,
 )
 from openclaw.sessions.store import SessionStore
-from openclaw.types import Entry, ToolUse
 
 
 @pytest.fixture

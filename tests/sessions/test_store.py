@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
+from openclaw.messages import Entry, ToolUse, Usage
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session, from_json, title_of, to_json
 from openclaw.sessions.store import SessionStore
-from openclaw.types import Entry, ToolUse, Usage
 
 
 class Clock:

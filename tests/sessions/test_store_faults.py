@@ -12,12 +12,12 @@ import pytest
 from openclaw.agent.note_taking import keep_up
 from openclaw.cli.main import run
 from openclaw.errors import Damaged, OpenclawError
+from openclaw.messages import Entry
 from openclaw.sessions.session import ARCHIVED, Session
 from openclaw.sessions.session_search import search
 from openclaw.sessions.store import SessionStore
 from openclaw.sessions.working_notes import notes_path
 from openclaw.storage.home import Home
-from openclaw.types import Entry
 from tests.fakes.talk import talk
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="links need a right on Windows")

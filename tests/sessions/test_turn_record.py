@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.types import Entry, TurnRecord
+from openclaw.messages import Entry, TurnRecord
 
 ODD: list[Any] = [None, True, 7, 0.5, "x", [1], {"a": 1}]
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.agent.note_taking import keep_up
+from openclaw.messages import Entry, ToolUse
 from openclaw.models.token_count import count
 from openclaw.sessions.session import Session
 from openclaw.sessions.working_notes import (
@@ -20,7 +21,7 @@ from openclaw.sessions.working_notes import (
     WorkingNotes,
     notes_path,
 )
-from openclaw.types import Change, Entry, ToolUse
+from openclaw.types import Change
 
 VERBS = ("want", "need", "know", "hate", "like", "love")
 

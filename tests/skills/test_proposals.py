@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.main import run as run_openclaw
+from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
 from openclaw.skills.proposals import proposals
 from openclaw.skills.skill import installed
@@ -15,7 +16,7 @@ from openclaw.storage.home import Home, create_home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.skill_tools import ProposeTools
 from openclaw.tools.toolbox import Outcome, Toolbox
-from openclaw.types import Ledger, ToolCall
+from openclaw.types import Ledger
 
 TEXT = "---\nname: bake\ndescription: Bakes bread.\n---\n\nKnead it.\n"
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 import openclaw
+from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy, Question
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools, replaced
 from openclaw.tools.tool import Preview
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger, ToolCall, ToolProblem
+from openclaw.types import Ledger, ToolProblem
 from tests.fakes.pdf import pdf
 
 CONFIG = "[server]\nhost = example\nport = 8080\n\n[database]\nport = 5432\n"

@@ -12,10 +12,11 @@ import pytest
 from openclaw.agent.builtin_tools import build_tools
 from openclaw.memory.notes import Notes
 from openclaw.memory.todos import TodoFile
+from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
 from openclaw.storage.home import Home
 from openclaw.tools.toolbox import Outcome, Toolbox
-from openclaw.types import Effect, Ledger, ToolCall
+from openclaw.types import Effect, Ledger
 
 TODO = """\
 # To-dos

@@ -13,12 +13,13 @@ from openclaw.agent.provenance import Provenance
 from openclaw.agent.toolset import PastTalks
 from openclaw.events import Event
 from openclaw.memory.notes import Notes
+from openclaw.messages import Entry, Material, ToolUse
 from openclaw.models import token_count
 from openclaw.security.audit import Audit
 from openclaw.sessions.session import Session
 from openclaw.tools.session_tools import Said, SessionTools
 from openclaw.tools.tool import tool
-from openclaw.types import Entry, Ledger, Material, Mode, ToolProblem, ToolUse
+from openclaw.types import Ledger, Mode, ToolProblem
 from tests.fakes.talk import Protocol, Talk, answer, call, results, talk
 
 DAY = "2026-11-20T14:02:00+01:00"

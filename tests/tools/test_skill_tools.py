@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy
 from openclaw.skills.skill import read_skills
 from openclaw.tools.skill_tools import Shelf, SkillTools
 from openclaw.tools.toolbox import Outcome, Toolbox
-from openclaw.types import Ledger, ToolCall
+from openclaw.types import Ledger
 
 
 def put(root: Path, name: str, about: str = "Does a thing.", **files: str) -> None:

@@ -10,12 +10,13 @@ from typing import Any, Literal
 import pytest
 
 from openclaw.errors import OpenclawError
+from openclaw.messages import ToolCall
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Declined, Policy, Question
 from openclaw.tools.results import Room
 from openclaw.tools.tool import Act, Form, Tool, tool
 from openclaw.tools.toolbox import Outcome, Toolbox
-from openclaw.types import Action, Effect, ForeignProblem, Ledger, ToolCall, ToolProblem
+from openclaw.types import Action, Effect, ForeignProblem, Ledger, ToolProblem
 
 ALL: frozenset[Effect] = frozenset({"read", "write", "get"})
 

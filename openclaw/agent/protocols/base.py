@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from openclaw.messages import Entry, Message, ToolCall, ToolUse
 from openclaw.models.base import Reply, mend_json
 from openclaw.nlp.intent import Cues
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Entry, Message, ToolCall, ToolUse
 
 
 @dataclass(slots=True)

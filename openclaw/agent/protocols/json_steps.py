@@ -27,9 +27,9 @@ from openclaw.agent.protocols.step_schema import (
     step_schema,
     unread_names,
 )
+from openclaw.messages import Entry, Message, ToolUse
 from openclaw.models.base import Reply
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Entry, Message, ToolUse
 
 RULES = """\
 # Tools

@@ -17,9 +17,9 @@ from openclaw.agent.protocols.base import (
     to_call,
     with_context,
 )
+from openclaw.messages import Entry, Message, ToolUse
 from openclaw.models.base import Reply
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Entry, Message, ToolUse
 
 RULES = """\
 # Tools

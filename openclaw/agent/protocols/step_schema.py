@@ -10,8 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from openclaw.agent.protocols.base import RunningTurn
+from openclaw.messages import ToolUse
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import CHANGING, Effect, ToolUse
+from openclaw.types import CHANGING, Effect
 
 READING: frozenset[Effect] = frozenset({"read", "read-elsewhere", "get"})
 ALL: frozenset[Effect] = READING | CHANGING

@@ -13,8 +13,9 @@ import typer
 
 from openclaw.agent.agent import App
 from openclaw.cli.attachments import material_of, piped_in
+from openclaw.cli.charts import Canvas, bar, canvas, shares
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import Canvas, bar, canvas, first_line, harmless, one_line, put, shares
+from openclaw.cli.formatting import first_line, harmless, one_line, put
 from openclaw.cli.history_lines import kind_of, minute, place_of
 from openclaw.cli.options import (
     Continue,
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
     from openclaw.agent.agent import App
     from openclaw.history.turns import Turn
     from openclaw.inspection.context import Change, ContextReport, HeadChanges
+    from openclaw.messages import Entry
     from openclaw.security.policy import Question
     from openclaw.storage.home import Home
-    from openclaw.types import Entry
 
 
 def context(

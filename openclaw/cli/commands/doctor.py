@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from openclaw.agent.agent import App
+from openclaw.cli.charts import Canvas, canvas
 from openclaw.cli.common import current_home
-from openclaw.cli.formatting import Canvas, canvas, one_line
+from openclaw.cli.formatting import one_line
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import read_servers
 from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError

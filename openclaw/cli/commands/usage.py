@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from openclaw.cli.charts import Canvas, bar, canvas
 from openclaw.cli.commands.memory.shared import past_day
 from openclaw.cli.common import current_home, print_json
-from openclaw.cli.formatting import Canvas, bar, canvas, one_line, warn
+from openclaw.cli.formatting import one_line, warn
 from openclaw.inspection.usage import all_turns, group_turns, sum_turns, turns_of
 from openclaw.sessions.store import SessionStore
 

@@ -24,9 +24,9 @@ from openclaw.inspection.why import why as told
 if TYPE_CHECKING:
     from openclaw.history.history import History
     from openclaw.inspection.why import Step, Why
+    from openclaw.messages import ToolUse
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
-    from openclaw.types import ToolUse
 
 
 FULL = "--full"

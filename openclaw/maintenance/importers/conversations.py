@@ -16,6 +16,7 @@ from openclaw.errors import OpenclawError
 from openclaw.maintenance.importers.detect import Format, Item
 from openclaw.maintenance.importers.source import Source
 from openclaw.maintenance.importers.steps import Step
+from openclaw.messages import Entry, ToolUse
 from openclaw.security.untrusted import fence
 from openclaw.security.vault import Vault, disarmed, in_texts
 from openclaw.sessions import masking
@@ -29,7 +30,7 @@ from openclaw.sessions.session import (
 )
 from openclaw.storage.home import Home
 from openclaw.storage.text import encode, read_text, write_if_same
-from openclaw.types import Entry, Keep, ToolUse, keep_nothing
+from openclaw.types import Keep, keep_nothing
 
 
 @dataclass(slots=True)

@@ -12,8 +12,8 @@ import pytest
 from openclaw.agent.loop import EMPTY
 from openclaw.errors import PromptTooLarge
 from openclaw.events import NewResponse, Thought, ToolEnd
+from openclaw.messages import Usage
 from openclaw.models.base import Chunk, Reply, Request, Text
-from openclaw.types import Usage
 from tests.fakes.scripted import Line, ScriptedModel
 from tests.fakes.talk import Talk, done, notices, results, shown, talk
 from tests.fakes.talk import answer as native_answer

@@ -14,12 +14,13 @@ from openclaw.agent.protocols.json_steps import JsonSteps
 from openclaw.agent.protocols.step_schema import step_schema
 from openclaw.cli.approval import beforehand
 from openclaw.config import Settings
+from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.models.base import Reply
 from openclaw.nlp.intent import cues
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import Shelf
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Entry, Ledger, Mode, ToolCall, ToolUse
+from openclaw.types import Ledger, Mode
 from tests.fakes.talk import call, done, new_home, shown, talk
 
 SKILLS = {

@@ -14,10 +14,10 @@ from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.history.history import History, command
 from openclaw.history.turns import Turn
+from openclaw.messages import Entry
 from openclaw.security.grants import Grant
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home, trust_home
-from openclaw.types import Entry
 from tests.fakes.git_home import Snapshot, git, identity, needs_git, posix_only, snapshot
 from tests.fakes.skill_home import SKILL, put
 

@@ -9,10 +9,10 @@ import pytest
 
 from openclaw.cli.commands.context import cache_json, cache_lines, calls_of, reading_rate
 from openclaw.cli.main import run
+from openclaw.messages import Entry, Usage
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
-from openclaw.types import Entry, Usage
 
 COLD = Usage(1000, 0, 20, 11.0, 12.0, 1, read_seconds=10.0)
 WARM = Usage(1100, 1050, 20, 0.6, 2.0, 1, read_seconds=0.5)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw.cli.charts import ASCII, BLOCKS, Canvas, bar, canvas, shares
 from openclaw.cli.commands.context import report_json, report_lines
-from openclaw.cli.formatting import ASCII, BLOCKS, Canvas, bar, canvas, shares
 from openclaw.inspection.context import ContextReport, Part
+from openclaw.messages import TurnRecord
 from openclaw.models.base import Request
-from openclaw.types import TurnRecord
 
 PLAIN = Canvas(80, ASCII)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.cli.charts import Canvas
 from openclaw.cli.commands.doctor import Check, examine, shown
-from openclaw.cli.formatting import Canvas
 from openclaw.cli.main import run
 from openclaw.config import load_settings
 from openclaw.errors import Damaged

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.main import run
+from openclaw.messages import Entry
 from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
-from openclaw.types import Entry
 
 
 @pytest.fixture

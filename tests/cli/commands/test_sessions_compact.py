@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.main import run
+from openclaw.messages import Entry
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home, create_home
-from openclaw.types import Entry
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
 
 SUMMARY = json.dumps(

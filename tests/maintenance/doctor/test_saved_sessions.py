@@ -15,13 +15,13 @@ from openclaw.history import journal, record
 from openclaw.history.turns import Turn
 from openclaw.maintenance.doctor.finding import NotRepaired, RepairCopies, View
 from openclaw.maintenance.doctor.home_files import turns
+from openclaw.messages import Entry
 from openclaw.sessions.repair import join_sessions, rescue
 from openclaw.sessions.session import Session, from_json, to_json
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.git import Git
 from openclaw.storage.home import Home, create_home
 from openclaw.storage.lock import locked
-from openclaw.types import Entry
 from tests.maintenance.doctor.test_checkup import kept, look, one, put, repaired
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="no git here")

@@ -17,12 +17,13 @@ import pytest
 
 from openclaw.config.mcp_settings import Server
 from openclaw.errors import OpenclawError
+from openclaw.messages import ToolCall
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Policy
 from openclaw.tools.mcp.tools import McpServers
 from openclaw.tools.tool import Tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import ForeignProblem, Ledger, ToolCall, ToolProblem
+from openclaw.types import ForeignProblem, Ledger, ToolProblem
 from tests.fakes.mcp_home import HERE, bare, described, listed, real, used
 
 pytest.importorskip("mcp")

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from openclaw.messages import ToolCall
 from openclaw.nlp.relevance import Blurb, fitting
 from openclaw.security.policy import Policy
 from openclaw.tools.mcp.servers import shared_out
 from openclaw.tools.tool import Form, Tool
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Ledger, ToolCall, ToolProblem
+from openclaw.types import Ledger, ToolProblem
 from tests.fakes.mcp_home import as_settings, bare, described, listed, real, used
 from tests.fakes.talk import Protocol, Talk, answer, call, calls, done, notices, results, talk
 

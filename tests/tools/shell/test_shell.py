@@ -13,6 +13,7 @@ import pytest
 
 from openclaw.events import make_receipt
 from openclaw.memory.todos import parse
+from openclaw.messages import ToolCall
 from openclaw.security.foreign_files import Learned
 from openclaw.security.grants import make_grant
 from openclaw.security.policy import Policy, Question
@@ -24,7 +25,7 @@ from openclaw.tools.shell.process import Limits
 from openclaw.tools.shell.read_only import LineRules, committed
 from openclaw.tools.shell.shell import Order, Runner, ShellTools, environment
 from openclaw.tools.toolbox import Toolbox
-from openclaw.types import Change, Ledger, Mode, ToolCall, ToolProblem
+from openclaw.types import Change, Ledger, Mode, ToolProblem
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="lines for sh")
 REASON = sandbox.available()

@@ -16,13 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw.messages import ToolCall
 from openclaw.security.network import Resolve, read_url
 from openclaw.security.policy import Policy
 from openclaw.tools.toolbox import Toolbox
 from openclaw.tools.web.fetch import PAGE_CHARS, WebPages, parts_of
 from openclaw.tools.web.http_get import Way, check_redirect, get, trusting
 from openclaw.tools.web.web_search import MOST_PAGES, Seen
-from openclaw.types import ForeignProblem, Ledger, ToolCall, ToolProblem
+from openclaw.types import ForeignProblem, Ledger, ToolProblem
 from tests.fakes.web_server import Asked, FakeSite, Said, to
 
 PUBLIC = "93.184.216.34"

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from openclaw.evals.replay_compare import Difference, Piece, Replayed
     from openclaw.evals.replay_home import Stage
     from openclaw.evals.replay_suite import Case, Judged
+    from openclaw.messages import Usage
     from openclaw.sessions.session import Session
     from openclaw.sessions.store import SessionStore
-    from openclaw.types import Usage
 
 
 Model = Annotated[

@@ -1,0 +1,119 @@
+"""Bars for the terminal: their marks, their width, and how a whole is shared out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from openclaw.cli.formatting import colours
+
+PIPED_WIDTH = 100
+LEAST_WIDTH = 40
+HUES = (36, 32, 34, 35, 33, 31)
+"""SGR codes: cyan, green, blue, magenta, yellow, red. They read on light and dark backgrounds;
+white and black do not."""
+DIM, PLAIN = "\x1b[2m", "\x1b[m"
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The characters that plots are drawn with.
+
+    full, light: the main amount, and the part of it that is drawn lightly
+    free, kept: free columns, and columns that are kept free
+    parts: one to seven eighths of a column; "" when there are none
+    """
+
+    full: str
+    light: str
+    free: str
+    kept: str
+    parts: str
+
+
+BLOCKS = Marks("\u2588", "\u2591", "\u00b7", "\u254c", "\u258f\u258e\u258d\u258c\u258b\u258a\u2589")
+ASCII = Marks("#", ":", ".", "-", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """What an output can show: its width in columns, its characters, and colours or none."""
+
+    width: int = PIPED_WIDTH
+    marks: Marks = BLOCKS
+    coloured: bool = False
+
+    def hue(self, text: str, number: int) -> str:
+        """The text in the colour of this number; after the last colour the first comes again."""
+        return f"\x1b[{HUES[number % len(HUES)]}m{text}{PLAIN}" if self.coloured and text else text
+
+    def dim(self, text: str) -> str:
+        return f"{DIM}{text}{PLAIN}" if self.coloured and text else text
+
+
+def canvas(out: TextIO | None = None, environ: Mapping[str, str] = os.environ) -> Canvas:
+    """The canvas for a stream, by default standard output. A stream that is no terminal has no
+    colours, and the width in COLUMNS."""
+    out = out or sys.stdout
+    fallback = (PIPED_WIDTH, 24)
+    width = (
+        shutil.get_terminal_size(fallback).columns if out.isatty() else _width_of_environ(environ)
+    )
+    marks = BLOCKS if _has_block_characters(out, environ) else ASCII
+    return Canvas(max(LEAST_WIDTH, width), marks, colours(out, environ))
+
+
+def _width_of_environ(environ: Mapping[str, str]) -> int:
+    named = environ.get("COLUMNS", "")
+    return int(named) if named.isascii() and named.isdigit() else PIPED_WIDTH
+
+
+def _has_block_characters(out: TextIO, environ: Mapping[str, str]) -> bool:
+    """Return True when the stream's encoding has block characters and the user's locale, which on
+    POSIX tells what the terminal shows, is not the plain one."""
+    try:
+        (BLOCKS.full + BLOCKS.parts).encode(out.encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return False
+    locale = next(filter(None, map(environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
+    return locale not in ("C", "POSIX") and environ.get("TERM") != "dumb"
+
+
+def shares(amounts: Sequence[float], columns: int) -> list[int]:
+    """Share out columns among the amounts by largest remainder. Each amount above 0 gets at least
+    one, as long as there are enough."""
+    total = sum(amounts)
+    if total <= 0 or columns <= 0:
+        return [0] * len(amounts)
+    exact = [amount * columns / total for amount in amounts]
+    given = [max(int(value), int(value > 0)) for value in exact]
+
+    def lacks(at: int) -> float:
+        return exact[at] - given[at]
+
+    while sum(given) < columns:
+        given[max(range(len(given)), key=lacks)] += 1
+    while sum(given) > columns:
+        wide = [at for at in range(len(given)) if given[at] > 1]
+        given[min(wide or [at for at in range(len(given)) if given[at]], key=lacks)] -= 1
+    return given
+
+
+def bar(value: float, most: float, columns: int, marks: Marks, light: float = 0.0) -> str:
+    """A bar for `value`; `most` would fill all columns. The part `light` of the value is drawn
+    lightly, at the end. A value above 0 is always visible."""
+    if value <= 0 or most <= 0 or columns <= 0:
+        return ""
+    whole = max(value / most * columns, 1 / 8 if marks.parts else 1.0)
+    dark = whole * (1 - min(1.0, light / value))
+    if light > 0:
+        cells = max(1, round(whole))
+        solid = min(cells, round(dark))
+        return marks.full * solid + marks.light * (cells - solid)
+    eighths = round(whole * 8) if marks.parts else round(whole) * 8
+    rest = marks.parts[eighths % 8 - 1] if eighths % 8 else ""
+    return marks.full * (eighths // 8) + rest
