@@ -1,4 +1,4 @@
-"""The record of what tools did: one JSON line a call in .openclaw/logs/actions.jsonl."""
+"""The log of tool calls: one JSON line a call in .openclaw/logs/actions.jsonl."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from openclaw.types import Deed
 
 ACTIONS = "actions.jsonl"
 MOST_BYTES = 5_000_000
-"""From this size on the file is kept as .1, in place of the one before, and begun anew."""
+"""At this size the file is renamed to .1, over the one before, and a new file is begun."""
 LONGEST_TARGET = 500
 LOCK_SECONDS = 1.0
 
 
 def without_secrets(text: str) -> str:
-    """The text with a name of their kind in place of its secrets."""
+    """Replace secrets by masks that name their kind."""
     for secret in reversed(find(text)):
         text = f"{text[: secret.start]}{{{{secret:{secret.kind}}}}}{text[secret.end :]}"
     return text
@@ -34,8 +34,7 @@ def without_secrets(text: str) -> str:
 
 @dataclass(slots=True)
 class Audit:
-    """The record of one turn. It never fails what it records: `trouble` says in one line why it
-    could not be written."""
+    """The log of one turn. It never raises: `trouble` says in one line why a write failed."""
 
     path: Path
     session: str = ""
@@ -45,14 +44,14 @@ class Audit:
     trouble: str = field(default="", init=False)
 
     def write(self, deed: Deed) -> None:
-        """Add a line, in one write, so that those of other processes stay whole."""
+        """Add a line in one write, so that the lines of other processes stay whole."""
         at = self.now().isoformat(timespec="milliseconds")
         line = {"at": at, "session": self.session, "turn": self.turn, **asdict(deed)}
         line["seconds"] = round(deed.seconds, 3)
         for name in ("target", "by"):
             try:
                 line[name] = self.mask(line[name])[:LONGEST_TARGET]
-            except Exception as error:  # noqa: BLE001 - a mask that fails: left out
+            except Exception as error:  # noqa: BLE001 - masking failed: leave it out
                 del line[name]
                 self.trouble = f"the record of actions was written without {name}: {error}"
         try:
@@ -69,8 +68,8 @@ class Audit:
             file.write(data)
 
     def _rotate(self) -> None:
-        """Only one process does, and only while the file is still the large one. On Windows it
-        waits until no other has it open."""
+        """Rename the full file, in one process only. On Windows this fails while another process
+        has the file open; a later call repeats it."""
         lock = self.path.with_name(f"{self.path.name}.lock")
         with suppress(OSError, OpenclawError), locked(lock, LOCK_SECONDS):
             if _is_full(self.path):
@@ -79,19 +78,19 @@ class Audit:
 
 
 def _is_full(path: Path) -> bool:
-    """Whether the file has grown enough, or has another name (a hard link) in a backup or anywhere
-    else, which keeps what it holds."""
+    """Return True when the file is large enough, or has a hard link, such as one in a backup, whose
+    content must not grow."""
     found = path.lstat()
     return found.st_size >= MOST_BYTES or found.st_nlink > 1
 
 
 def older_path(path: Path) -> Path:
-    """Where the lines before the newest 5 MB are."""
+    """Return the path of the older lines."""
     return path.with_name(f"{path.name}.1")
 
 
 def read_actions(path: Path, most: int) -> list[dict[str, Any]]:
-    """The newest actions, the oldest of them first. Lines that are none are left out."""
+    """Return the newest actions, the oldest of them first. Broken lines are left out."""
     found: list[dict[str, Any]] = []
     for each in (path, older_path(path)):
         if len(found) < most:

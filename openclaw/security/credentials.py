@@ -1,8 +1,8 @@
-"""Files that hold credentials: not readable for the agent, in no mode.
+"""Knows which files hold credentials. The agent may read them in no mode.
 
-A name counts wherever it lies (`.ssh` of another user, of a backup), and what other agents keep
-counts in the folder of a user. Names are compared as the most lenient file system would. Places are
-those that the programs document; for browsers Chromium's user_data_dir.md and Mozilla's profiles.
+Most names count in every folder (`.ssh` of another user or of a backup), the files of other agents
+only in the folder of a user. Names are compared as the most lenient file system would. The places
+are those in the programs' docs; for browsers Chromium's user_data_dir.md and Mozilla's profiles.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 
-# A line is: reason | paths below any folder, with * for what is no slash.
+# A line is: reason | paths below any folder, with * for characters other than a slash.
 _ANYWHERE = """
 SSH keys | .ssh
 GnuPG keys | .gnupg
@@ -87,7 +87,7 @@ the system's secrets | etc/networkmanager/system-connections  run/secrets  etc/s
 a process's memory or environment | proc/*/environ  proc/*/task/*/environ  proc/*/mem  proc/kcore
 """
 
-# The same for the folder of a user: other agents and what they know.
+# The same below the folder of a user: the files of other agents.
 _AT_HOME = """
 another agent's credentials | .claude*  .codex  .gemini  .qwen  .hermes  .nanobot  .aider*
 another agent's credentials | .cursor  .continue
@@ -102,7 +102,7 @@ another agent's credentials | application support/cursor
 another agent's credentials | appdata/roaming/cursor  .openclaw  .clawdbot  .moltbot
 """
 
-# And names that count wherever they are.
+# File names that count in every folder.
 _NAMES = """
 an environment file, which holds passwords | .env  .env.*  .env-*  .env_*  .env~*  *.env  .envrc
 an environment file, which holds passwords | .envrc.*
@@ -126,7 +126,7 @@ _STREAM = re.compile(r"(?<=[^/]{2}):[^/]*")
 
 
 def denied(path: Path) -> str:
-    """Why a file or folder is not readable, "" when it is; also when a link leads to it."""
+    """Return why a file or folder, or the target of a link, is not readable; "" when it is."""
     named = os.path.abspath(path)  # noqa: PTH100  `resolve` would follow links already
     reason = denied_name(named)
     if reason:
@@ -139,7 +139,7 @@ def denied(path: Path) -> str:
 
 
 def denied_name(path: str) -> str:
-    """The same for a path as it is written, absolute or not; links are not looked at."""
+    """Do the same for a path as it is written, absolute or not; links are not followed."""
     return _why_denied(path, os.path.expanduser("~"))  # noqa: PTH111
 
 
@@ -170,8 +170,8 @@ def _by_place(plain: str, user: str) -> str:
 
 
 def _normalize(path: str) -> str:
-    """A path as the most lenient file system compares it: without case, marks that are not shown,
-    trailing blanks and dots, and what follows a colon (a stream of the same file)."""
+    """Return a path as the most lenient file system compares it: without case, hidden characters,
+    trailing blanks and dots, and without the name of a stream after a colon."""
     text = path
     if not text.isascii():
         text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
@@ -203,7 +203,7 @@ def _home_pattern(user: str) -> re.Pattern[str]:
 
 
 def _table_pattern(table: str) -> str:
-    """One group for each reason, in their order."""
+    """Return a pattern with one group for each reason, in order."""
     return "|".join(f"({'|'.join(map(_glob, names))})" for names in _rows(table).values())
 
 
@@ -226,26 +226,31 @@ def _rows(table: str) -> dict[str, list[str]]:
 
 
 MOST_ENTRIES = 100_000
-"""Files and folders that are looked at; of a home with more it is not known what it holds."""
+"""Most files and folders that are looked at; the search of a larger home is incomplete."""
 MOST_IN_FOLDER = 20
 MOST_HIDDEN = 500
-"""Each one costs the sandbox three of its 9,000 arguments and a third of a millisecond."""
+"""Each hidden path costs the sandbox three of its 9,000 arguments and 0.3 ms."""
 MAIN_FOLDERS = frozenset({"", "workspace", "memory", "skills", "sessions", ".git"})
 SETTLED_NS = 1_000_000_000
-"""A folder changed less than this ago may change again without another time stamp."""
+"""A folder that was changed less than this ago may change again with the same time stamp."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """What was found in one folder: names of what holds credentials, of links that are named like
-    it, and of folders to look into. `stamp` tells whether it is still so."""
+    """The entries of one folder."""
 
     stamp: tuple[int, int, int]
+    """Inode and times of the folder: with another stamp it is read again."""
     denied: tuple[str, ...]
+    """Names of files and folders that hold credentials."""
     links: tuple[str, ...]
+    """Names of links that are named like credentials."""
     folders: tuple[str, ...]
+    """Names of the other folders."""
     repository: bool
+    """True when git finds a repository in the folder."""
     count: int
+    """Number of all entries."""
 
 
 _scanned: dict[str, _Folder] = {}
@@ -253,23 +258,25 @@ _scanned: dict[str, _Folder] = {}
 
 @dataclass(slots=True)
 class Credentials:
-    """The files and folders that hold them; `whole` says that none is missing. `linked` are those
-    whose own name does not tell, `repositories` the folders in which git finds one."""
+    """The files and folders of a home that hold credentials."""
 
     paths: list[Path] = field(default_factory=list)
     whole: bool = True
+    """False when the home has too many files to find all."""
     linked: list[Path] = field(default_factory=list)
+    """Those with another name, to which a link with a name of credentials leads."""
     repositories: list[Path] = field(default_factory=list)
+    """The folders in which git finds a repository."""
 
     def by_link(self, path: str) -> str:
-        """Why a file or folder is closed that a link with such a name leads to, "" when it is not.
-        The path is absolute, without links."""
+        """Return why a file or folder, the target of a link with such a name, is not readable; ""
+        when it is. The path is absolute, without links."""
         inner = any(path == str(each) or path.startswith(f"{each}{os.sep}") for each in self.linked)
         return "a link with the name of credentials leads to it" if inner else ""
 
     def crowded(self, root: Path) -> str:
-        """Why these cannot be hidden from a command, "" when they can; it names the folder that
-        holds most of them."""
+        """Return why these files cannot be hidden from a command; "" when they can. The text names
+        the folder that holds most of them."""
         if len(self.paths) <= MOST_HIDDEN:
             return ""
         folders = Counter(folder for path in self.paths for folder in path.parents)
@@ -282,15 +289,17 @@ class Credentials:
 
 
 def credentials(root: Path) -> Credentials:
-    """Those of the home at `root` (absolute, without links). Of a folder with more than 20 the
-    whole counts, but for the main folders of a home. Links are not followed, but where a link has
-    the name of such a file, what it leads to is one."""
+    """Find the credentials of the home at `root` (absolute, without links).
+
+    A folder with more than 20 of them counts as a whole, except the main folders of a home. Links
+    are not followed, but the target of a link with the name of credentials counts.
+    """
     found, count, waiting = Credentials(), 0, [""]
     while waiting:
         name = waiting.pop()
         try:
             folder = _scan_folder(root, name)
-        except PermissionError:  # who knows a name in it can still open the file
+        except PermissionError:  # a file in it can still be opened by its name
             found.paths.append(root / name)
             continue
         except OSError:
@@ -316,8 +325,8 @@ def credentials(root: Path) -> Credentials:
 
 
 def _scan_folder(root: Path, name: str) -> _Folder:
-    """A folder's entries; looked over anew only when the folder has changed, as judging names is
-    what takes the time. Raises OSError."""
+    """Return the entries of a folder. They are read again only when the folder has changed, as
+    checking names takes the time. Raises OSError."""
     place = os.path.join(root, name) if name else str(root)  # noqa: PTH118  quicker
     status = os.lstat(place)
     stamp = status.st_ino, status.st_mtime_ns, status.st_ctime_ns
@@ -350,7 +359,7 @@ def _sort_entries(
         elif is_folder:
             folders.append(entry.name)
     names = {entry.name for entry in entries if entry.is_dir() or entry.is_file()}
-    # git takes a folder that looks like the inside of a repository for one.
+    # git takes a folder with these names in it for a repository.
     bare = names >= {"HEAD", "objects", "refs"} and name.rpartition("/")[2] != ".git"
     repository = ".git" in names or bare
     return _Folder(stamp, tuple(denied), tuple(links), tuple(folders), repository, len(entries))

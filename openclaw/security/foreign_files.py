@@ -1,4 +1,4 @@
-"""Which files of a home hold text that others wrote, known by their path and by fingerprints."""
+"""Knows which files of a home hold foreign text, by their paths and by fingerprints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE = "learned.json"
 VERSION = 1
 VERSION_KEY = "version"
 TEXT_OF = "text of "
-"""Begins the key of a file's fingerprints; they stand behind the source and a newline."""
+"""Prefix of the key for a file's fingerprints. The value is the source, a newline and these."""
 INBOX = "memory/inbox/"
 _PLACES: Mapping[str, str] = {
     INBOX: "the inbox",
@@ -31,9 +31,9 @@ LOCK_SECONDS = 5.0
 SHORTEST_LINE = 16
 MOST_BYTES = 200_000
 MOST_GONE = 1_000
-"""Paths that are kept though no file is there: an undo may have taken it away, and be undone."""
+"""Most missing files that are remembered: an undo may have removed them, and be undone."""
 MOST_PRINTS, MOST_OF_A_FILE = 40_000, 2_000
-"""Fingerprints that are kept; of a longer file the lowest, which are from anywhere in it."""
+"""Most fingerprints in all and of a file. Of a longer file the lowest are kept: a random choice."""
 LARGEST = 10_000_000
 _SHOWN_PLACE = re.compile(
     r"^([^\n:]{1,300}?)(?::\d+(?:-\d+)?:|, lines \d+-\d+ of \d+)", re.MULTILINE
@@ -42,21 +42,23 @@ _SHOWN_PLACE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What is known of the files of one home. Nothing is held: another process may add to it."""
+    """The known foreign files of one home. The file is read each time, as another process may
+    change it."""
 
     home: Home
 
     def source(self, path: str) -> str:
-        """Where the text of a file (relative to the home) is from, "" for what is the user's."""
+        """Return the source of a file's text, "" for the user's own. The path is relative to the
+        home."""
         return _find_source(path, self._read_sources())
 
     def note(self, path: str, source: str, text: str | None = None) -> None:
-        """Remember that a file holds text from there; `text` is the part of it that does, by
-        default all. Raises OpenclawError when it cannot be written."""
+        """Remember the source of a file's text. `text` is the foreign part, by default the whole
+        file. Raises OpenclawError when it cannot be saved."""
         self.note_all([(path, source, text)])
 
     def note_all(self, files: Iterable[tuple[str, str, str | None]]) -> None:
-        """See `note`."""
+        """Do the same for several files."""
         with locked(self.home.private / "locks" / "learned.lock", LOCK_SECONDS):
             noted = self._read_sources()
             kept = dict(noted)
@@ -77,15 +79,14 @@ class Learned:
             kept[TEXT_OF + path] = "\n".join((source, " ".join(prints)))
 
     def named_in(self, line: str) -> str:
-        """Whose text a command line may show that has the name of a file or folder in it, "" for
-        none."""
+        """Return the source of a foreign file or folder that a command line names, "" for none."""
         known = {**_PLACES, **_paths(self._read_sources())}
         names = ((path.rstrip("/").rpartition("/")[2], source) for path, source in known.items())
         return next((source for name, source in names if name in line), "")
 
     def shown_in(self, text: str) -> str:
-        """Whose text a result shows: of a file that it names with a line number, as our own tools
-        do, or that is known by its words. "" for none."""
+        """Return the source of foreign text in a result, "" for none. The result names a file with
+        a line number, as our own tools do, or holds known words."""
         noted = self._read_sources()
         for name in dict.fromkeys(_SHOWN_PLACE.findall(text)):
             if source := _find_source(name.strip(), noted):
@@ -93,8 +94,8 @@ class Learned:
         return self.known(text)
 
     def known(self, text: str) -> str:
-        """Whose text stands in another one: by its fingerprints, or as one of the lines of a file
-        of which there are none. "" for none."""
+        """Return the source of foreign text in a text, "" for none. It is found by fingerprints, or
+        by a whole line of a foreign file without fingerprints."""
         if source := self.copied(text):
             return source
         for path, source in self._files(self._read_sources()):
@@ -103,7 +104,7 @@ class Learned:
         return ""
 
     def copied(self, text: str) -> str:
-        """Whose text stands in another one, by its fingerprints alone: no file is read."""
+        """Do the same by fingerprints alone: no other file is read."""
         kept = [value for key, value in self._read_sources().items() if key.startswith(TEXT_OF)]
         found = set(all_fingerprints(text)) if kept else set()
         return next(
@@ -119,8 +120,8 @@ class Learned:
                 yield self.home.root / name, source
 
     def _read_sources(self) -> dict[str, str]:
-        """Raises Damaged for a file of a newer version: nobody knows then whose words files hold,
-        and nothing may be written over it."""
+        """Read the saved sources. Damaged for a newer version of the file: the sources are then
+        unknown, and the file must not be overwritten."""
         try:
             data = read_bytes(self.home.private / FILE, LARGEST)
         except OSError:
@@ -131,7 +132,7 @@ class Learned:
             return saved_from(data)
 
     def _limit(self, noted: dict[str, str]) -> dict[str, str]:
-        """The entries without the oldest of what no file is there for, and of the fingerprints."""
+        """Drop the oldest entries without a file and the oldest fingerprints beyond the limits."""
         gone = [path for path in _paths(noted) if not (self.home.root / path).exists()]
         left = MOST_PRINTS
         over = set(gone[:-MOST_GONE])
@@ -142,7 +143,7 @@ class Learned:
         return {key: value for key, value in noted.items() if key not in over}
 
     def _keep_damaged(self) -> None:
-        """Keep a copy of a file that can only be read in part, before it is written anew."""
+        """Copy a damaged file before it is overwritten."""
         path = self.home.private / FILE
         try:
             data = read_bytes(path)
@@ -155,8 +156,7 @@ class Learned:
 
 
 def entries_in(data: bytes) -> dict[str, str]:
-    """What the file says, by path. Damaged for one of a newer version, ValueError for what is none
-    of ours."""
+    """Read the sources by path. Damaged for a newer version, ValueError for a foreign file."""
     found = parse_foreign_json(decode(data))
     if not isinstance(found, dict):
         raise ValueError("not a list of files")
@@ -170,7 +170,7 @@ def entries_in(data: bytes) -> dict[str, str]:
 
 
 def saved_from(data: bytes) -> dict[str, str]:
-    """The whole lines of a damaged file: each is a path and its source."""
+    """Read the whole lines of a damaged file: each is a path and its source."""
     lines = (line.strip().rstrip(",") for line in decode(data).splitlines())
     found: dict[str, str] = {}
     for line in lines:
@@ -182,14 +182,13 @@ def saved_from(data: bytes) -> dict[str, str]:
 
 
 def as_text(noted: Mapping[str, str]) -> str:
-    """The text of the file; what was noted last stands last."""
+    """Return the text of the file, with the newest entry last."""
     shape = {VERSION_KEY: VERSION, **noted}
     return json.dumps(shape, ensure_ascii=False, indent=2) + "\n"
 
 
 def _key(path: str) -> str:
-    """How a path stands in the file: one of the home's root that is called as our own keys are has
-    its folder with it."""
+    """Return the key of a path. A path that looks like one of our own keys begins with "./"."""
     return f"./{path}" if path == VERSION_KEY or path.startswith(TEXT_OF) else path
 
 
@@ -212,7 +211,7 @@ def _find_source(path: str, noted: Mapping[str, str]) -> str:
 
 
 def _distinct_lines(path: Path) -> list[str]:
-    """The lines of a file that hardly stand in another one by chance."""
+    """Return the lines of a file that hardly occur in another one by chance."""
     with suppress(OSError):
         if path.stat().st_size <= MOST_BYTES:
             lines = (line.strip() for line in _read_start(path).splitlines())
@@ -221,7 +220,7 @@ def _distinct_lines(path: Path) -> list[str]:
 
 
 def _read_start(path: Path) -> str:
-    """What a file begins with; "" for none."""
+    """Read the beginning of a file; "" when there is none."""
     with suppress(OSError, OpenclawError):
         return read_text(path, MOST_BYTES) if path.is_file() else ""
     return ""
@@ -229,17 +228,17 @@ def _read_start(path: Path) -> str:
 
 RUN = 8
 FEWEST, SHORTEST = 4, 16
-"""Words and signs of a line that hardly stands in another text by chance."""
+"""Least words and characters of a line that hardly occurs in another text by chance."""
 LENGTH = 12
 """Hex digits: of a million pairs of different runs, one in 280 million is taken for the same."""
 
 _WORD = re.compile(r"[^\W_]+")
 _FIRST, _LAST = "\u3040", "\u9fff"
-"""Of the scripts without blanks: each sign counts as a word."""
+"""Range of the scripts without blanks: each character counts as a word."""
 
 
 def fingerprints(text: str) -> Iterator[str]:
-    """Those that are kept of a text, some of them more than once."""
+    """Yield the fingerprints that are kept of a text, some more than once."""
     yield from _runs(_words(text), RUN)
     for line in text.splitlines():
         words = _words(line)
@@ -248,7 +247,7 @@ def fingerprints(text: str) -> Iterator[str]:
 
 
 def all_fingerprints(text: str) -> Iterator[str]:
-    """Those that a text may share with what is kept of another one."""
+    """Yield the fingerprints that a text may share with the kept ones of another text."""
     words = _words(text)
     for length in range(FEWEST, RUN + 1):
         yield from _runs(words, length)

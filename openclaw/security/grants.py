@@ -1,9 +1,9 @@
-"""Grants: what the user has allowed for good, as lines that a person reads.
+"""Grants: the user's lasting permissions, as lines that people can read.
 
 2026-11-21 command make test        this command line, word for word
-2026-11-21 prefix git log           these words, and plain words behind them
+2026-11-21 prefix git log           these words, and plain words after them
 2026-11-21 host docs.python.org     getting from this host and sending to it
-2026-11-21 tool notes__search       this tool, where it names neither a command nor a host
+2026-11-21 tool notes__search       this tool, when it names neither a command nor a host
 2026-11-21 tool run_python          any code, in the sandbox, while nothing untrusted was read
 """
 
@@ -27,23 +27,23 @@ _HOST = re.compile(r"[0-9a-f]*:[0-9a-f.]*:[0-9a-f:.]*|[^\s/\\@:\[\]?#*]+")
 _TOOL = re.compile(r"[\w.-]+")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9_-]*")
 
-# Options by which a harmless program writes where it likes or starts another one. Programs take the
+# Options by which a harmless program writes anywhere or starts another one. Programs accept the
 # long ones abbreviated too (git: --outp=FILE).
 _LONG_OPTIONS = (
     *("output", "exec", "upload-pack", "receive-pack", "open-files-in-pager", "ext-diff", "eval"),
     *("textconv", "config", "config-env", "exec-path", "to-command", "checkpoint-action", "pager"),
     *("use-compress-program", "rsh", "rsh-command", "editor", "pre", "hostname-bin"),
-    # ... and by which a program that runs a script of the home takes it from elsewhere.
+    # ... and by which a program takes its script from another place than the home.
     *("file", "makefile", "directory", "manifest-path", "prefix", "script-shell", "rootdir"),
     *("git-dir", "work-tree", "workspace", "node-options", "userconfig", "globalconfig"),
     *("confcutdir", "override-ini", "basetemp"),
 )
 _SHORT_OPTION = re.compile(r"-(?:[coOIefC]|delete|toolexec|vettool|modfile)")
-# Short options that may stand together in one word (-kf FILE), of programs that run scripts. Some
-# are harmless elsewhere (git log -p).
+# Short options of programs that run scripts; they may be joined to one word (-kf FILE). Some are
+# harmless for other programs (git log -p).
 _LETTERS = {"make": "fCEI", "gmake": "fCEI", "pytest": "pco", "py.test": "pco"}
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:+]?=")  # make test SHELL=./mine
-# Programs that only start another one: their first two words say nothing about what runs.
+# Programs that only start another one: their first two words do not tell which.
 _STARTERS = frozenset(
     (
         *("sudo", "doas", "su", "env", "xargs", "nohup", "nice", "time", "timeout", "setsid"),
@@ -64,12 +64,12 @@ BY_TARGET: dict[str, tuple[Kind, ...]] = {
     "fetch_url": ("host",),
     "web_search": ("host",),
 }
-"""Tools whose calls each name what they reach, by the kinds of grants that can cover one."""
+"""Tools whose calls name their target, with the kinds of grants that can cover a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One thing that is allowed. `since` is an ISO day, "" for a grant of this session only."""
+    """One permission. `since` is an ISO day, "" for a grant of this session only."""
 
     kind: Kind
     value: str
@@ -79,7 +79,7 @@ class Grant:
         return " ".join(filter(None, (self.since, self.kind, self.value)))
 
     def covers(self, action: Action) -> bool:
-        """Whether this grant names what the action would do."""
+        """Return True when this grant allows the action."""
         match self.kind:
             case "command":
                 return (
@@ -94,7 +94,7 @@ class Grant:
 
 
 def read_grant(line: str) -> Grant:
-    """The grant that a line stands for. Raises ValueError that says what is wrong with it."""
+    """Read the grant of a line. The ValueError says what is wrong with the line."""
     day, _, rest = line.strip().partition(" ")
     kind, _, value = rest.strip().partition(" ")
     try:
@@ -105,7 +105,7 @@ def read_grant(line: str) -> Grant:
 
 
 def make_grant(kind: str, value: str, since: str = "") -> Grant:
-    """A grant that may be written down. Raises ValueError that says what is wrong with it."""
+    """Make a grant that may be saved. The ValueError says what is wrong with it."""
     value = value.strip()
     known = next((each for each in KINDS if each == kind), None)
     if known is None:
@@ -118,7 +118,7 @@ def make_grant(kind: str, value: str, since: str = "") -> Grant:
 
 
 def read_grants(lines: tuple[str, ...]) -> tuple[list[Grant], list[str]]:
-    """The grants of these lines, and a notice for each line that is none."""
+    """Read the grants of lines; returns them and a notice for each line that is none."""
     grants: list[Grant] = []
     notices: list[str] = []
     for line in lines:
@@ -130,7 +130,7 @@ def read_grants(lines: tuple[str, ...]) -> tuple[list[Grant], list[str]]:
 
 
 def offered_grants(action: Action) -> tuple[Grant, ...]:
-    """The grants that a lasting yes to this action could be, the narrowest first."""
+    """Return the grants that would allow this action, the narrowest first."""
     if action.effect == "run":
         if not action.target:
             return (Grant("tool", action.tool),) if _is_granted_by_tool(action) else ()
@@ -143,7 +143,7 @@ def offered_grants(action: Action) -> tuple[Grant, ...]:
 
 
 def lasting(grant: Grant) -> bool:
-    """Whether a grant can be a line of openclaw.yaml: a script of several lines cannot."""
+    """Return True when a grant can be a line of openclaw.yaml: a script of several lines cannot."""
     return not _find_trouble(grant.kind, grant.value)
 
 
@@ -168,8 +168,8 @@ def _find_trouble(kind: Kind, value: str) -> str:
 
 
 def _is_granted_by_tool(action: Action) -> bool:
-    """Whether a tool's name may stand for what it does: not for every command or host, and not for
-    files outside the home. Code that is run has no other name; the policy says when it may."""
+    """Return True when the name of a tool is enough for a grant: not for calls with a command or a
+    host, and not for files outside the home. Code has no other name; the policy limits it."""
     if action.tool in BY_TARGET:
         return False
     if action.effect in ("run", "get", "send"):
@@ -178,7 +178,7 @@ def _is_granted_by_tool(action: Action) -> bool:
 
 
 def _continues(prefix: str, line: str) -> bool:
-    """Whether a line is the prefix with plain words behind it, none of them an escape."""
+    """Return True when a line is the prefix followed by plain words, none of them an escape."""
     if not prefix or not _PLAIN_LINE.fullmatch(prefix) or not _PLAIN_LINE.fullmatch(line):
         return False
     words, start = line.split(" "), prefix.split(" ")
@@ -186,7 +186,7 @@ def _continues(prefix: str, line: str) -> bool:
 
 
 def _has_escape(words: list[str], first: int) -> bool:
-    """Whether one of the words of a line, from the first behind its prefix, leads elsewhere."""
+    """Return True when a word of a line, from index `first` on, leads elsewhere."""
     letters = {letter for word in words for letter in _LETTERS.get(_program_name(word), "")}
     return any(_is_escape(word, letters) for word in words[first:])
 
@@ -208,7 +208,7 @@ def _program_name(word: str) -> str:
 
 
 def _command_prefix(line: str) -> str:
-    """Program and subcommand of a line of plain words ("git log"), "" when it has none."""
+    """Return the program and subcommand of a line of plain words ("git log"), "" for none."""
     words = line.split(" ")
     if len(words) < 2 or not _PLAIN_LINE.fullmatch(line):
         return ""

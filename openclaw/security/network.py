@@ -1,7 +1,7 @@
-"""Which addresses of the network a tool may reach, and the guard that asks at connect time.
+"""Decides which network addresses a tool may reach, and reads URLs.
 
-A name is resolved once and all its addresses are judged; the connection then goes to one of these
-very addresses, so a second answer of the name server (DNS rebinding) has no effect. Sources: the
+A name is resolved once, and all its addresses are checked. The connection then goes to one of these
+addresses, so that a second answer of the name server (DNS rebinding) has no effect. Sources: the
 IANA special-purpose address registries for IPv4 and IPv6 (2026), RFC 6890, 6052, 8215.
 """
 
@@ -18,10 +18,10 @@ from urllib.parse import quote, urljoin
 from openclaw.types import Effect, ToolProblem
 
 Resolve = Callable[[str, int], Sequence[str]]
-"""A name and a port to its addresses as text. Raises OSError when there are none."""
+"""Resolves a name and a port to addresses as texts. Raises OSError when there are none."""
 
-# Where clouds tell their machines secrets: AWS and most others, AWS containers, AWS over IPv6,
-# Google over IPv6, Alibaba, Oracle, Azure. No setting allows them.
+# Metadata services, which give secrets to cloud machines: AWS and most others, AWS containers, AWS
+# over IPv6, Google over IPv6, Alibaba, Oracle, Azure. No setting allows them.
 METADATA = frozenset(
     ipaddress.ip_address(text)
     for text in (
@@ -74,12 +74,12 @@ _V6 = tuple(
         ("ff00::/8", "multicast"),
     )
 )
-_GLOBAL_V6 = IPv6Network("2000::/3")  # all that is given out for the internet
-_NAT64 = IPv6Network("64:ff9b::/96")  # how a network without IPv4 reaches all of it
+_GLOBAL_V6 = IPv6Network("2000::/3")  # the range that is assigned for the internet
+_NAT64 = IPv6Network("64:ff9b::/96")  # by which a network without IPv4 reaches IPv4
 
 
 def why_refused(ip: IPv4Address | IPv6Address) -> str:
-    """Why an address must not be reached, "" when it is one of the internet."""
+    """Return why an address must not be reached; "" for one of the internet."""
     if ip in METADATA:
         return "a cloud's metadata service"
     if isinstance(ip, IPv4Address):
@@ -96,7 +96,7 @@ def why_refused(ip: IPv4Address | IPv6Address) -> str:
 
 
 def _inner_ipv4(ip: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that a mapped, NAT64, 6to4 or ISATAP address leads to."""
+    """Return the IPv4 address in a mapped, NAT64, 6to4 or ISATAP address."""
     number = int(ip)
     if ip.ipv4_mapped is not None or ip in _NAT64:
         return IPv4Address(number & 0xFFFFFFFF)
@@ -107,7 +107,7 @@ def _inner_ipv4(ip: IPv6Address) -> IPv4Address | None:
 
 
 def read_ip(text: str) -> IPv4Address | IPv6Address | None:
-    """An address as getaddrinfo writes it, None for anything else."""
+    """Read an address as getaddrinfo writes it; None for anything else."""
     try:
         return ipaddress.ip_address(text)
     except ValueError:
@@ -115,17 +115,17 @@ def read_ip(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def system_resolve(host: str, port: int) -> list[str]:
-    """Ask the system."""
+    """Resolve a name by the system."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
 
 
 def addresses(host: str, port: int, resolve: Resolve, *, local: bool) -> list[str]:
-    """The addresses that a connection to a host may use, each judged.
+    """Return the addresses to which a connection to a host may go.
 
-    One that is refused refuses them all: a name that answers with a public and a private address
-    is an attack or a mistake. `local` is for a host that the user allows although it is inside;
-    metadata services stay refused. Raises ToolProblem.
+    One refused address refuses the host: a name with a public and a private address is an attack or
+    a mistake. `local` is for a host that the user allows although it is private; metadata services
+    stay refused. Raises ToolProblem.
     """
     literal = read_ip(host)
     texts = [host] if literal is not None else list(dict.fromkeys(resolve(host, port)))
@@ -149,10 +149,10 @@ def _is_metadata(ip: IPv4Address | IPv6Address) -> bool:
 
 
 def check_peer(peer: Sequence[object], own: Sequence[object], meant: str, *, local: bool) -> None:
-    """ToolProblem unless a connected socket's `getpeername()` is the address that was meant.
+    """Raise ToolProblem unless a socket's `getpeername()` is the address that was meant.
 
-    Also when it is this machine's own public address (`getsockname()` has the same): what listens
-    there may be shut to the world by a firewall that stands further out.
+    Raise it also for this machine's own public address (`getsockname()` is the same): an outer
+    firewall may hide the services on it from the internet.
     """
     ip, own_ip, wanted = (read_ip(str(text)) for text in (peer[0], own[0], meant))
     if ip is None or ip != wanted:
@@ -163,7 +163,7 @@ def check_peer(peer: Sequence[object], own: Sequence[object], meant: str, *, loc
 
 PORTS = {"http": 80, "https": 443}
 LONGEST = 2_000  # characters of a URL
-# An address that the model has made up may carry what it knows: in a query, a long name or path.
+# A URL that the model has made up may carry data out: in a query, a long name or a long path.
 LONGEST_SEGMENT = 40
 LONGEST_PATH = 120
 LONGEST_LABEL = 30
@@ -184,18 +184,20 @@ _SAFE = "/:@!$&'()*+,;=~-._%"
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """`host` is lower case, in punycode, or an IP address without brackets; `path` and `query`
-    (with its "?") are ASCII as they go over the wire; the fragment is gone: it is never sent."""
+    """A URL without its fragment, which is never sent."""
 
     scheme: str
     host: str
+    """Lower case in punycode, or an IP address without brackets."""
     port: int
     path: str = "/"
+    """ASCII, as it is sent."""
     query: str = ""
+    """ASCII, as it is sent, with its "?"."""
 
     @property
     def netloc(self) -> str:
-        """What stands in the Host header."""
+        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -208,7 +210,7 @@ class Url:
 
 
 def read_url(text: str) -> Url:
-    """The URL that a text means. Raises ToolProblem, which says what is odd."""
+    """Read the URL that a text means. Raises ToolProblem, which says what is wrong."""
     plain = text.strip().strip("<>\"'`").strip()
     if not plain:
         raise ToolProblem("url is empty: give an address such as https://example.org/page.")
@@ -226,7 +228,7 @@ def read_url(text: str) -> Url:
 
 
 def join(base: Url, location: str) -> Url:
-    """Where a redirect of `base` leads. Raises ToolProblem."""
+    """Return the target of a redirect of `base`. Raises ToolProblem."""
     try:
         whole = urljoin(str(base), location.strip())
     except ValueError:
@@ -237,12 +239,11 @@ def join(base: Url, location: str) -> Url:
 
 
 def effect_of(url: str, known: Collection[str] = ()) -> Effect:
-    """What fetching a URL does: "get", or "send" for one that may carry data out.
+    """Return the effect of fetching a URL: "get", or "send" when it may carry data out.
 
-    A URL that the user typed, or that a page or search of this conversation contained word for
-    word (`known`), was made by somebody who knows nothing of the home. Any other was made by the
-    model: it sends when it has a query, or a part long enough to hold more than a name. (A
-    fragment never leaves the machine.)
+    A `known` URL was typed by the user, or a page or search of this conversation contained it word
+    for word: its author knows nothing of the home. Any other URL was made by the model: it sends
+    when it has a query, or a part that is long enough for more than a name.
     """
     try:
         here = read_url(url)
@@ -260,7 +261,7 @@ def effect_of(url: str, known: Collection[str] = ()) -> Effect:
 
 
 def is_same_url(url: Url, text: str) -> bool:
-    """Whether a text is this URL, however it is spelled; http and https are one."""
+    """Return True when a text is this URL in any spelling; http and https are equal."""
     if text.isascii() and url.host not in text.lower():
         return False
     try:
@@ -270,7 +271,7 @@ def is_same_url(url: Url, text: str) -> bool:
 
 
 def urls_in(text: str) -> Iterator[str]:
-    """The URLs that stand in a text, without the punctuation behind them."""
+    """Yield the URLs in a text, without the punctuation after them."""
     for match in _URL_IN_TEXT.finditer(text):
         found = match.group().rstrip(".,;:!?")
         while found.endswith(")") and found.count(")") > found.count("("):
@@ -279,13 +280,13 @@ def urls_in(text: str) -> Iterator[str]:
 
 
 def allows(entries: Collection[str], url: Url) -> bool:
-    """Whether the setting `web.allow_hosts` (`host` or `host:port`, exact) names where a URL leads.
-    Without a port it means the one of the scheme."""
+    """Return True when the setting `web.allow_hosts` names the host of a URL. An entry is `host` or
+    `host:port`, exact; without a port it means the one of the scheme."""
     for entry in entries:
         try:
             named = read_url(f"{url.scheme}://{entry}")
         except ToolProblem:
-            continue  # what is no host allows none
+            continue  # no host: it allows nothing
         if (named.host, named.port) == (url.host, url.port):
             return True
     return False
@@ -333,7 +334,7 @@ def _read_host(text: str) -> str:
 
 
 def _read_ipv4(text: str) -> str:
-    """Only four plain decimal numbers: programs do not agree on 0177.1 or 2130706433."""
+    """Read four plain decimal numbers only: programs do not agree on 0177.1 or 2130706433."""
     try:
         return str(IPv4Address(text))
     except AddressValueError:
@@ -350,8 +351,8 @@ def _to_punycode(text: str) -> str:
 
 
 def _to_wire(text: str) -> str:
-    """Path or query as ASCII. Control characters and backslashes are refused, also those that
-    would only come to be by decoding in a proxy."""
+    """Return a path or query as ASCII. Control characters and backslashes are refused, also those
+    that a proxy would make by decoding."""
     if re.search(r"[\x00-\x1f\x7f\\]", text):
         raise ToolProblem("A web address with control characters or backslashes is refused.")
     return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", text), safe=_SAFE + "?")

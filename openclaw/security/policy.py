@@ -1,7 +1,7 @@
-"""What a call may do to the world. Pure: it decides, others ask and run.
+"""The policy: decides whether a tool call is allowed, asked about or denied. It only decides.
 
-A table says what each mode does with each effect; a few rules stand over it; a grant of the user's
-turns "ask" into "allow" where a rule leaves room for it. docs/policy.md is printed from here.
+A table gives each mode a decision for each effect. A few rules come before the table. A grant of
+the user turns "ask" into "allow" where no rule forbids that. docs/policy.md is printed from here.
 """
 
 from __future__ import annotations
@@ -55,24 +55,26 @@ _LASTING_NAMES = frozenset(("user.md", "memory.md"))
 _LASTING_FOLDERS = frozenset(("skills", "memory"))
 _WORKING_FOLDERS = frozenset(("workspace", "memory", "sessions", "skills"))
 _INBOX = "memory/inbox/"
-# What Windows may call one of these files behind its back.
+# Short names (8.3) that Windows gives to these files.
 _SHORT_NAME = re.compile(r"(?:opencl|heartb|identi|(?:op|he|id)[0-9a-f]{4})~[0-9]+\.\w{0,3}")
 
-# What these tools read is not told by the target as a path: it is a command line, or a host.
+# The target of these tools is a command line or a host, not a path.
 _NO_PATHS = frozenset(("run_shell", "fetch_url"))
 _OUTWARD: frozenset[Effect] = frozenset({"send", "get", "run", "write-elsewhere"})
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule over the table. `about` says for the docs what it holds for, `reason` tells the user
-    and the model why."""
+    """A rule that comes before the table."""
 
     name: str
     about: str
+    """For the docs: the calls to which the rule applies."""
     decision: Decision
     reason: str
+    """For the user and the model: why."""
     grantable: bool = False
+    """True when a grant may allow the call."""
 
 
 CREDENTIALS = Rule(
@@ -124,55 +126,61 @@ RULES = (CREDENTIALS, IDENTITY_FILES, HOOKED_FILES, LASTING_FILES, OUTWARD, COMM
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A decision and why; `grant` is the line that allowed it, if one did. `rule` is the name of
-    the rule that decided, "" for the table."""
+    """A decision and its reason."""
 
     decision: Decision
     reason: str
     grant: str = ""
+    """The grant that allowed it, as a line; "" for none."""
     rule: str = ""
+    """The name of the rule that decided; "" for the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user is asked. `offers` are the grants that a lasting yes could be, the narrowest
-    first; none where each case has to be decided by itself. `sources` of untrusted text. `change`
-    is what the call would make of a file, None where that is not known or too long to compare."""
+    """A question to the user about a call."""
 
     action: Action
     arguments: Mapping[str, Any]
     reason: str
     offers: tuple[Grant, ...] = ()
+    """The grants for a lasting yes, the narrowest first; none when each call must be decided."""
     sources: tuple[str, ...] = ()
+    """The sources of untrusted text in the conversation."""
     change: Change | None = None
+    """The change of a file by the call; None when it is unknown or too long to compare."""
 
 
 Ask = Callable[[Question], str]
-"""How the user allowed it ("once", "session", "always", "--yes"), "" for no. Raises Declined."""
+"""Asks the user. Returns how it was allowed ("once", "session", "always", "--yes"), "" for no.
+Raises Declined."""
 
 
 class Declined(Exception):
-    """The user's no, with the words that say what to do instead."""
+    """The user said no. The message is what the user wants done instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules of one run. With `ask` None nobody can be asked, which is a no. `grants` may grow
-    while the run goes on. `unconfined` says why commands run without a sandbox, None when in one.
-    `denied` says why a path may not be touched, "" when it may. `hooked` says that the home has
-    hooks, or servers that run files of it; `programs` are the files and folders that they name."""
+    """The policy of one run."""
 
     mode: Mode
     ask: Ask | None = None
+    """None when nobody can be asked, which is a no."""
     grants: Sequence[Grant] = ()
+    """They may grow during the run."""
     unconfined: Callable[[], str | None] = lambda: None
+    """Returns why commands run without a sandbox; None when they run in one."""
     denied: Callable[[str], str] = denied_name
+    """Returns why a path may not be touched; "" when it may."""
     hooked: bool = False
+    """True when the home has hooks, or MCP servers that run files of the home."""
     programs: Sequence[str] = ()
+    """The files and folders that these hooks and servers name."""
 
     def decide(self, action: Action, *, tainted: bool) -> Verdict:
-        """What happens to a call that would do this; `tainted` says that untrusted text was read
-        in this conversation, so that the order may not be the user's."""
+        """Decide about a call. `tainted` is True when untrusted text was read in the conversation:
+        the call may then not be what the user wants."""
         decision = TABLE[self.mode][action.effect]
         if why := self._why_credentials(action):
             return Verdict("deny", f"{CREDENTIALS.reason}: {why}", rule=CREDENTIALS.name)
@@ -186,13 +194,13 @@ class Policy:
         return Verdict("ask", self._why_ask(action, rule), rule=rule.name if rule else "")
 
     def offers(self, action: Action, *, tainted: bool) -> tuple[Grant, ...]:
-        """The grants by which this action would be allowed the next time, the narrowest first."""
+        """Return the grants that would allow this action the next time, the narrowest first."""
         rule = self._find_rule(action, tainted)
         return offered_grants(action) if self._is_grantable(action, rule) else ()
 
     def refuses(self, effect: Effect, tool: str = "") -> bool:
-        """True when every call of the tool with this effect is refused: forbidden, or to be asked
-        for with nobody there and no grant that could cover one."""
+        """Return True when every call of the tool with this effect is refused: it is denied, or
+        nobody can be asked and no grant could cover it."""
         decision = TABLE[self.mode][effect]
         if decision != "ask" or self.ask is not None:
             return decision == "deny"
@@ -201,8 +209,8 @@ class Policy:
         return not any(_may_cover(grant, effect, tool) for grant in self.grants)
 
     def _is_grantable(self, action: Action, rule: Rule | None) -> bool:
-        """Whether a grant may answer. One for any code counts in the sandbox only, and not after
-        untrusted text was read."""
+        """Return True when a grant may allow the action. A grant for any code counts only in the
+        sandbox and only before untrusted text was read."""
         if action.effect == "run" and not action.target:
             return rule is None and self.unconfined() is None
         return rule is None or rule.grantable
@@ -215,7 +223,7 @@ class Policy:
         return self.denied(action.target) if action.target else ""
 
     def _find_rule(self, action: Action, tainted: bool) -> Rule | None:
-        """The rule that wants the user to be asked, if any."""
+        """Return the rule by which the user must be asked, if any."""
         parts = plain_parts(action.target)
         writes = action.effect in ("write", "write-elsewhere")
         if writes and (self.mode != "full" or tainted):
@@ -230,7 +238,7 @@ class Policy:
         return COMMITTED if action.held else None
 
     def _is_hooked(self, parts: tuple[str, ...]) -> bool:
-        """Whether a file of the home lies where programs of the user's are looked for."""
+        """Return True when a file of the home lies where hooks or MCP servers look for programs."""
         if self.hooked and parts[0] not in _WORKING_FOLDERS:
             return True
         named = map(plain_parts, self.programs)
@@ -250,20 +258,20 @@ class Policy:
 
 
 def _describe_effect(action: Action) -> str:
-    """What it would do, in words."""
+    """Return the effect of an action in words."""
     if action.program:
         return f"handing data to the program {action.program}"
     return EFFECTS[action.effect]
 
 
 def is_identity(path: str) -> bool:
-    """Whether a file decides who the agent is and what it may do."""
+    """Return True when a file decides who the agent is and what it may do."""
     return _is_identity(plain_parts(path))
 
 
 def plain_parts(path: str) -> tuple[str, ...]:
-    """The names of a path as the most lenient file system compares them: without case, marks that
-    are not shown, trailing dots and blanks; either slash divides, `..` goes up."""
+    """Split a path into names as the most lenient file system compares them: without case, hidden
+    characters, trailing dots and blanks. Both slashes separate, `..` goes up."""
     shown = "".join(c for c in path if unicodedata.category(c) not in ("Cf", "Cc"))
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
     parts: list[str] = []
@@ -286,14 +294,13 @@ def _is_identity(parts: tuple[str, ...]) -> bool:
 def _is_lasting(parts: tuple[str, ...]) -> bool:
     if "/".join((*parts, "")).startswith(_INBOX):
         return False
-    # From an absolute path it cannot be told here where the home begins: look at each folder.
+    # In an absolute path the beginning of the home is unknown: look at each folder.
     named = bool(_LASTING_NAMES & _names_around_colons(parts[-1:]))
     return named or bool(_LASTING_FOLDERS & _names_around_colons(parts))
 
 
 def _names_around_colons(parts: tuple[str, ...]) -> set[str]:
-    """The names and what stands around a colon in them: it ends a drive, or begins what Windows
-    takes for another side of the same file."""
+    """Split names at colons: a colon ends a drive, or begins the name of a stream on Windows."""
     return {name.strip(" .") for part in parts for name in part.split(":")}
 
 

@@ -1,4 +1,4 @@
-"""Tells what a yes to a home's hooks or MCP servers covers: commands, and the files they run."""
+"""Knows what a yes to a home's hooks or MCP servers covers: commands, and the files they run."""
 
 from __future__ import annotations
 
@@ -36,40 +36,40 @@ from openclaw.storage.home import Home, State
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a yes would be said to: the hooks or the MCP servers of a home and the files that they
-    run. `mark` is a hash of both, "" when it cannot be made."""
+    """The hooks or MCP servers of a home and the files that they run, for which a yes is asked."""
 
     hooks: tuple[Hook, ...]
     programs: Programs
     mark: str
+    """Hash of the settings and the files; "" when it cannot be made."""
     servers: tuple[Server, ...] = ()
 
     def missing(self, hook: Hook) -> str:
-        """The program of the home that a hook names and that is not there, "" for none."""
+        """Return the missing program of the home that a hook names, "" for none."""
         words = words_of(hook.run)
         return next((word for word in words if word in self.programs.missing), "")
 
 
 def asked(home: Home, hooks: Sequence[Hook]) -> Asked:
-    """What the hooks of a home are at this moment."""
+    """Read the hooks of a home and their files as they are now."""
     found = programs(home, [command for hook in hooks for command in hook.commands])
     return Asked(tuple(hooks), found, marked(list(map(_hook_facts, hooks)), found))
 
 
 def marked(settings: Sequence[Mapping[str, Any]], found: Programs) -> str:
-    """The hash of settings and of the files that they run, "" when it cannot be made."""
+    """Hash settings and the files that they run; "" when it cannot be made."""
     facts = json.dumps([list(settings), found.hash], sort_keys=True)
     mark = hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()
     return "" if found.trouble else mark
 
 
 def _hook_facts(hook: Hook) -> dict[str, Any]:
-    """A hook as it is in the hash; a yes of before there was a `cwd` stays good."""
+    """Return a hook's settings for the hash. An empty `cwd` is left out, for older hashes."""
     return {key: value for key, value in asdict(hook).items() if key != "cwd" or value}
 
 
 def why_not(found: Asked, state: State) -> str:
-    """Why hooks or servers do not run, "" when they do."""
+    """Return why hooks or servers do not run, "" when they do."""
     if found.programs.trouble:
         return f"they cannot be trusted: {found.programs.trouble}"
     if state == "trusted":
@@ -86,14 +86,14 @@ _FOR_INTERPRETERS = re.compile(
     r"|BUN|DENO|GIT)\w*",
     re.IGNORECASE,
 )
-"""Variables that may say where an interpreter takes code from."""
+"""Variables that may decide from where an interpreter loads code."""
 _SETTINGS = (".yml", ".yaml", ".toml", ".ini", ".cfg", ".conf", ".env")
 """Files that often name programs (`docker compose -f`); JSON in the four folders is mostly data."""
 
 
 def code_words(root: Path, server: Server) -> list[str]:
-    """What of a server's settings may say which code of the home is run. What a program is only
-    given to work with does not count, unless it is a script."""
+    """Return the words of a server's settings that may decide which code of the home is run. Mere
+    data of the program does not count, unless it is a script."""
     folder = Path(os.path.realpath(root / server.cwd))
     given = (
         _relocate(root, folder, _fill_variables(word)) for word in (server.command, *server.args)
@@ -109,7 +109,7 @@ def code_words(root: Path, server: Server) -> list[str]:
 
 
 def real_word(root: Path, word: str) -> str:
-    """A word, or the place in the home that it leads to as a link elsewhere."""
+    """Return a word, or for a link its target in the home."""
     with suppress(OSError, ValueError):
         if Path(word).is_absolute() and Path(word).is_symlink():
             real = Path(os.path.realpath(word))
@@ -118,8 +118,8 @@ def real_word(root: Path, word: str) -> str:
 
 
 def in_home(root: Path, words: Sequence[str]) -> list[str]:
-    """The paths among some words that lead into the home: those that are there, and those that may
-    be there in the next moment."""
+    """Return the paths in words that lead into the home: those that exist, and those that may be
+    created at any moment."""
     texts = (text for word in words_of(words) for text in possible_paths(root, word))
     return [text for text in texts if _is_in_home(root, text)]
 
@@ -137,8 +137,8 @@ def _is_in_home(root: Path, text: str) -> bool:
 
 
 def _may_run_code_in(root: Path, folder: Path, words: Sequence[str]) -> bool:
-    """Whether a program may run what lies in the folder that it is started in. Python does not
-    unless it is code that lies there."""
+    """Return True when a program may run files of its working folder. Python does so only if there
+    is code in it."""
     if any(is_launcher(w) or (is_runner(w) and not PYTHON.fullmatch(name_of(w))) for w in words):
         return True
     if is_working_folder(root, folder):
@@ -150,7 +150,7 @@ def _may_run_code_in(root: Path, folder: Path, words: Sequence[str]) -> bool:
 
 
 def _is_script(root: Path, word: str) -> bool:
-    """Whether a word names what may be run, or settings that may say what is."""
+    """Return True when a word names a script, or settings that may name one."""
     return word.endswith(SCRIPTS) or any(
         _may_run(root, path) for path in find_named_paths(root, [word])
     )
@@ -174,7 +174,7 @@ def _starts_with(path: Path, what: bytes) -> bool:
 
 
 def _relocate(root: Path, folder: Path, word: str) -> str:
-    """A word of a program that runs in a folder, as it is to be read from the home."""
+    """Turn a path relative to a program's working folder into an absolute one, if it exists."""
     place = folder / word
     with suppress(OSError, ValueError):
         if folder != root and folder.is_relative_to(root) and place.exists():

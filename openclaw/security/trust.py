@@ -1,4 +1,4 @@
-"""Whether a home is the user's own, and what a yes to one from elsewhere turns on."""
+"""Trust in a home: whether it is the user's own, and the effects of a yes to a foreign one."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ ASIDE = "aside"
 
 
 def judged(home: Home) -> Home:
-    """The home as far as it is trusted.
+    """Return the home, marked as untrusted if it is foreign.
 
-    A folder that brings nothing along which a yes would be about (no settings of weight, no private
-    folder, and no repository of git) is taken for one that the user has made by hand.
+    A folder without anything that needs a yes (no settings with effects, no private folder and no
+    git repository) is taken for one that the user has made by hand.
     """
     if is_trusted(home):
         return home
     if not _has_foreign_settings(home):
-        with suppress(OSError, OpenclawError):  # in a place that cannot be written it stays as new
+        with suppress(OSError, OpenclawError):  # without write access it stays new
             trust_home(home)
         return home
     return replace(home, trusted=False)
 
 
 def _has_foreign_settings(home: Home) -> bool:
-    """Whether the folder holds what a stranger may have put there for openclaw to act on."""
+    """Return True when the folder holds files or settings on which openclaw would act."""
     if os.path.lexists(home.root / ".openclaw"):
         return True
     if _is_cloned(home.root) and any(os.path.lexists(home.root / name) for name in MARKS):
@@ -47,12 +47,12 @@ def _has_foreign_settings(home: Home) -> bool:
 
 
 def _is_cloned(folder: Path) -> bool:
-    """Whether a repository lies here or around it, which the next pull may change."""
+    """Return True when the folder is in a git repository, which the next pull may change."""
     return any(os.path.lexists(each / ".git") for each in (folder, *folder.parents))
 
 
 def what_it_turns_on(home: Home) -> Iterator[str]:
-    """Lines that tell what a yes to the home would turn on. UsageError for broken settings."""
+    """Yield lines that say what a yes to the home would turn on. UsageError for broken settings."""
     values = given_values(home)
     for name, value in turned_on(values).items():
         yield f"{name}: {json.dumps(value, ensure_ascii=False, default=str)}"
@@ -63,9 +63,9 @@ def what_it_turns_on(home: Home) -> Iterator[str]:
 
 
 def allow(home: Home, *, keep_private: bool) -> Path | None:
-    """Take the home for the user's own, and let its settings send the keys that they name.
+    """Trust the home, and let its settings send the keys that they name.
 
-    Its private folder is put aside unless it is to be kept. Returns where it is now.
+    Its private folder is moved aside unless `keep_private`. Returns where it is then.
     """
     aside = None
     if not is_trusted(home):
@@ -77,7 +77,7 @@ def allow(home: Home, *, keep_private: bool) -> Path | None:
 
 
 def allow_keys(home: Home) -> None:
-    """Let the settings send the keys that they name where they say, from now on."""
+    """Let the settings send the keys that they name to the addresses that they name."""
     settings = build({name: value for name, (value, _) in given_values(home).items()})
     allow_targets(home, new_targets(home, settings))
 

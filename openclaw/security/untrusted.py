@@ -1,11 +1,10 @@
-"""The fence around text that gives no orders, and what in it must not look like structure.
+"""Makes untrusted text harmless: a fence, broken structure, no hidden characters; and nonces.
 
-A server that fills a chat template reads special tokens out of any text, so those of the usual
-templates are broken by a blank that everybody sees: ChatML, Qwen, Phi, Llama 2 to 4, Mistral,
-Gemma, DeepSeek, Command R, Harmony (gpt-oss), Granite, GLM. So are role headers at the beginning of
-a line, our own tail and results, and calls in the shapes that `agent/parse` would run if a model
-repeated them. Links and images stay the text that they are: nothing here or in the terminal loads
-an address, however long its query is.
+A server that fills a chat template reads special tokens in any text. So a visible blank breaks the
+tokens of the usual templates: ChatML, Qwen, Phi, Llama 2 to 4, Mistral, Gemma, DeepSeek, Command R,
+Harmony (gpt-oss), Granite, GLM. It also breaks role headers at the beginning of a line, our own
+tail and results, and calls in the shapes that would be run if a model repeated them. Links and
+images stay plain text: neither this program nor the terminal loads their addresses.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ _SPECIAL = (
     rf"{_OPEN}(?={_BAR}[^<>|\n]{{1,60}}{_BAR}?{_CLOSE}|[^<>|\n]{{1,60}}{_BAR}{_CLOSE}"
     rf"|/?(?:{_TOKENS}){_CLOSE}|</?(?:sys>|data [0-9a-f]{{8}}))|\[(?=/?inst\])"
 )
-"""Only what can hardly be anything else than a token."""
+"""Matches only texts that can hardly be anything but a token."""
 
 _ROLES = (
     r"system|user|human|assistant|developer|tool|function|observation|ai|bot|model|operator|admin|"
@@ -90,10 +89,10 @@ _CALL = (
 
 
 def fence(text: str, source: str, marker: str, *, own: bool = False) -> str:
-    """The text between two lines that bear this turn's marker and say where it is from.
+    """Put a text between two lines with this turn's marker and its source.
 
-    With `own`, for the user's own files, only what a chat template or this fence would read is
-    broken: all other lines stay as they are, so that an edit finds them.
+    With `own`, for the user's own files, only the tokens of chat templates and of this fence are
+    broken. All other lines stay as they are, so that an edit finds them.
     """
     body = inert(text) if own else defused(text)
     body = _remove_marker(body, marker).strip("\n")
@@ -102,13 +101,13 @@ def fence(text: str, source: str, marker: str, *, own: bool = False) -> str:
 
 
 def inert(text: str) -> str:
-    """The text with the tokens of chat templates, and our fence, broken by a blank."""
+    """Break the tokens of chat templates and of our fence by a blank."""
     return _compile(_SPECIAL).sub(_add_blank, text)
 
 
 def defused(text: str) -> str:
-    """The text without what is hidden, and with nothing in it that passes for a token, a tag, a
-    role, a result or a call of ours."""
+    """Remove hidden characters, and break all that looks like a token, a tag, a role, a result or
+    a call of ours."""
     text = _compile(_ESCAPED).sub(lambda found: chr(int(found[1], 16)), strip(text))
     for pattern in (_BARRED, _TAG, _BRACKET, _HEADER, _OURS, _FENCED, _CALL):
         text = _compile(pattern).sub(_add_blank, text)
@@ -116,7 +115,7 @@ def defused(text: str) -> str:
 
 
 def plain_source(source: str) -> str:
-    """A source as a few words on one line that close no fence."""
+    """Return a source as a few words on one line that cannot close a fence."""
     line = " ".join(strip(source).split())
     line = defused(line).replace("<", "(").replace(">", ")")
     return line if len(line) <= LONGEST_SOURCE else line[: LONGEST_SOURCE - 3] + "..."
@@ -124,7 +123,7 @@ def plain_source(source: str) -> str:
 
 @cache
 def _compile(pattern: str) -> re.Pattern[str]:
-    """At first use: a turn without text of others needs none of them."""
+    """Compile a pattern at its first use: a turn without untrusted text needs none."""
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
@@ -133,7 +132,7 @@ def _add_blank(found: re.Match[str]) -> str:
 
 
 def _remove_marker(text: str, marker: str) -> str:
-    """The text with every spelling of the marker gone; no two ends can join to it again."""
+    """Replace every spelling of the marker by "-", so that no two ends join to it again."""
     return re.sub(re.escape(marker), "-", text, flags=re.IGNORECASE) if marker else text
 
 
@@ -164,33 +163,33 @@ _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 
 
 def strip(text: str) -> str:
-    """The text without what is hidden in it. Escape sequences of a terminal go as a whole; every
-    kind of line end becomes a newline; joiners stay in emoji and in scripts that need them."""
+    """Remove hidden characters and escape sequences of a terminal. Every kind of line end becomes a
+    newline. Joiners stay in emoji and in scripts that need them."""
     plain = _LINE_END.sub("\n", _ESCAPE.sub("", text))
     return _HIDDEN.sub(lambda found: found["kept"] or "", plain)
 
 
 def hidden(text: str) -> list[str]:
-    """The hidden characters of a text, in their order; what ends a line is none."""
+    """Return the hidden characters of a text, in order. Line ends are not hidden."""
     return [found[0] for found in _HIDDEN.finditer(text) if not found["kept"]]
 
 
 def visible(text: str) -> str:
-    """The whole text with signs for what is hidden in it, such as <U+202E>. Newlines and tabs stay;
-    a carriage return that does not end a line is shown, as it could write over one."""
+    """Replace hidden characters by signs such as <U+202E>. Newlines and tabs stay. A carriage
+    return within a line is shown, as it could overwrite the line."""
     plain = text.replace("\r\n", "\n").replace("\r", "\u240d")
     plain = _HIDDEN.sub(lambda found: found["kept"] or _visible_sign(found[0]), plain)
     return re.sub("[\x0c\u2028\u2029]", lambda found: _visible_sign(found[0]), plain)
 
 
 def visible_piece(text: str) -> str:
-    """A piece of a stream with signs for what is hidden in it. Joiners and variants stay, as their
-    neighbours may be in another piece; carriage returns and soft breaks are dropped."""
+    """Do the same for a piece of a stream. Joiners and variants stay, as their neighbours may be in
+    another piece; carriage returns and soft breaks are dropped."""
     return _ALWAYS.sub(lambda found: _visible_sign(found[0]), re.sub("[\r\u00ad\u200b]", "", text))
 
 
 def _visible_sign(character: str) -> str:
-    """A visible sign for a character that has none."""
+    """Return a visible sign for a hidden character."""
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)
@@ -205,13 +204,16 @@ _process_key = os.urandom(KEY_SIZE)
 
 @dataclass(frozen=True, slots=True)
 class Nonces:
-    """Draws by a key that lies in a file of the user's alone. Without the file, which may be
-    deleted at any time, there is a new key; where none can be written each process has its own."""
+    """Computes nonces by a key in a private file of the user.
+
+    The file may be deleted at any time: a new key is then made. If it cannot be written, each
+    process has its own key.
+    """
 
     path: Path
 
     def draw(self, *words: object) -> bytes:
-        """32 bytes for these words: HMAC-SHA256 (RFC 2104) under the key."""
+        """Return 32 bytes for these words: HMAC-SHA256 (RFC 2104) under the key."""
         said = "\0".join(map(str, words)).encode(errors="backslashreplace")
         return hmac.digest(self._key(), said, hashlib.sha256)
 

@@ -1,9 +1,9 @@
-"""What was compacted, kept whole: sessions/archive/<session id>/0001.json, 0002.json ...
+"""The archive of compacted messages: sessions/archive/<session id>/0001.json, 0002.json ...
 
-Each part is a session document of its own: the messages, and beside them the summary and the
-shortening that the session had before they were taken out, so that the compaction can be undone.
-A session's file lists its parts; a part that it does not list was left by a process that died
-between the two files, and the session still has its messages.
+Each part is a session document with the messages and with the summary and the shortening that the
+session had before, so that the compaction can be undone. The session's file lists its parts. A part
+that is not listed was left by a process that died between the two writes; the session then still
+has its messages.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from openclaw.types import Keep, keep_nothing
 
 FOLDER = "archive"
 UNFINISHED = re.compile(r"\.openclaw-[0-9a-f]+\.tmp")
-"""What a killed process was writing (openclaw.storage.text)."""
+"""Temporary files that a killed process left (openclaw.storage.text)."""
 
 
 @lru_cache(maxsize=256)
 def _read(path: Path, stamp: tuple[int, ...]) -> Session:
-    """A part as it was with this stamp; kept, as a talk looks into its archive again and again and
-    nobody changes what comes of it."""
+    """Read a part. The result is cached by the file's stamp, as a conversation reads its archive
+    again and again; callers must not change it."""
     return from_json(read_bytes(path).removeprefix(BOM).decode("utf-8"), path.stem)
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The archive of one session; `folder` is there once something was compacted. `keep` is told of
-    each file before it is written or removed."""
+    """The archive of one session. `folder` exists once something was compacted. `keep` is called
+    with each file before it is written or removed."""
 
     folder: Path
     keep: Keep = keep_nothing
 
     def put(self, session: Session, upto: int, at: str) -> dict[str, Any]:
-        """Write the first `upto` messages as a new part; when this returns it is on the disk.
-        Returns how the session's file lists it. OpenclawError when it cannot be written."""
+        """Write the first `upto` messages as a new part; it is on the disk when this returns.
+        Returns its entry for the session's file. OpenclawError when it cannot be written."""
         messages = session.messages[:upto]
         number = self._number(session)
         shortened = session.state.shortened
@@ -73,8 +73,8 @@ class Archive:
         return {"file": _part_name(number), "messages": len(messages), "turns": turns, "at": at}
 
     def read(self, part: Part) -> Session:
-        """A part as a session of its own. Damaged when it is missing or no session; it stays where
-        it is."""
+        """Read a part as a session. Damaged when it is missing or no session; it stays in its
+        place."""
         path = self.folder / part.file
         try:
             stat = path.stat()
@@ -94,11 +94,11 @@ class Archive:
             self.folder.rmdir()
 
     def missing(self, parts: Iterable[Part]) -> list[Part]:
-        """Those of these parts that have no file."""
+        """Return those of the parts that have no file."""
         return [part for part in parts if is_missing(self.folder / part.file)]
 
     def copy_to(self, other: Archive, parts: Iterable[Part]) -> list[Part]:
-        """Give another session copies of these parts; returns those that are missing. Damaged when
+        """Copy parts into the archive of another session; returns the missing ones. Damaged when
         one cannot be read."""
         return [
             part
@@ -107,8 +107,8 @@ class Archive:
         ]
 
     def clear(self) -> str:
-        """Remove the whole archive; says what was left since it is not ours, "" for nothing. A link
-        in its place is removed and not followed. OpenclawError when that cannot be done."""
+        """Remove the whole archive; returns a text about foreign files that were left, "" for none.
+        A link in its place is removed and not followed. OpenclawError when this fails."""
         if _is_link(self.folder):
             checked(self.folder.parent)
             behind = os.path.realpath(self.folder)
@@ -130,8 +130,8 @@ class Archive:
         return ""
 
     def _number(self, session: Session) -> int:
-        """The number of the next part. A file that is not listed is written over when the session
-        still has what it holds: nothing else is."""
+        """Return the number of the next part. An unlisted file is overwritten only when the session
+        still has all its messages."""
         number = 1 + max((int(Path(part.file).stem) for part in session.parts), default=0)
         while self._path(number).exists() and not self._is_left_over(number, session):
             number += 1
@@ -149,7 +149,7 @@ class Archive:
 
 
 def is_missing(path: Path) -> bool:
-    """Whether there is no such file; one that cannot be looked at is not missing."""
+    """Return True when there is no such file. A file without access is not missing."""
     try:
         path.stat()
     except OSError as error:
@@ -158,8 +158,7 @@ def is_missing(path: Path) -> bool:
 
 
 def copy(source: Path, target: Path, keep: Keep = keep_nothing) -> bool:
-    """A file's bytes in another place, in one step; False when there is no such file. `keep` is
-    told before."""
+    """Copy a file in one step, after calling `keep`; False when there is no such file."""
     try:
         data = read_bytes(source)
     except FileNotFoundError:
@@ -171,7 +170,7 @@ def copy(source: Path, target: Path, keep: Keep = keep_nothing) -> bool:
 
 
 def _is_link(folder: Path) -> bool:
-    """Whether a folder is another one, by a symlink or (from Python 3.12 on) a junction."""
+    """Return True for a symlink and (from Python 3.12 on) a junction."""
     return folder.is_symlink() or bool(getattr(folder, "is_junction", bool)())
 
 

@@ -1,4 +1,4 @@
-"""A session as a Markdown document for people."""
+"""Exports a session as a Markdown document for people."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Parts = Iterable[tuple[Part, Session | None]]
 
 
 def export_markdown(session: Session, archived: Parts = ()) -> str:
-    """The whole conversation: what was said, each call with its input and output. `archived` are
-    the parts of its archive, None for one that cannot be read: they come first."""
+    """Return the whole conversation: its messages, each call with its input and output. The parts
+    of its archive, None for one that cannot be read, come first."""
     head = [f"# {session.title or session.id}", "", f"- Session: {session.id}"]
     head += [f"- Model: {session.model}"] if session.model else []
     head += [f"- From {session.created_at} to {session.updated_at}"]
@@ -29,14 +29,14 @@ def export_markdown(session: Session, archived: Parts = ()) -> str:
 
 
 def fenced(text: str) -> str:
-    """Text in a code fence longer than any that stands in it."""
+    """Put a text into a code fence that is longer than any fence in it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text.rstrip()}\n{fence}"
 
 
 def _format_summary(session: Session) -> list[str]:
-    """Where the archive ends, and what the model is given in its place."""
+    """Say where the archive ends, and show the summary that the model gets in its place."""
     parts, count = [], session.archived
     if count:
         parts = [

@@ -1,4 +1,4 @@
-"""The files of the sessions folder: which there are, and how one is read and written."""
+"""The files of the sessions folder: finds, reads, writes and moves them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from openclaw.types import Keep, keep_nothing
 
 LATEST = "latest"
 SHORT_ID = 4
-"""Characters at the end of an id made by `new` that are drawn by chance; lists show these."""
+"""Random characters at the end of an id made by `new`; lists show these."""
 LARGEST = 20_000_000
 """Bytes of the largest session that is read."""
 SAFE_NAME = re.compile(r"[^\W_][\w-]{0,63}")
@@ -45,8 +45,11 @@ def _now() -> datetime:
 
 
 class SessionFolder:
-    """The sessions folder of one home. `problems` names the files that the last list or search
-    skipped; `keep` is told of each file before it is written or removed."""
+    """The sessions folder of one home.
+
+    `problems` names the files that the last list or search skipped. `keep` is called with each file
+    before it is written or removed.
+    """
 
     def __init__(
         self, folder: Path, locks: Path | None = None, now: Callable[[], datetime] = _now
@@ -58,8 +61,11 @@ class SessionFolder:
         self.problems: list[str] = []
 
     def new(self, name: str | None = None, model: str = "") -> Session:
-        """An empty session, not yet on disk. Its id is `name` when that can be a file's name, else
-        made from time and chance, with `name` as the title. UsageError when the name is taken."""
+        """Make an empty session, not yet on disk.
+
+        Its id is `name` if that can be a file name. Else the id is made of the time and random
+        characters, and `name` is the title. UsageError when the name is taken.
+        """
         now = self.now()
         at = now.isoformat(timespec="milliseconds")
         session_id = f"{now:%Y-%m-%d-%H%M%S}-{secrets.token_hex(2)}"
@@ -76,8 +82,8 @@ class SessionFolder:
         return Session(session_id, title, created_at=at, updated_at=at, model=model)
 
     def _carry(self, source: str, target: Session) -> list[Part]:
-        """Give a session, which has what another lists, copies of that one's archive. Parts that
-        are missing it lists no longer; returns them."""
+        """Copy the archive of a session for another one that lists the same parts. Missing parts
+        are removed from its list and returned."""
         lost = self._archive(source).copy_to(self._archive(target.id), target.parts)
         unlist(target, lost)
         return lost
@@ -94,7 +100,7 @@ class SessionFolder:
         return Archive(self.folder / FOLDER / self._path(session_id).stem, self.keep)
 
     def _states(self, session_id: str) -> list[Path]:
-        """What a model has kept of the conversation, in the private folder beside the locks."""
+        """Return the files of a model's saved states of the conversation."""
         folder = self.locks.parent / "cache" / "kv"
         name = f"s-{session_id}."
         with contextlib.suppress(OSError):
@@ -102,7 +108,8 @@ class SessionFolder:
         return []
 
     def _files(self) -> Iterator[Path]:
-        """The files of sessions; a dot in the stem marks others, such as those moved aside."""
+        """Yield the files of sessions. A dot in the stem marks other files, such as those moved
+        aside."""
         with contextlib.suppress(FileNotFoundError):
             for path in sorted(self.folder.iterdir()):
                 if path.suffix == ".json" and "." not in path.stem and path.is_file():
@@ -140,8 +147,8 @@ class SessionFolder:
         return session
 
     def _move_aside(self, path: Path, reason: Exception) -> Damaged:
-        """Put a damaged file where it is no session any more, with its notes and its archive: a new
-        session of its name has nothing of them. Says how to get them back."""
+        """Move a damaged file aside with its notes and its archive, so that a new session of that
+        name has none of them. The error says how to get them back."""
         what = f"conversation {path.stem} is damaged ({reason})"
         name = f"{path.stem}.damaged-{self.now():%Y%m%d-%H%M%S}"
         names = (f"{name}-{number}" if number else name for number in count())
@@ -160,34 +167,34 @@ class SessionFolder:
         )
 
     def files_of(self, session_id: str) -> list[Path]:
-        """The files that a session is made of, and those of them that are not there yet."""
+        """Return the files of a session, existing or not."""
         archive, notes, path = self._places(session_id)
         with contextlib.suppress(OSError):
             return [path, notes, *sorted(p for p in archive.iterdir() if p.suffix == ".json")]
         return [path, notes]
 
     def _places(self, session_id: str) -> tuple[Path, ...]:
-        """Where the archive, the notes and the file of a session are."""
+        """Return the paths of a session's archive, notes and file."""
         archive, notes = self._archive(session_id).folder, self._notes(session_id)
         return archive, notes, self._path(session_id)
 
     def _become(self, session: Session, fresh: Session) -> None:
-        """Save what a session becomes; it stays as it was when that fails."""
+        """Save `fresh` and make `session` equal to it; on failure `session` stays as it was."""
         self._write(fresh)
         self._take(session, fresh)
 
     def _take(self, session: Session, fresh: Session) -> None:
-        """Make of a session, which others hold, what `fresh` is."""
+        """Make a session, to which others hold references, equal to `fresh`."""
         for name in Session.__dataclass_fields__:
             setattr(session, name, getattr(fresh, name))
 
     def _own(self, session: Session) -> None:
-        """Raise, with this conversation saved, when the file is another's by now or gone."""
+        """When the file was changed elsewhere or is gone, save the session and raise."""
         if self._is_changed_elsewhere(session) or self._is_gone(session):
             self._write(session)
 
     def _is_changed_elsewhere(self, session: Session) -> bool:
-        """Whether another program changed the file since this process last saw it."""
+        """Return True when another program changed the file since this process last saw it."""
         path = self._path(session.id)
         try:
             return md5(path) != session.stamp
@@ -197,7 +204,7 @@ class SessionFolder:
             raise unwritable(path, error) from error
 
     def _is_gone(self, session: Session) -> bool:
-        """Whether the file was deleted or moved since this process last saw it."""
+        """Return True when the file was deleted or moved since this process last saw it."""
         return bool(session.stamp) and is_missing(self._path(session.id))
 
     def _begin_anew(self, session: Session) -> str:
@@ -212,7 +219,7 @@ class SessionFolder:
         return f"conversation {session.id} was deleted or moved by another program{archive}"
 
     def _keep_original(self, path: Path) -> None:
-        """Keep a file of version 1 beside the session that takes its place, once."""
+        """Keep a copy of a file of version 1 before it is replaced, once."""
         try:
             with reading(path) as file:
                 if not is_version_1(file.read(64)):
@@ -224,7 +231,7 @@ class SessionFolder:
             copy(path, kept, self.keep)
 
     def _original(self, session_id: str) -> Path:
-        """Where the file of version 1 is kept that a session was made of."""
+        """Return the path of the kept file of version 1."""
         return self.folder / f"{session_id}.v1.json"
 
     def _write(self, session: Session) -> None:
@@ -255,12 +262,12 @@ class SessionFolder:
 
 
 def in_words(parts: Iterable[Part]) -> str:
-    """Which messages some parts of an archive hold, "" without parts."""
+    """Name the messages in parts of an archive, "" without parts."""
     return ", ".join(f"messages {part.first} to {part.last}" for part in parts)
 
 
 def _move_all(moves: Iterable[tuple[Path, Path]]) -> bool:
-    """Move all of these files and folders; False when one cannot be moved, and then none is."""
+    """Move all of these files and folders, or none; False when one cannot be moved."""
     done: list[tuple[Path, Path]] = []
     try:
         for old, new in moves:

@@ -1,4 +1,4 @@
-"""Keeps secrets out of what is said: prompts, material, messages of a session."""
+"""Masks secrets in prompts, material and the messages of a session."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from openclaw.sessions.session import Session
 
 
 def materials(vault: Vault, given: Sequence[Material]) -> tuple[Material, ...]:
-    """Material with names in the place of secrets. In what is not the user's own file nothing may
-    look like such a name."""
+    """Mask the secrets in material. In a foreign text nothing may look like a mask."""
     return tuple(
         replace(each, text=vault.mask(each.text if each.path else disarmed(each.text)))
         for each in given
@@ -44,14 +43,14 @@ def _mask_call(vault: Vault, use: ToolUse) -> ToolUse:
 
 
 def session(vault: Vault, talk: Session) -> None:
-    """Put names in the place of secrets in all that a conversation may still be sent with."""
+    """Mask the secrets in all parts of a conversation that may still be sent."""
     talk.messages[:] = [_sent(vault, said) for said in talk.messages]
     talk.compressed_context = vault.mask(talk.compressed_context)
     talk.title = vault.mask(talk.title)
 
 
 def told(before: Iterable[str], after: Iterable[str]) -> str:
-    """What the user is told when secrets were kept apart from these texts, "" when none were."""
+    """Return the notice for the user about newly masked secrets, "" when there are none."""
     known = set(masked_names("\n".join(before)))
     names = [name for name in masked_names("\n".join(after)) if name not in known]
     return f"kept apart: {', '.join(names)} (the model sees only the name)" if names else ""

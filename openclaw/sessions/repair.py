@@ -214,7 +214,7 @@ def _find_next(following: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _read_partial(text: str) -> Any:
-    """Read a message that is cut off, None when its readable part has no text."""
+    """A message that breaks off. One whose text is empty as far as it goes says nothing."""
     from pydantic_core import from_json as lenient
 
     try:

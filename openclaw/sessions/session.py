@@ -31,15 +31,17 @@ PART_FILE = re.compile(r"[0-9]{4,9}\.json")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a session's file says of one part of its archive: the file's name, how many messages
-    and turns (messages of the user) it has, when it was archived (ISO 8601). `first` is the number
-    of its first message in the whole conversation, from 1."""
+    """One part of a session's archive, as the session's file lists it."""
 
     file: str
+    """Name of the file."""
     messages: int
     turns: int
+    """Number of messages of the user."""
     at: str
+    """When it was archived (ISO 8601)."""
     first: int
+    """Number of its first message in the whole conversation, from 1."""
 
     @property
     def last(self) -> int:
@@ -167,11 +169,11 @@ class Session:
 
 
 class NotASession(ValueError):
-    """JSON of another shape; the text says what is wrong."""
+    """The JSON has another shape; the message says what is wrong."""
 
 
 class TooNew(ValueError):
-    """A session of a later version of openclaw."""
+    """The session was written by a later version of openclaw."""
 
 
 def to_json(session: Session) -> str:
@@ -189,9 +191,9 @@ def to_json(session: Session) -> str:
 
 
 def from_json(text: str, session_id: str) -> Session:
-    """A session from its file's text; calls whose end was never seen are marked interrupted.
+    """Read a session from the text of its file. Calls without an end are marked interrupted.
 
-    Raises ValueError (of which NotASession and TooNew) when it is not one.
+    Raises ValueError (also NotASession and TooNew) when it is no session.
     """
     try:
         data = json.loads(text)
@@ -215,8 +217,8 @@ def from_json(text: str, session_id: str) -> Session:
 
 
 def is_newer(version: Any) -> bool:
-    """Whether a file says that it is of a later version, as a number or as its text; one that says
-    nothing of the kind is read as it stands."""
+    """Return True when a file's version, a number or its text, is later than ours. A file without
+    a version is read as it is."""
     if isinstance(version, bool) or not isinstance(version, int | float | str):
         return False
     try:
@@ -228,7 +230,7 @@ def is_newer(version: Any) -> bool:
 
 
 def is_version_1(data: bytes) -> bool:
-    """Whether a session's file is a bare array of messages."""
+    """Return True when a session's file is a bare array of messages."""
     return data[:64].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
 
 
@@ -253,7 +255,7 @@ def unlist(session: Session, lost: Iterable[Part]) -> None:
 
 
 def title_of(messages: list[Entry]) -> str:
-    """The first words of what the user said first, at most about 60 characters."""
+    """Return the first words of the first message of the user, at most about 60 characters."""
     first = next((e.content for e in messages if e.role == "user" and e.content.strip()), "")
     words = " ".join("".join(c if c.isprintable() else " " for c in first[:2000]).split())
     if len(words) <= TITLE_LENGTH:
@@ -272,7 +274,7 @@ def _part(item: Any, first: int) -> Part | None:
 
 
 def _count(value: Any) -> int:
-    """A number that an editor may have been at: 0 for what is none."""
+    """Return a number that somebody may have edited: 0 when it is no positive integer."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
@@ -324,7 +326,7 @@ def _entry_in(item: Any) -> Entry:
 
 
 def _images_in(listed: Any) -> tuple[Image, ...]:
-    """The images that a message names; none when they are named otherwise than we do it."""
+    """Read the images of a message; none when they have another shape than ours."""
     names = ("path", "kind", "sha256")
     items = listed if isinstance(listed, list) else []
     if not all(
@@ -335,7 +337,7 @@ def _images_in(listed: Any) -> tuple[Image, ...]:
 
 
 def _call_in(call: Mapping[str, Any]) -> ToolUse:
-    """A call in our keys, in those of the older designs, or in OpenAI's."""
+    """Read a call with our keys, those of older designs, or OpenAI's."""
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
     tool = str(inner.get("tool") or inner.get("name") or "")
@@ -373,7 +375,7 @@ def _usage_in(value: Any) -> Usage | None:
 
 
 def _from_version_1(items: list[Any], session_id: str) -> Session:
-    """A bare array of messages. Results in messages of their own go to the calls they answer;
+    """Read a bare array of messages. Results in separate messages are added to their calls;
     messages of other roles are kept under the key `version_1_other`."""
     messages: list[Entry] = []
     other = []

@@ -1,4 +1,4 @@
-"""The sessions folder: one JSON file a conversation, saved whole after every message."""
+"""The store of conversations: one JSON file each, saved whole after every message."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from openclaw.storage.lock import locked
 from openclaw.storage.text import md5, remove_file
 
 UNATTENDED = "heartbeat-"
-"""How the names of conversations begin that nobody had."""
+"""The beginning of the ids of conversations without a user."""
 
 Summaries = list[SessionSummary]
 Hits = list[SessionHit]
@@ -45,15 +45,15 @@ Entries = list[Entry]
 
 
 class SessionStore(SessionFolder):
-    """The sessions of one home: found, listed, searched, changed."""
+    """Finds, lists, searches and changes the sessions of one home."""
 
     def save(self, session: Session) -> None:
-        """Write the session; when this returns it is on the disk. Sets `updated_at`, and the title
+        """Write the session; it is on the disk when this returns. Sets `updated_at`, and the title
         when there is none.
 
-        When another program changed the file since this process last saw it, nothing of either is
-        lost: this one is kept under a new id, which `session` then has, and OpenclawError says so.
-        It says as well when the file was deleted meanwhile: then it is saved as a new one.
+        When another program has changed the file meanwhile, nothing is lost: `session` gets a new
+        id, is saved under it, and OpenclawError says so. When the file was deleted meanwhile, the
+        session is saved as a new one, and OpenclawError says so too.
         """
         session.updated_at = self.now().isoformat(timespec="milliseconds")
         session.created_at = session.created_at or session.updated_at
@@ -61,17 +61,17 @@ class SessionStore(SessionFolder):
         self._write(session)
 
     def load(self, ref: str) -> Session:
-        """A session by id, unique beginning of one, its end, title, or "latest".
+        """Load a session by its id, a unique beginning of it, its last part, its title or "latest".
 
-        UsageError names the candidates; Damaged when the file is no session: it is moved aside.
+        UsageError names the candidates. Damaged when the file is no session; it is moved aside.
         """
         return self._read(self._path(self.find(ref)))
 
     def refresh(self, session: Session) -> bool:
-        """Take over what another process has saved since; True when there was something.
+        """Load what another process has saved meanwhile; True when there was something.
 
-        OpenclawError, once, when the file was deleted: nothing is written, and `session` is from
-        then on one that was never saved, with what was not in the archive.
+        OpenclawError, once, when the file was deleted: nothing is written. `session` is then one
+        that was never saved, without the messages of the archive.
         """
         if self._is_gone(session):
             raise OpenclawError(
@@ -85,7 +85,7 @@ class SessionStore(SessionFolder):
         return True
 
     def find(self, ref: str) -> str:
-        """The id that `load` would take, without reading a file for an id or its beginning."""
+        """Return the id that `load` would take. For an id or its beginning no file is read."""
         if ref == LATEST:
             if not (latest_id := self._latest_id()):
                 raise UsageError("there is no conversation yet", 'begin one: openclaw "PROMPT"')
@@ -112,8 +112,8 @@ class SessionStore(SessionFolder):
         )
 
     def latest(self) -> Session | None:
-        """The session that was last updated, None when there is none; those that nobody had are
-        left out."""
+        """Return the session that was last updated, None when there is none. Conversations without
+        a user do not count."""
         latest_id = self._latest_id()
         return self._read(self._path(latest_id)) if latest_id else None
 
@@ -123,16 +123,16 @@ class SessionStore(SessionFolder):
         return path.stem if path else ""
 
     def has_others(self, session_id: str) -> bool:
-        """Whether there is a session but this one."""
+        """Return True when there is another session."""
         return any(path.stem != session_id for path in self._files())
 
     def writing(self, session_id: str, timeout: float = 10.0) -> AbstractContextManager[None]:
-        """Be the one writer of a session; OpenclawError when another process stays in it."""
+        """Lock a session for writing; OpenclawError when another process keeps the lock."""
         lock = self.locks / f"session-{self._path(session_id).stem}.lock"
         return locked(lock, timeout, what=f"conversation {session_id}")
 
     def list(self) -> Summaries:
-        """All sessions, the last updated first."""
+        """Return all sessions, the last updated first."""
         return sorted(
             map(summarize, self._readable()),
             key=lambda s: (to_timestamp(s.updated_at), s.id),
@@ -140,27 +140,27 @@ class SessionStore(SessionFolder):
         )
 
     def search(self, query: str) -> Hits:
-        """Messages that hold all words of `query`, whatever their case, the newest first; when none
-        does, those that hold most of them, the best first. The archive is searched as well."""
+        """Find messages with all words of `query`, whatever their case, the newest first. Without
+        any, find those with most of the words, the best first. The archive is searched too."""
         return keep_exact(search(self.talks(), query))
 
     def talks(self, current: Session | None = None) -> Iterator[Talk]:
-        """Each session with its messages and their numbers, archived ones first; of `current` what
-        this process has of it. Files are read as they are come to."""
+        """Yield each session with its numbered messages, archived ones first. `current` is yielded
+        first, as this process has it. Each file is read when its turn comes."""
         sessions = self._readable(current.id if current else "")
         for session in chain((current,) if current else (), sessions):
             yield session, self.messages(session)
 
     def messages(self, session: Session) -> Iterator[tuple[int, Entry]]:
-        """All messages of a conversation with their numbers, from 1; those of a part of the archive
+        """Yield all messages of a conversation with their numbers, from 1. Parts of the archive
         that cannot be read are left out."""
         for part, document in self.archived(session):
             yield from enumerate(document.messages if document else (), part.first)
         yield from enumerate(session.messages, session.archived + 1)
 
     def archived(self, session: Session) -> Iterator[tuple[Part, Session | None]]:
-        """The parts of a session's archive, oldest first; None for one that cannot be read, which
-        `problems` then names."""
+        """Yield the parts of a session's archive, the oldest first. A part that cannot be read
+        comes with None and is named in `problems`."""
         for part in session.parts:
             try:
                 document = self._archive(session.id).read(part)
@@ -171,12 +171,12 @@ class SessionStore(SessionFolder):
                 yield part, document
 
     def compact(self, session: Session, upto: int, summary: str) -> None:
-        """Take the first `upto` messages out of a session and into its archive; `summary` stands
-        for all that is archived. The caller is the session's one writer.
+        """Move the first `upto` messages of a session into its archive. `summary` replaces all that
+        is archived. The caller holds the session's lock.
 
         The archive is written first: a process that dies in between leaves the session as it was.
         OpenclawError when something cannot be written or another program changed the file; then
-        `session` is as it was too.
+        `session` stays as it was too.
         """
         if not 0 < upto <= len(session.messages):
             raise ValueError(f"no {upto} messages to compact")
@@ -190,9 +190,9 @@ class SessionStore(SessionFolder):
         self._become(session, fresh)
 
     def restore(self, session: Session) -> int:
-        """Undo the last compaction; returns how many messages came back. The caller is the
-        session's one writer. UsageError when nothing was compacted, Damaged when the archive
-        cannot be read."""
+        """Undo the last compaction; returns how many messages came back. The caller holds the
+        session's lock. UsageError when nothing was compacted, Damaged when the archive cannot be
+        read."""
         if not session.parts:
             raise UsageError(
                 f"nothing of conversation {session.id} was compacted",
@@ -215,7 +215,7 @@ class SessionStore(SessionFolder):
         return len(document.messages)
 
     def rename(self, ref: str, title: str) -> Session:
-        """Give a session another title, which must be no other's; its place in the list stays."""
+        """Give a session another, unused title. Its place in the list stays."""
         title = " ".join(title.split())
         session_id = self.find(ref)
         taken = [s.id for s in self.list() if s.title.casefold() == title.casefold()]
@@ -233,9 +233,11 @@ class SessionStore(SessionFolder):
         return session
 
     def delete(self, ref: str) -> str:
-        """Remove a session, with its archive, notes and saved states; returns its id.
-        Its own file goes last, so that what was broken off can be done again. `problems` says what
-        was left because it is not ours."""
+        """Remove a session with its archive, notes and saved states; returns its id.
+
+        Its own file is removed last, so that an interrupted deletion can be repeated. `problems`
+        names foreign files that were left.
+        """
         session_id = self.find(ref)
         with self.writing(session_id, timeout=1.0):
             left = self._archive(session_id).clear()
@@ -248,11 +250,11 @@ class SessionStore(SessionFolder):
         return session_id
 
     def fork(self, ref: str, upto: int | None = None, name: str | None = None) -> Session:
-        """A new, saved session with the messages up to and including number `upto` (from 1), which
-        is called `name`. One that ends in the archive has them all as its own; only one of the
-        whole conversation has its notes, others get theirs from their own messages.
+        """Save a new session `name` with the messages up to and including number `upto` (from 1).
 
-        `problems` names parts of the archive that are missing and so not in the fork.
+        A fork that ends within the archive has all its messages live. Only a fork of the whole
+        conversation gets a copy of the notes. `problems` names missing parts of the archive, which
+        are then not in the fork.
         """
         source_id = self.load(ref).id if ref == LATEST else self.find(ref)
         with self.writing(source_id, timeout=1.0):
@@ -291,7 +293,7 @@ class SessionStore(SessionFolder):
         return fork
 
     def _archived_upto(self, session: Session, end: int) -> Entries:
-        """The archived messages up to number `end`. Damaged when one of them cannot be read."""
+        """Return the archived messages up to number `end`. Damaged when one cannot be read."""
         parts = [part for part in session.parts if part.first <= end]
         documents = [(part.first, self._archive(session.id).read(part)) for part in parts]
         return [
@@ -308,21 +310,21 @@ class SessionStore(SessionFolder):
 
 
 class UnsavedSessions(SessionStore):
-    """Reads the sessions of a home and writes none: what is said stays in memory."""
+    """Reads the sessions of a home and writes none: new messages stay in memory."""
 
     def _write(self, session: Session) -> None:
-        """Nothing is written."""
+        """Write nothing."""
 
     def refresh(self, session: Session) -> bool:
-        """What this process has is all there is."""
+        """Return False: nothing is saved, so there is nothing to load."""
         return False
 
     def files_of(self, session_id: str) -> list[Path]:
-        """No file belongs to the turn."""
+        """Return no files: the session has none."""
         return []
 
     def compact(self, session: Session, upto: int, summary: str) -> None:
-        """The first messages are gone; `summary` stands for them."""
+        """Drop the first messages; `summary` replaces them."""
         self._take(session, session.compacted(upto, summary))
 
     def restore(self, session: Session) -> int:
