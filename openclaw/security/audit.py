@@ -43,11 +43,11 @@ class Audit:
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     trouble: str = field(default="", init=False)
 
-    def write(self, deed: Deed) -> None:
+    def write(self, call: Deed) -> None:
         """Add a line in one write, so that the lines of other processes stay whole."""
         at = self.now().isoformat(timespec="milliseconds")
-        line = {"at": at, "session": self.session, "turn": self.turn, **asdict(deed)}
-        line["seconds"] = round(deed.seconds, 3)
+        line = {"at": at, "session": self.session, "turn": self.turn, **asdict(call)}
+        line["seconds"] = round(call.seconds, 3)
         for name in ("target", "by"):
             try:
                 line[name] = self.mask(line[name])[:LONGEST_TARGET]

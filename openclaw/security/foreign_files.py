@@ -19,7 +19,7 @@ from openclaw.storage.text import decode, md5, read_text, write_if_same, write_t
 FILE = "learned.json"
 VERSION = 1
 VERSION_KEY = "version"
-TEXT_OF = "text of "
+FINGERPRINTS_OF = "text of "
 """Prefix of the key for a file's fingerprints. The value is the source, a newline and these."""
 INBOX = "memory/inbox/"
 _PLACES: Mapping[str, str] = {
@@ -58,7 +58,7 @@ class Learned:
         self.note_all([(path, source, text)])
 
     def note_all(self, files: Iterable[tuple[str, str, str | None]]) -> None:
-        """Do the same for several files."""
+        """Remember the sources of several files at once, as `note` does."""
         with locked(self.home.private / "locks" / "learned.lock", LOCK_SECONDS):
             noted = self._read_sources()
             kept = dict(noted)
@@ -74,9 +74,9 @@ class Learned:
         path = _key(path)
         if _find_source(path, kept) in ("", kept.get(path)):
             kept[path] = source
-        known = _prints_of(kept.pop(TEXT_OF + path, ""))
+        known = _prints_of(kept.pop(FINGERPRINTS_OF + path, ""))
         if prints := sorted({*known, *fingerprints(text)})[:MOST_OF_A_FILE]:
-            kept[TEXT_OF + path] = "\n".join((source, " ".join(prints)))
+            kept[FINGERPRINTS_OF + path] = "\n".join((source, " ".join(prints)))
 
     def named_in(self, line: str) -> str:
         """Return the source of a foreign file or folder that a command line names, "" for none."""
@@ -105,7 +105,9 @@ class Learned:
 
     def copied(self, text: str) -> str:
         """Do the same by fingerprints alone: no other file is read."""
-        kept = [value for key, value in self._read_sources().items() if key.startswith(TEXT_OF)]
+        kept = [
+            value for key, value in self._read_sources().items() if key.startswith(FINGERPRINTS_OF)
+        ]
         found = set(all_fingerprints(text)) if kept else set()
         return next(
             (_source_in(value) for value in kept if not found.isdisjoint(_prints_of(value))), ""
@@ -116,7 +118,7 @@ class Learned:
             for path in sorted((self.home.root / place).rglob("*")):
                 yield path, _PLACES[place]
         for name, source in _paths(noted).items():
-            if TEXT_OF + name not in noted:
+            if FINGERPRINTS_OF + name not in noted:
                 yield self.home.root / name, source
 
     def _read_sources(self) -> dict[str, str]:
@@ -137,7 +139,7 @@ class Learned:
         left = MOST_PRINTS
         over = set(gone[:-MOST_GONE])
         for key in reversed(noted):
-            if key.startswith(TEXT_OF):
+            if key.startswith(FINGERPRINTS_OF):
                 left -= len(_prints_of(noted[key]))
                 over |= {key} if left < 0 else set()
         return {key: value for key, value in noted.items() if key not in over}
@@ -189,11 +191,11 @@ def as_text(noted: Mapping[str, str]) -> str:
 
 def _key(path: str) -> str:
     """Return the key of a path. A path that looks like one of our own keys begins with "./"."""
-    return f"./{path}" if path == VERSION_KEY or path.startswith(TEXT_OF) else path
+    return f"./{path}" if path == VERSION_KEY or path.startswith(FINGERPRINTS_OF) else path
 
 
 def _paths(noted: Mapping[str, str]) -> dict[str, str]:
-    return {key: source for key, source in noted.items() if not key.startswith(TEXT_OF)}
+    return {key: source for key, source in noted.items() if not key.startswith(FINGERPRINTS_OF)}
 
 
 def _source_in(value: str) -> str:
@@ -226,10 +228,10 @@ def _read_start(path: Path) -> str:
     return ""
 
 
-RUN = 8
-FEWEST, SHORTEST = 4, 16
+RUN_WORDS = 8
+FEWEST_WORDS, SHORTEST_RUN = 4, 16
 """Least words and characters of a line that hardly occurs in another text by chance."""
-LENGTH = 12
+FINGERPRINT_DIGITS = 12
 """Hex digits: of a million pairs of different runs, one in 280 million is taken for the same."""
 
 _WORD = re.compile(r"[^\W_]+")
@@ -239,25 +241,25 @@ _FIRST, _LAST = "\u3040", "\u9fff"
 
 def fingerprints(text: str) -> Iterator[str]:
     """Yield the fingerprints that are kept of a text, some more than once."""
-    yield from _runs(_words(text), RUN)
+    yield from _runs(_words(text), RUN_WORDS)
     for line in text.splitlines():
         words = _words(line)
-        if FEWEST <= len(words) < RUN:
+        if FEWEST_WORDS <= len(words) < RUN_WORDS:
             yield from _runs(words, len(words))
 
 
 def all_fingerprints(text: str) -> Iterator[str]:
     """Yield the fingerprints that a text may share with the kept ones of another text."""
     words = _words(text)
-    for length in range(FEWEST, RUN + 1):
+    for length in range(FEWEST_WORDS, RUN_WORDS + 1):
         yield from _runs(words, length)
 
 
 def _runs(words: list[str], length: int) -> Iterator[str]:
     for at in range(len(words) - length + 1):
         run = " ".join(words[at : at + length])
-        if length == RUN or len(run) >= SHORTEST:
-            yield md5(run.encode(errors="replace"))[:LENGTH]
+        if length == RUN_WORDS or len(run) >= SHORTEST_RUN:
+            yield md5(run.encode(errors="replace"))[:FINGERPRINT_DIGITS]
 
 
 def _words(text: str) -> list[str]:

@@ -16,8 +16,8 @@ from typing import Literal, get_args
 
 from openclaw.types import Action
 
-Kind = Literal["command", "prefix", "host", "tool"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+GrantKind = Literal["command", "prefix", "host", "tool"]
+KINDS: tuple[GrantKind, ...] = get_args(GrantKind)
 LONGEST = 300
 
 # A word that no shell changes, and that starts nothing: no quotes, no `$`, `;`, `&`, `|`, `<`, `*`.
@@ -59,7 +59,7 @@ _BROAD_PROGRAMS = frozenset(
         *("echo", "printf", "cat", "ls", "find", "grep", "rg"),
     )
 )
-BY_TARGET: dict[str, tuple[Kind, ...]] = {
+BY_TARGET: dict[str, tuple[GrantKind, ...]] = {
     "run_shell": ("command", "prefix"),
     "fetch_url": ("host",),
     "web_search": ("host",),
@@ -71,7 +71,7 @@ BY_TARGET: dict[str, tuple[Kind, ...]] = {
 class Grant:
     """One permission. `since` is an ISO day, "" for a grant of this session only."""
 
-    kind: Kind
+    kind: GrantKind
     value: str
     since: str = ""
 
@@ -147,7 +147,7 @@ def lasting(grant: Grant) -> bool:
     return not _find_trouble(grant.kind, grant.value)
 
 
-def _find_trouble(kind: Kind, value: str) -> str:
+def _find_trouble(kind: GrantKind, value: str) -> str:
     if not value:
         return f"it names no {kind}"
     if len(value) > LONGEST:

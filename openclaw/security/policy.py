@@ -47,7 +47,7 @@ EFFECTS: dict[Effect, str] = {
     "send": "sending to the network",
 }
 
-IDENTITY = frozenset(
+IDENTITY_NAMES = frozenset(
     ("soul.md", "agents.md", "identity.md", "tools.md", "heartbeat.md", "openclaw.yaml")
 ) | {"openclaw-trust.json"}  # the user's yes to programs, outside of the home
 """Names of the files that decide who the agent is and what it may do, in lower case."""
@@ -64,7 +64,7 @@ _OUTWARD: frozenset[Effect] = frozenset({"send", "get", "run", "write-elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PolicyRule:
     """A rule that comes before the table."""
 
     name: str
@@ -77,27 +77,27 @@ class Rule:
     """True when a grant may allow the call."""
 
 
-CREDENTIALS = Rule(
+CREDENTIALS = PolicyRule(
     "credentials",
     "any file that holds credentials (`.env`, `~/.ssh`, browser profiles, keys of other programs)",
     "deny",
     "it may hold credentials",
 )
-IDENTITY_FILES = Rule(
+IDENTITY_FILES = PolicyRule(
     "identity",
     "writing SOUL.md, AGENTS.md, IDENTITY.md, TOOLS.md, HEARTBEAT.md, openclaw.yaml or anything "
     "below hooks/, except in mode full while nothing untrusted was read",
     "ask",
     "{name} decides who the agent is and what it may do",
 )
-LASTING_FILES = Rule(
+LASTING_FILES = PolicyRule(
     "lasting",
     "writing USER.md, anything below skills/ or anything below memory/ but its inbox, after "
     "untrusted text was read",
     "ask",
     "{name} lasts beyond this conversation, and untrusted text was read in it",
 )
-HOOKED_FILES = Rule(
+HOOKED_FILES = PolicyRule(
     "hooked",
     "writing anything outside workspace/, memory/, sessions/ and skills/ where the home has hooks "
     "or MCP servers that run files of it, and anywhere what these run and what lies beside it, "
@@ -105,7 +105,7 @@ HOOKED_FILES = Rule(
     "ask",
     "{name} lies where programs of hooks or MCP servers may look",
 )
-OUTWARD = Rule(
+OUTWARD = PolicyRule(
     "outward",
     "running, sending, getting and writing outside the home, after untrusted text was read, where "
     "no grant names it",
@@ -113,7 +113,7 @@ OUTWARD = Rule(
     "{effect} after untrusted text was read",
     grantable=True,
 )
-COMMITTED = Rule(
+COMMITTED = PolicyRule(
     "committed",
     "a command with `git` in it that may show lines of files, where credentials were committed and "
     "no grant names it",
@@ -208,7 +208,7 @@ class Policy:
             return True
         return not any(_may_cover(grant, effect, tool) for grant in self.grants)
 
-    def _is_grantable(self, action: Action, rule: Rule | None) -> bool:
+    def _is_grantable(self, action: Action, rule: PolicyRule | None) -> bool:
         """Return True when a grant may allow the action. A grant for any code counts only in the
         sandbox and only before untrusted text was read."""
         if action.effect == "run" and not action.target:
@@ -222,7 +222,7 @@ class Policy:
             return ""
         return self.denied(action.target) if action.target else ""
 
-    def _find_rule(self, action: Action, tainted: bool) -> Rule | None:
+    def _find_rule(self, action: Action, tainted: bool) -> PolicyRule | None:
         """Return the rule by which the user must be asked, if any."""
         parts = plain_parts(action.target)
         writes = action.effect in ("write", "write-elsewhere")
@@ -247,7 +247,7 @@ class Policy:
     def _find_grant(self, action: Action) -> Grant | None:
         return next((grant for grant in self.grants if grant.covers(action)), None)
 
-    def _why_ask(self, action: Action, rule: Rule | None) -> str:
+    def _why_ask(self, action: Action, rule: PolicyRule | None) -> str:
         why = f'mode "{self.mode}": {_describe_effect(action)} needs your OK'
         if rule is not None:
             does = _describe_effect(action)
@@ -288,7 +288,7 @@ def _is_identity(parts: tuple[str, ...]) -> bool:
     if "hooks" in _names_around_colons(parts[:1]):
         return True
     names = _names_around_colons(parts[-1:])
-    return any(name in IDENTITY or _SHORT_NAME.fullmatch(name) for name in names)
+    return any(name in IDENTITY_NAMES or _SHORT_NAME.fullmatch(name) for name in names)
 
 
 def _is_lasting(parts: tuple[str, ...]) -> bool:

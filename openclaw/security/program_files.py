@@ -242,7 +242,7 @@ def _should_follow(root: Path, link: Path, seen: set[str]) -> bool:
 
 
 def _is_there(path: Path) -> bool:
-    with suppress(OSError, ValueError):  # a word may be longer than a name can be
+    with suppress(OSError, ValueError):  # a word may be too long for a file name
         return path.exists()
     return False
 
@@ -355,7 +355,7 @@ def launch_words(command: Sequence[str]) -> list[str]:
             return list(command)
         if is_runner(word) or is_launcher(word):
             options, program = _split_at_program(command[at + 1 :])
-            # A module is not looked for in folders, a bare word is the name of a package.
+            # A module is no path, and a bare word is the name of a package.
             is_path = options[-1:] != ["-m"] if is_runner(word) else set(program) & set("/\\.")
             kept += [*options, program] if is_path else options
     return kept
@@ -523,7 +523,7 @@ def sealed(root: Path, held: Mapping[str, Held]) -> Iterator[Sealed]:
             _write_copy(found.place(name), each, root / name, root)
         for path in _linked_paths(root):
             link = found.folder / path.name
-            with suppress(OSError):  # a file cannot be linked everywhere
+            with suppress(OSError):  # not every file system has links to files
                 if path.is_dir():
                     link_folder(link, path)
                 elif not link.exists():

@@ -19,7 +19,8 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from urllib.parse import quote
 
-Span = tuple[str, int, int]
+SecretSpan = tuple[str, int, int]
+"""Kind, start and end of a secret in a text."""
 
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -59,7 +60,7 @@ class Secret:
 def find(text: str) -> list[Secret]:
     """Return the secrets of a text in their order. Findings that overlap become one, of the kind
     that says more."""
-    spans: list[Span] = []
+    spans: list[SecretSpan] = []
     for finder in (
         _find_private_keys,
         _find_tokens,
@@ -73,7 +74,7 @@ def find(text: str) -> list[Secret]:
     return _merge_spans(spans)
 
 
-def _merge_spans(spans: list[Span]) -> list[Secret]:
+def _merge_spans(spans: list[SecretSpan]) -> list[Secret]:
     """Merge spans that overlap; the span that is earlier in the list gives the kind."""
     merged: list[tuple[int, int, int]] = []
     for rank, (_, start, end) in sorted(enumerate(spans), key=lambda each: each[1][1:]):
@@ -85,7 +86,7 @@ def _merge_spans(spans: list[Span]) -> list[Secret]:
     return [Secret(spans[rank][0], start, end) for rank, start, end in merged]
 
 
-def _find_private_keys(text: str) -> Iterator[Span]:
+def _find_private_keys(text: str) -> Iterator[SecretSpan]:
     """Find private keys, also one whose end is missing."""
     begins = list(_PEM.finditer(text)) if "PRIVATE KEY" in text else []
     ends = [end.span() for end in _PEM_END.finditer(text)] if begins else []
@@ -111,7 +112,7 @@ def key_begin(lines: Sequence[str], index: int) -> int:
     return index
 
 
-def _find_aws_secrets(text: str) -> Iterator[Span]:
+def _find_aws_secrets(text: str) -> Iterator[SecretSpan]:
     """Find the secret half of an AWS pair near the key's id. It has no form of its own."""
     for key in _AWS_ID.finditer(text):
         for match in _AWS.finditer(text, key.end(), key.end() + _NEAR):
@@ -119,7 +120,7 @@ def _find_aws_secrets(text: str) -> Iterator[Span]:
                 yield "aws-secret", *match.span("it")
 
 
-def _find_header_tokens(text: str) -> Iterator[Span]:
+def _find_header_tokens(text: str) -> Iterator[SecretSpan]:
     """Find the values after `Bearer` and `Basic`, with or without `Authorization:`."""
     for match in _HEADER.finditer(text):
         value, start, end = match["it"], *match.span("it")
@@ -137,7 +138,7 @@ def _decode_base64(value: str) -> str:
         return ""
 
 
-def _find_url_passwords(text: str) -> Iterator[Span]:
+def _find_url_passwords(text: str) -> Iterator[SecretSpan]:
     """Find the passwords of addresses: scheme://user:password@host."""
     at = text.find("://")
     while at >= 0:
@@ -147,7 +148,7 @@ def _find_url_passwords(text: str) -> Iterator[Span]:
         at = text.find("://", at + 3)
 
 
-def _find_typed_passwords(text: str) -> Iterator[Span]:
+def _find_typed_passwords(text: str) -> Iterator[SecretSpan]:
     """Find the passwords of `curl -u user:password` and of .netrc lines."""
     for pattern, sign in ((_CURL, "-u"), (_NETRC, "assword")):
         for match in pattern.finditer(text) if sign in text else ():
@@ -229,8 +230,8 @@ def is_wordy(value: str) -> bool:
 
 
 def is_mixed(text: str) -> bool:
-    """True when the letters of a text change case as only chance does; False for short ones and
-    for namesLikeThis."""
+    """Return True when the letters of a text change case at random; False for short texts and for
+    namesLikeThis."""
     letters = "".join(_LETTERS.findall(text))
     if len(letters) < 12 or letters.islower() or letters.isupper():
         return False
@@ -309,7 +310,7 @@ _BARE_NUMBER = re.compile(r"\d{6,16}$")
 _KEY_GOES_ON = re.compile(r"[A-Za-z0-9]")
 
 
-def _find_tokens(text: str) -> Iterator[tuple[str, int, int]]:
+def _find_tokens(text: str) -> Iterator[SecretSpan]:
     """Find the tokens that have a form of their own."""
     for form in TOKEN_FORMS:
         at = text.find(form.begin)
@@ -378,7 +379,7 @@ _NO_SECRET = re.compile(
 )
 
 
-def _find_assignments(text: str) -> Iterator[tuple[str, int, int]]:
+def _find_assignments(text: str) -> Iterator[SecretSpan]:
     """Find the values assigned to names such as `password`, `token`, `secret` and `api_key`."""
     lowered = text.replace("\u0130", "i").lower()  # the one letter whose lower case is two
     past = 0
@@ -529,7 +530,7 @@ LONGEST_RUN = 4_000
 _RUNS = (re.compile(r"[A-Za-z0-9+/_=-]*"), re.compile(r"[0-9A-Fa-f]*"))
 
 
-def find_encoded(text: str, values: Iterable[str]) -> list[tuple[str, int, int]]:
+def find_encoded(text: str, values: Iterable[str]) -> list[SecretSpan]:
     """Find encoded forms of secret values (kind "encoded-secret"), in order and without overlap.
     A span covers the whole run of characters around a form, as it belongs to the encoded text."""
     spans = sorted({span for value in values for span in _find_encoded_spans(text, value)})

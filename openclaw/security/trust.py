@@ -42,7 +42,7 @@ def _has_foreign_settings(home: Home) -> bool:
         return True
     try:
         return bool(turned_on(given_values(home)))
-    except OpenclawError:  # they do not count before they are mended
+    except OpenclawError:  # broken settings have no effect
         return False
 
 

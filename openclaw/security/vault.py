@@ -30,12 +30,12 @@ _Secrets = list[tuple[str, str]]
 MASK = re.compile(r"\{\{\s{0,3}secret:\s{0,3}([A-Za-z0-9-]{1,60})\s{0,3}\}\}")
 VERSION = 1
 LARGEST = 10_000_000
-SHORTEST = 8
+SHORTEST_DISTINCT = 8
 MOST_CLEAN = 20_000
 """Texts without a secret that are remembered: a conversation is masked again in each turn."""
-SHORT = 16
+SHORTEST_IN_WORDS = 16
 """Shorter values are only recognised without a letter or digit before or after them."""
-_ALMOST = re.compile(
+_LIKE_A_MASK = re.compile(
     r"\{{0,2}\s?secret[:_ ]\s?[\w-]{1,60}\s?\}{1,2}|\[?redacted\]?|\*{5,}"
     r"|<(?:secret|masked|hidden)[^>]{0,40}>",
     re.IGNORECASE,
@@ -62,7 +62,7 @@ def is_distinct(value: str) -> bool:
     """Return True for a value that is masked in every text. A short or plain word that is the
     password of an address is only masked in the address, else each such word would be masked."""
     letters, others = any(map(str.isalpha, value)), not value.isalpha()
-    return len(value) >= SHORTEST and ((letters and others) or is_mixed(value))
+    return len(value) >= SHORTEST_DISTINCT and ((letters and others) or is_mixed(value))
 
 
 def masked_names(text: str) -> list[str]:
@@ -73,7 +73,7 @@ def masked_names(text: str) -> list[str]:
 def _replace_value(text: str, value: str, mask: str) -> str:
     """Mask a value in a text. A short one is masked only where it is no part of a longer word; it
     may be repeated there."""
-    if len(value) >= SHORT:
+    if len(value) >= SHORTEST_IN_WORDS:
         return text.replace(value, mask)
     alone = rf"(?<![^\W_])(?:{re.escape(value)})+(?![^\W_])"
     return re.sub(alone, lambda found: found[0].replace(value, mask), text)
@@ -204,7 +204,7 @@ class Vault:
         """Raise ToolProblem when a value of the file is lost and a text like a mask was added."""
         lost = [name for name, value in self._values.items() if value in before]
         lost = [name for name in lost if self._values[name] not in after]
-        new = [found[0] for found in _ALMOST.finditer(after) if found[0] not in before]
+        new = [found[0] for found in _LIKE_A_MASK.finditer(after) if found[0] not in before]
         if lost and new:
             masks = ", ".join(map(mask_of, lost))
             raise ToolProblem(ALMOST.format(where=where, wrote=new[0], masks=masks))

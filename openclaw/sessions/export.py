@@ -10,10 +10,10 @@ from openclaw.messages import Entry, ToolUse
 from openclaw.sessions.session import Part, Session
 
 SPEAKERS = {"user": "User", "assistant": "Assistant"}
-Parts = Iterable[tuple[Part, Session | None]]
+ArchivedParts = Iterable[tuple[Part, Session | None]]
 
 
-def export_markdown(session: Session, archived: Parts = ()) -> str:
+def export_markdown(session: Session, archived: ArchivedParts = ()) -> str:
     """Return the whole conversation: its messages, each call with its input and output. The parts
     of its archive, None for one that cannot be read, come first."""
     head = [f"# {session.title or session.id}", "", f"- Session: {session.id}"]

@@ -208,8 +208,8 @@ class SessionFolder:
         return bool(session.stamp) and is_missing(self._path(session.id))
 
     def _begin_anew(self, session: Session) -> str:
-        """Make of a session whose file is gone one that was never saved, without what is no longer
-        in its archive; returns what happened in words."""
+        """Turn a session whose file is gone into one that was never saved, without the lost parts
+        of its archive; returns what happened in words."""
         lost = self._archive(session.id).missing(session.parts)
         messages = sum(part.messages for part in lost)
         unlist(session, lost)

@@ -19,7 +19,7 @@ def materials(vault: Vault, given: Sequence[Material]) -> tuple[Material, ...]:
 
 
 def entry(vault: Vault, said: Entry) -> Entry:
-    """A message with names in the place of secrets; the same one when there are none."""
+    """Mask the secrets of a message; returns the same object when there are none."""
     thought, record = vault.mask(said.thought), in_texts(said.record_json, vault.mask)
     masked = replace(_sent(vault, said), thought=thought, record_json=record)
     return said if masked == said else masked

@@ -72,7 +72,7 @@ def rescue(data: bytes, session_id: str) -> Session | None:
 
 
 def _mark(session: Session) -> None:
-    """Count a session as one that others wrote in: what said so may have been lost."""
+    """Mark a session as one with foreign text: an earlier mark may have been lost."""
     users = [at for at, entry in enumerate(session.messages) if entry.role == "user"]
     last = session.archived + (users[-1] if users else 0)
     session.note(SessionState(foreign={**(session.state.foreign or {}), UNKNOWN: last}))
@@ -99,8 +99,10 @@ def choose_better(found: Session | None, earlier: Session | None) -> Session | N
 
 
 def relist(session: Session, archive: Archive) -> None:
-    """Make a session whose list of archived parts was lost list those that are there: each that
-    goes on where the one before ended and holds no message that the session itself has."""
+    """Restore the lost list of archived parts of a session from the existing files.
+
+    A part counts when it continues the one before and has no message that the session has.
+    """
     if session.state.archived is not None:
         return
     listed: list[dict[str, Any]] = []
@@ -306,7 +308,7 @@ class Mending(SessionFolder):
     def part(self, session_id: str, part: Part) -> Path:
         return self._archive(session_id).folder / part.file
 
-    # -------- in their place
+    # -------- files in their place
 
     def better(self, path: Path, session_id: str, earlier: bytes | None) -> Session | None:
         """Return the best version of a file that does not load, in its place or moved aside: made
@@ -365,10 +367,10 @@ class Mending(SessionFolder):
         unlist(session, [part for part in session.parts if part.file == name])
         self._write(session)
 
-    # -------- moved aside
+    # -------- files that were moved aside
 
     def aside(self) -> list[str]:
-        """The stems of the files that were moved aside."""
+        """Return the stems of the files that were moved aside."""
         if not self.folder.is_dir():
             return []
         stems = (path.stem for path in self.folder.glob("*.damaged-*.json"))
@@ -421,7 +423,7 @@ def _read_or_none(path: Path) -> bytes | None:
         return None
 
 
-Document = dict[str, Any]
+SessionJson = dict[str, Any]
 
 
 def merge_sessions(base: bytes, ours: bytes, theirs: bytes | None) -> tuple[bytes, bool] | None:
@@ -470,13 +472,13 @@ def messages_in(data: bytes | None) -> int:
 _GONE = object()
 
 
-def _choose(key: str, old: Document, now: Document, new: Document) -> Any:
+def _choose(key: str, old: SessionJson, now: SessionJson, new: SessionJson) -> Any:
     """Choose a value of the head: theirs unless ours has changed since."""
     before, mine, other = (part.get(key, _GONE) for part in (old, now, new))
     return other if mine == before else mine
 
 
-def _read_document(data: bytes) -> Document | None:
+def _read_document(data: bytes) -> SessionJson | None:
     try:
         found = parse_foreign_json(data.removeprefix(BOM))
     except (ValueError, RecursionError):
@@ -484,5 +486,5 @@ def _read_document(data: bytes) -> Document | None:
     return found if isinstance(found, dict) and isinstance(found.get("messages"), list) else None
 
 
-def _message_texts(document: Document) -> list[str]:
+def _message_texts(document: SessionJson) -> list[str]:
     return [json.dumps(message, ensure_ascii=False) for message in document["messages"]]

@@ -1,4 +1,4 @@
-"""One conversation, and its JSON form: version 2, with version 1 (a bare array) understood."""
+"""A conversation and its JSON form: version 2; version 1 (a bare array) is read too."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTIONAL = {"raw": "raw", "hint": "hint", "thought": "thought", "record": "recor
 two belong to somebody else when they are of another type than ours."""
 KNOWN = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint")
 IMAGES = "images"
-"""Key of a message: which images went with it, each by path, kind and SHA-256."""
+"""Key of a message for the images sent with it, each with path, kind and SHA-256."""
 HEAD = ("id", "title", "created_at", "updated_at", "model", "compressed_context")
 ARCHIVED, SHORTENED, NOTED, FOREIGN, NAMED = "archived shortened noted foreign named".split()
 """Keys of the file that are taken out of it; `SessionState` says what they mean."""
@@ -177,7 +177,7 @@ class TooNew(ValueError):
 
 
 def to_json(session: Session) -> str:
-    """The session file's text: the head first, so that a listing need not read the messages."""
+    """Return the text of the session's file: the head first, for listings without the messages."""
     head = {name: getattr(session, name) for name in HEAD}
     token, records = secrets.token_hex(8), []
     messages = [_entry_out(entry) for entry in session.messages]
@@ -223,7 +223,7 @@ def is_newer(version: Any) -> bool:
         return False
     try:
         return float(version) > VERSION
-    except OverflowError:  # of 400 digits
+    except OverflowError:  # a number of 400 digits
         return int(version) > VERSION
     except ValueError:
         return False

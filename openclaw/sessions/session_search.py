@@ -30,9 +30,43 @@ SMALL_WEIGHT = 0.1
 LENGTH_SHARE, USUAL_LENGTH = 0.25, 300
 QUESTION_WEIGHT = 0.85
 EQUAL_SHARE = 0.1
-"""Scores within this share of the best one are equal: then the newer comes first."""
+"""Scores that differ by less than this share of the best one are equal: the newer comes first."""
+SNIPPET_LENGTH = 160
 REPLY_LENGTH = 160
-MOST_PARTIAL = 20
+MOST_INEXACT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session as a line of the list."""
+
+    id: str
+    title: str
+    created_at: str
+    updated_at: str
+    model: str
+    messages: int
+    """Their number, archived ones included."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHit:
+    """A message that a search has found."""
+
+    id: str
+    title: str
+    at: str
+    role: str
+    """user or assistant; tool when the words stand in the call or result of a tool."""
+    number: int
+    """The number of the message in the whole conversation, from 1, as `fork` takes it."""
+    snippet: str
+    tool: str = ""
+    missing: tuple[str, ...] = ()
+    """The words that the message does not contain."""
+    archived: bool = False
+    reply: str = ""
+    """The beginning of the answer to a message of the user."""
 
 
 @dataclass(slots=True)
@@ -52,9 +86,6 @@ class _Match:
     score: float = 0.0
     best: tuple[str, str, tuple[float, ...]] = field(default=("", "", ()))
     """The passage with the highest score."""
-
-
-SNIPPET_LENGTH = 160
 
 
 def search(
@@ -102,7 +133,7 @@ def keep_exact(hits: list[SessionHit]) -> list[SessionHit]:
     """Return only the hits with all words, the newest first; without any, some of the best."""
     exact = [hit for hit in hits if not hit.missing]
     if not exact:
-        return hits[:MOST_PARTIAL]
+        return hits[:MOST_INEXACT]
     return sorted(exact, key=lambda hit: (to_timestamp(hit.at), hit.id, hit.number), reverse=True)
 
 
@@ -200,7 +231,7 @@ def _has_enough_words(each: _Match, wanted: list[Term], rarity: list[float]) -> 
     if all(each.within):
         return True
     telling = [index for index, term in enumerate(wanted) if not term.small]
-    have = [index for index in telling if any(v[index] >= HALF for _, _, v in each.passages)]
+    have = [index for index in telling if any(v[index] >= HALF_WORTH for _, _, v in each.passages)]
     rarest = max((rarity[index] for index in telling), default=0.0)
     return bool(have) and (
         2 * len(have) >= len(telling) or max(rarity[index] for index in have) == rarest
@@ -235,7 +266,7 @@ def _time_of(each: _Match) -> float:
 MOST_PLACES = 64
 MOST_TERMS = 40
 LONGEST_QUERY = 2_000
-HALF = 0.5
+HALF_WORTH = 0.5
 _PHRASE = re.compile(r'"([^"]+)"|\u201c([^\u201d]+)\u201d|\u201e([^\u201c]+)\u201c')
 _EDGES = "".join(chr(c) for c in range(33, 127) if not chr(c).isalnum() and chr(c) not in "+#")
 _EDGES += "\u2026\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u00bf\u00a1\u3002\u3001\uff1f\uff01"
@@ -286,7 +317,7 @@ class Term:
         """Return True when a folded text has the word, also as a part of another word."""
         if self.phrase is not None:
             return bool(self.phrase.search(text))
-        return any(form in text for form, value in self.forms if value > HALF)
+        return any(form in text for form, value in self.forms if value > HALF_WORTH)
 
     def maybe(self, text: str) -> bool:
         """Return False when a folded text cannot match. This is a quick test."""
@@ -342,7 +373,7 @@ def _word_forms(word: str) -> tuple[tuple[str, float], ...]:
     if len(parts) > 1:
         longest = max(parts, key=len)
         if len(longest) >= 4 or (longest.isdigit() and len(longest) >= 3):
-            forms.setdefault(longest, HALF)
+            forms.setdefault(longest, HALF_WORTH)
         forms.setdefault("".join(parts), 0.9)
         forms.setdefault(" ".join(parts), 0.9)
     return tuple(forms.items())
@@ -362,8 +393,8 @@ def _stem(word: str) -> list[tuple[str, float]]:
     """Return the beginning that other forms of a word share, if it is long enough."""
     for end in _SUFFIXES:
         if word.endswith(end) and len(word) - len(end) >= 4:
-            return [(word[: -len(end)], HALF)]
-    return [(word[:-2], HALF)] if len(word) >= 8 else []
+            return [(word[: -len(end)], HALF_WORTH)]
+    return [(word[:-2], HALF_WORTH)] if len(word) >= 8 else []
 
 
 def _word_worth(form: str, text: str) -> float:
@@ -465,39 +496,6 @@ def _count_words(line: str, words: Sequence[str]) -> int:
 
 UPDATED = re.compile(rb'"updated_at": "([^"\\]+)"')
 HEAD_BYTES = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
-    """A session as a line of the list."""
-
-    id: str
-    title: str
-    created_at: str
-    updated_at: str
-    model: str
-    messages: int
-    """Their number, archived ones included."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionHit:
-    """A message that a search has found."""
-
-    id: str
-    title: str
-    at: str
-    role: str
-    """"user" or "assistant"; "tool" when the words stand in the call or result of a tool."""
-    number: int
-    """The number of the message in the whole conversation, from 1, as `fork` takes it."""
-    snippet: str
-    tool: str = ""
-    missing: tuple[str, ...] = ()
-    """The words that the message does not contain."""
-    archived: bool = False
-    reply: str = ""
-    """The beginning of the answer to a message of the user."""
 
 
 def summarize(session: Session) -> SessionSummary:

@@ -48,7 +48,7 @@ def notes_path(sessions: Path, session_id: str) -> Path:
 
 
 @dataclass(slots=True)
-class Section:
+class NotesSection:
     """A heading of the file and the lines below it."""
 
     name: str
@@ -68,7 +68,7 @@ class WorkingNotes:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.exists = False
-        self._sections = [Section("")]
+        self._sections = [NotesSection("")]
         self._changed = False
         self._too_large = False
 
@@ -212,14 +212,14 @@ class WorkingNotes:
         for old in items[: max(len(items) - most, 0)]:
             self._drop_anywhere(heading, old)
 
-    def _section(self, name: str) -> Section:
+    def _section(self, name: str) -> NotesSection:
         """Return the section of a known heading, and insert it in its place when it is missing."""
         for section in self._sections:
             if _known_heading(section.name) == name:
                 return section
         if not self.exists and len(self._sections) == 1 and not self._sections[0].lines:
             self._sections[0].lines = [ABOUT, ""]
-        made = Section(name, f"## {name}", ["", ""])
+        made = NotesSection(name, f"## {name}", ["", ""])
         before = HEADINGS[HEADINGS.index(name) + 1 :]
         at = next(
             (n for n, s in enumerate(self._sections) if _known_heading(s.name) in before), None
@@ -233,7 +233,7 @@ class WorkingNotes:
             self._sections.insert(at, made)
         return made
 
-    def _insert(self, section: Section, item: str) -> None:
+    def _insert(self, section: NotesSection, item: str) -> None:
         at = len(section.lines)
         while at and not section.lines[at - 1].strip():
             at -= 1
@@ -249,7 +249,7 @@ class WorkingNotes:
             if _known_heading(section.name) == heading and self._drop(section, item):
                 return
 
-    def _drop(self, section: Section, item: str) -> bool:
+    def _drop(self, section: NotesSection, item: str) -> bool:
         for number, line in enumerate(section.lines):
             found = _ITEM.match(line)
             if found and found[1] == item:
@@ -259,9 +259,9 @@ class WorkingNotes:
         return False
 
 
-def _sections(text: str) -> list[Section]:
+def _sections(text: str) -> list[NotesSection]:
     """Split a file into sections. Lines of fenced code are no headings."""
-    sections = [Section("")]
+    sections = [NotesSection("")]
     fenced = False
     for line in text.split("\n"):
         plain = line.removesuffix("\r")
@@ -269,7 +269,7 @@ def _sections(text: str) -> list[Section]:
             fenced = not fenced
         heading = None if fenced else _HEADING.match(plain)
         if heading:
-            sections.append(Section(heading[1].strip("# \t"), line))
+            sections.append(NotesSection(heading[1].strip("# \t"), line))
         else:
             sections[-1].lines.append(line)
     return sections

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.security.grants import Grant, read_grant
-from openclaw.security.policy import IDENTITY, RULES, TABLE, Decision, Policy, plain_parts
+from openclaw.security.policy import IDENTITY_NAMES, RULES, TABLE, Decision, Policy, plain_parts
 from openclaw.types import Action, Effect, Mode
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -550,6 +550,6 @@ def test_the_plain_names_of_a_path_are_plain(path: str) -> None:
     assert plain_parts("/".join(parts)) == parts
 
 
-@pytest.mark.parametrize("name", sorted(IDENTITY))
+@pytest.mark.parametrize("name", sorted(IDENTITY_NAMES))
 def test_the_names_to_compare_with_are_plain_themselves(name: str) -> None:
     assert plain_parts(name) == (name,)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.security.foreign_files import RUN, all_fingerprints, fingerprints
+from openclaw.security.foreign_files import RUN_WORDS, all_fingerprints, fingerprints
 
 WORDS = "the heron of Quillstone wants to be served by all of us every day".split()
 TEXT = " ".join(WORDS)
@@ -23,8 +23,8 @@ def shared(left: str, right: str) -> bool:
         "\n".join(WORDS),
         f"I said so, {TEXT}? No.",
         f"- [ ] {', '.join(WORDS)}",
-        " ".join(WORDS[:RUN]),
-        " ".join(["a", *WORDS[-RUN:], "b"]),
+        " ".join(WORDS[:RUN_WORDS]),
+        " ".join(["a", *WORDS[-RUN_WORDS:], "b"]),
     ],
 )
 def test_a_part_of_it_is_known_whatever_stands_around_it(other: str) -> None:
@@ -32,7 +32,8 @@ def test_a_part_of_it_is_known_whatever_stands_around_it(other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [" ".join(WORDS[: RUN - 1]), " ".join(reversed(WORDS)), "the heron of Quillstone", ""]
+    "other",
+    [" ".join(WORDS[: RUN_WORDS - 1]), " ".join(reversed(WORDS)), "the heron of Quillstone", ""],
 )
 def test_fewer_words_of_it_are_not(other: str) -> None:
     assert not shared(TEXT, other)
