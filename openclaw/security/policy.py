@@ -53,7 +53,7 @@ IDENTITY_NAMES = frozenset(
 """Names of the files that decide who the agent is and what it may do, in lower case."""
 _LASTING_NAMES = frozenset(("user.md", "memory.md"))
 _LASTING_FOLDERS = frozenset(("skills", "memory"))
-_WORKING_FOLDERS = frozenset(("workspace", "memory", "sessions", "skills"))
+_AGENT_FOLDERS = frozenset(("workspace", "memory", "sessions", "skills"))
 _INBOX = "memory/inbox/"
 # Short names (8.3) that Windows gives to these files.
 _SHORT_NAME = re.compile(r"(?:opencl|heartb|identi|(?:op|he|id)[0-9a-f]{4})~[0-9]+\.\w{0,3}")
@@ -239,7 +239,7 @@ class Policy:
 
     def _is_hooked(self, parts: tuple[str, ...]) -> bool:
         """Return True when a file of the home lies where hooks or MCP servers look for programs."""
-        if self.hooked and parts[0] not in _WORKING_FOLDERS:
+        if self.hooked and parts[0] not in _AGENT_FOLDERS:
             return True
         named = map(plain_parts, self.programs)
         return any(parts[: len(each)] == each[: len(parts)] for each in named if each)

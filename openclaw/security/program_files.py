@@ -29,7 +29,7 @@ TOO_MUCH = (
     f"there are more than {MOST_FILES} files or {MOST_BYTES // 1_000_000} MB outside of workspace/,"
     " memory/, sessions/ and skills/, and in what the commands name there"
 )
-WORKING_FOLDERS = frozenset({"workspace", "memory", "sessions", "skills"})
+AGENT_FOLDERS = frozenset({"workspace", "memory", "sessions", "skills"})
 """The four folders of a home where the agent works. Only the files that a command names count."""
 _IGNORED_FILES = frozenset({"openclaw.yaml", ".gitignore"})
 _SKIPPED_FOLDERS = frozenset({".git", ".openclaw", ".cache"})
@@ -123,15 +123,15 @@ def places(root: Path, commands: Iterable[str | Sequence[str]]) -> Iterator[str]
         words = () if _only_reads(command) else words_of(command)
         for text in (text for word in words for text in possible_paths(root, word)):
             path = placed(root, text)
-            if not path.is_relative_to(root) or is_working_folder(root, path):
+            if not path.is_relative_to(root) or is_agent_folder(root, path):
                 continue
             folder = path if _is_folder(path) else path.parent
-            yield _relative(root, path if is_working_folder(root, folder) else folder)
+            yield _relative(root, path if is_agent_folder(root, folder) else folder)
 
 
-def is_working_folder(root: Path, path: Path) -> bool:
+def is_agent_folder(root: Path, path: Path) -> bool:
     """Return True for the home itself and for one of the four folders where the agent works."""
-    return path == root or (path.parent == root and path.name in WORKING_FOLDERS)
+    return path == root or (path.parent == root and path.name in AGENT_FOLDERS)
 
 
 def placed(root: Path, text: str) -> Path:
@@ -191,15 +191,15 @@ def _missing_programs(root: Path, command: str | Sequence[str]) -> Iterator[str]
 
 def _list_files(root: Path, run: Iterable[Path]) -> list[Path]:
     """Return the files that belong into the hash, without duplicates and sorted."""
-    walked = _walk_files(root, root, WORKING_FOLDERS | _SKIPPED_FOLDERS)
+    walked = _walk_files(root, root, AGENT_FOLDERS | _SKIPPED_FOLDERS)
     found = [path for path in walked if path.parent != root or not _is_ignored(path)]
     for path in run:
         if not _is_folder(path):
             found.append(path)
             path = path.parent
-            if not is_working_folder(root, path):
+            if not is_agent_folder(root, path):
                 found += _walk_files(root, path)
-        elif is_working_folder(root, Path(os.path.realpath(path))):
+        elif is_agent_folder(root, Path(os.path.realpath(path))):
             raise _NoHashError(
                 f"a command names all of {_relative(root, path)}/, where files change in every turn"
             )
@@ -234,7 +234,7 @@ def _should_follow(root: Path, link: Path, seen: set[str]) -> bool:
     """Return True when the walk should enter a linked folder: it lies in the home and is new. The
     agent writes outside of the home only after a yes."""
     real = Path(os.path.realpath(link))
-    if is_working_folder(root, real):
+    if is_agent_folder(root, real):
         raise _NoHashError(f"{_relative(root, link)} links to where files change in every turn")
     new = real.is_relative_to(root) and str(real) not in seen
     seen.add(str(real))
@@ -362,7 +362,7 @@ def launch_words(command: Sequence[str]) -> list[str]:
 
 
 def is_launcher(word: str) -> bool:
-    """Return True for a program that looks for another one in its working folder (`npx`)."""
+    """Return True for a program that looks for another one in the current folder (`npx`)."""
     return bool(_LAUNCHER.fullmatch(name_of(word)))
 
 
@@ -429,7 +429,7 @@ def _split_words(text: str) -> list[str]:
         return text.split()
 
 
-_LINKED_FOLDERS = frozenset((name,) for name in WORKING_FOLDERS)
+_LINKED_FOLDERS = frozenset((name,) for name in AGENT_FOLDERS)
 _VARIABLES = ("$OPENCLAW_HOME", "${OPENCLAW_HOME}", "$PWD", "${PWD}")
 
 
@@ -444,9 +444,9 @@ class Sealed:
     root: Path
     """The home."""
     folder: Path
-    """The working folder for the commands. Its four working folders are links to the real ones."""
+    """The folder in which commands run. The agent's folders in it are links to the real ones."""
     apart: Path
-    """The folder for copies of files that lie in the four working folders."""
+    """The folder for copies of files that lie in the agent's folders."""
     names: frozenset[str]
     """The copied files, as paths relative to the home."""
 
@@ -467,7 +467,7 @@ class Sealed:
         for name in self.names:
             first, _, rest = name.partition("/")
             far.add(first)
-            if first in WORKING_FOLDERS:
+            if first in AGENT_FOLDERS:
                 far.remove(first)
                 far |= (inner := {name, *_folders_above(name)})
                 near |= inner
@@ -487,12 +487,12 @@ class Sealed:
     def within(self, folder: Path) -> Path:
         """Return the copy of a folder below the home; any other folder unchanged."""
         real = Path(os.path.realpath(folder))
-        if is_working_folder(self.root, real) or not real.is_relative_to(self.root):
+        if is_agent_folder(self.root, real) or not real.is_relative_to(self.root):
             return folder
         return self.place(real.relative_to(self.root).as_posix())
 
     def _base(self, name: str) -> Path:
-        return self.apart if name.partition("/")[0] in WORKING_FOLDERS else self.folder
+        return self.apart if name.partition("/")[0] in AGENT_FOLDERS else self.folder
 
     def _replace_with_copy(self, found: re.Match[str]) -> str:
         name = found["far"] or found["near"]
@@ -548,7 +548,7 @@ def _linked_paths(root: Path) -> Iterator[Path]:
     """Yield the paths of the home that a program works with and takes no code from."""
     with suppress(OSError):
         for path in root.iterdir():
-            if path.name in WORKING_FOLDERS or path.name == ".openclaw" or _is_ignored(path):
+            if path.name in AGENT_FOLDERS or path.name == ".openclaw" or _is_ignored(path):
                 yield path
 
 
@@ -583,7 +583,7 @@ _FLAGS = re.compile(r"-[bBdEhiIOPqsSuvx]+")
 
 
 def starts_scripts(command: str | Sequence[str], root: Path) -> bool:
-    """Return True when a command starts Python only with scripts outside of the working folders.
+    """Return True when a command starts Python only with scripts outside of the agent's folders.
 
     Python then takes modules from the folders of these scripts.
     """
@@ -594,6 +594,6 @@ def starts_scripts(command: str | Sequence[str], root: Path) -> bool:
         elif words[0].endswith(".py"):
             scripts.append(words[0])
     return bool(scripts) and all(
-        script.endswith(".py") and not is_working_folder(root, placed(root, script).parent)
+        script.endswith(".py") and not is_agent_folder(root, placed(root, script).parent)
         for script in scripts
     )

@@ -15,14 +15,14 @@ from typing import Any
 from openclaw.config.hook_settings import Hook, read_hooks
 from openclaw.config.mcp_settings import Server, filled, read_servers
 from openclaw.security.program_files import (
+    AGENT_FOLDERS,
     PYTHON,
     SCRIPTS,
-    WORKING_FOLDERS,
     Programs,
     find_named_paths,
+    is_agent_folder,
     is_launcher,
     is_runner,
-    is_working_folder,
     launch_words,
     name_of,
     placed,
@@ -130,18 +130,16 @@ def _is_in_home(root: Path, text: str) -> bool:
         return False
     first, *rest = place.relative_to(root).parts or ("",)
     with suppress(OSError, ValueError):
-        return (
-            Path(text).is_absolute() or (first in WORKING_FOLDERS and bool(rest)) or place.exists()
-        )
+        return Path(text).is_absolute() or (first in AGENT_FOLDERS and bool(rest)) or place.exists()
     return False
 
 
 def _may_run_code_in(root: Path, folder: Path, words: Sequence[str]) -> bool:
-    """Return True when a program may run files of its working folder. Python does so only if there
-    is code in it."""
+    """Return True when a program may run files of the folder in which it is started. Python does so
+    only if there is code in it."""
     if any(is_launcher(w) or (is_runner(w) and not PYTHON.fullmatch(name_of(w))) for w in words):
         return True
-    if is_working_folder(root, folder):
+    if is_agent_folder(root, folder):
         return False
     with suppress(OSError):
         inner = [path for path in folder.iterdir() if path.is_dir()]
@@ -161,7 +159,7 @@ def _may_run(root: Path, path: Path) -> bool:
         if path.is_file():
             says = path.suffix in _SETTINGS
             says = says or (
-                path.suffix == ".json" and path.relative_to(root).parts[0] not in WORKING_FOLDERS
+                path.suffix == ".json" and path.relative_to(root).parts[0] not in AGENT_FOLDERS
             )
             runs = os.name != "nt" and bool(path.stat().st_mode & 0o111)
             return says or runs or path.suffix in SCRIPTS or _starts_with(path, b"#!")
@@ -174,7 +172,7 @@ def _starts_with(path: Path, what: bytes) -> bool:
 
 
 def _relocate(root: Path, folder: Path, word: str) -> str:
-    """Turn a path relative to a program's working folder into an absolute one, if it exists."""
+    """Turn a path relative to the folder of a program into an absolute one, if it exists."""
     place = folder / word
     with suppress(OSError, ValueError):
         if folder != root and folder.is_relative_to(root) and place.exists():

@@ -7,7 +7,7 @@ stay away, and lines that the user wrote or changed stay as they are, under any 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -135,17 +135,28 @@ class WorkingNotes:
         return "\n".join(lines)
 
     def brief(self, tokens: int, count: Count, lasting: Callable[[str], object] = bool) -> str:
-        """Return the notes for a prompt in at most `tokens` tokens, the most telling first; "" when
-        nothing fits. `lasting` tells whether a fact holds for long: such facts are kept when not
-        all of them fit."""
+        """Return the notes for a prompt in at most `tokens` tokens; "" when nothing fits.
+
+        The goal comes first, then the user's own headings, then decisions and facts, then the rest.
+        If not all facts fit, the lasting ones are kept first, then those with an exact string, the
+        newest first; the rest is then left out. `lasting` tells whether a fact holds for long.
+        """
+        blocks: list[str] = []
         known = self.sections
-        own = [
-            (section.heading.strip(), [line for line in section.lines if line.strip()])
-            for section in self._sections
-            if section.heading and not _known_heading(section.name)
-        ]
+        goal = _bullets(known[GOAL])
+        left = _add_block(blocks, f"## {GOAL}", goal, tokens, count, most_first=False)
+        for section in self._sections:
+            if section.heading and not _known_heading(section.name):
+                lines = [line for line in section.lines if line.strip()]
+                heading = section.heading.strip()
+                left = _add_block(blocks, heading, lines, left, count, most_first=False)
         place = f"{self.path.parent.name}/{self.path.name}"
-        return _format_brief(known, own, tokens, count, place, lasting)
+        left, whole = _add_facts(blocks, _bullets(known[FACTS]), left, count, place, lasting)
+        for name in _BY_WORTH if whole else ():
+            newest = name in _NEWEST_FIRST
+            lines = _bullets(known[name])
+            left = _add_block(blocks, f"## {name}", lines, left, count, most_first=newest)
+        return "\n".join(blocks)
 
     def essential(self) -> tuple[str, ...]:
         """Return the decisions and facts, which a summary must not lose."""
@@ -309,37 +320,6 @@ _LEFT_OUT_TOKENS = 32
 def _has_exact_string(line: str) -> bool:
     """Return True when a line contains an exact string."""
     return bool(_EXACT.search(line))
-
-
-def _format_brief(
-    sections: Mapping[str, Sequence[str]],
-    own: Sequence[tuple[str, Sequence[str]]],
-    tokens: int,
-    count: Count,
-    place: str,
-    lasting: Callable[[str], object] = bool,
-) -> str:
-    """Format the notes in at most `tokens` tokens. `own` are headings and lines that the user has
-    added; `place` names the file with all notes.
-
-    The goal comes first, then the user's own headings, then decisions and facts, then the rest. If
-    not all facts fit, the lasting ones are kept first, then those with an exact string, the newest
-    first; the rest is then left out.
-    """
-    blocks: list[str] = []
-    left = _add_block(
-        blocks, f"## {GOAL}", _bullets(sections[GOAL]), tokens, count, most_first=False
-    )
-    for heading, lines in own:
-        left = _add_block(blocks, heading, lines, left, count, most_first=False)
-    facts = _bullets(sections[FACTS])
-    left, whole = _add_facts(blocks, facts, left, count, place, lasting)
-    if whole:
-        for name in _BY_WORTH:
-            newest = name in _NEWEST_FIRST
-            lines = _bullets(sections[name])
-            left = _add_block(blocks, f"## {name}", lines, left, count, most_first=newest)
-    return "\n".join(blocks)
 
 
 def _bullets(lines: Sequence[str]) -> list[str]:
