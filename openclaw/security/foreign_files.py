@@ -158,7 +158,7 @@ class Learned:
 
 
 def entries_in(data: bytes) -> dict[str, str]:
-    """Read the sources by path. Damaged for a newer version, ValueError for a foreign file."""
+    """Read the sources by path. Damaged for a newer version, ValueError for another file."""
     found = parse_foreign_json(decode(data))
     if not isinstance(found, dict):
         raise ValueError("not a list of files")

@@ -30,7 +30,7 @@ _PEM_LINES = re.compile(
 )
 _PEM_LONGEST = 20_000
 MOST_LINES = 300
-_CODED = re.compile(r"[A-Za-z0-9+/]{16}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{16}")
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}$")
 _LOGIN = re.compile(r"://[^\s:@/\"'<>]{0,100}:(?P<it>[^\s/@\"'<>]{1,200})@")
@@ -99,7 +99,7 @@ def _find_private_keys(text: str) -> Iterator[SecretSpan]:
         if not begin.end() < past <= begin.end() + _PEM_LONGEST:
             lines = _PEM_LINES.match(text, begin.end())
             past = lines.end() if lines else 0
-        if past and _CODED.search(text, begin.end(), past):
+        if past and _BASE64.search(text, begin.end(), past):
             yield "private-key", begin.start(), past
 
 
@@ -225,7 +225,7 @@ def bits(text: str) -> float:
 
 def is_wordy(value: str) -> bool:
     """Return True for words, names and small numbers: my-secret-v2, gpt-4o-2024-08-06."""
-    pieces = [piece for piece in _PIECES.split(value) if piece]
+    pieces = [piece for piece in _SEPARATORS.split(value) if piece]
     return all(_WORD.fullmatch(piece) and not is_mixed(piece) for piece in pieces)
 
 
@@ -305,7 +305,7 @@ TOKEN_FORMS = (
     _form("firecrawl-key", "fc-", r"[0-9a-f]{32}", back=_ALONE),
     _form("tavily-key", "tvly-", _W + r"{20,60}", _is_key_like),
 )
-_INSIDE = re.compile(r"[A-Za-z0-9_]")
+_NAME_CHARACTER = re.compile(r"[A-Za-z0-9_]")
 _BARE_NUMBER = re.compile(r"\d{6,16}$")
 _KEY_GOES_ON = re.compile(r"[A-Za-z0-9]")
 
@@ -326,7 +326,7 @@ def _match_form(form: TokenForm, text: str, at: int) -> tuple[int, int] | None:
     if form.digits:
         number = _BARE_NUMBER.search(text, max(at - 17, 0), at)
         start = number.start() if number else at
-    if start and _INSIDE.match(text, start - 1):
+    if start and _NAME_CHARACTER.match(text, start - 1):
         return None
     match = _compile_form(form).match(text, start)
     if not match or _KEY_GOES_ON.match(text, match.end()) or not form.judge(match[0]):
@@ -334,29 +334,29 @@ def _match_form(form: TokenForm, text: str, at: int) -> tuple[int, int] | None:
     return match.span()
 
 
-_STEM = re.compile(
+_SECRET_STEM = re.compile(
     r"pass|pwd|kennwort|contrase[n\u00f1]a|senha|wachtwoord|mot de passe|secret|token|credential"
     r"|geheimnis|key|schl\u00fcssel"
 )
-_KEY_OF = re.compile(
+_BEFORE_KEY = re.compile(
     r"(?:api|access|auth|account|private|priv|signing|encryption|secret|master|app|shared|client"
     r"|subscription|license|deploy|service|webhook|storage|consumer|bot|wpa[23]?|wep|wi-?fi|wlan"
     r"|network|recovery)[ _.-]?$"
 )
-_MORE = re.compile(r"[\w-]{0,24}")
+_REST_OF_NAME = re.compile(r"[\w-]{0,24}")
 _SIGN = re.compile(
     r"\\?[\"'`]?\]?(?:(?P<sign>[ \t]{0,8}(?::=|=>|={1,2}|:)[ \t]{0,8})"
     r"|[ \t](?i:is|ist|lautet|was|war|est|es)[ \t]{1,2})"
     r"(?:[brfu]{0,2}\\?(?P<quote>[\"'`]))?"
 )
-_OF = re.compile(
+_OWNER = re.compile(
     r" (?:of|for|to|des|der|vom|von|f\u00fcrs?|zum|zur|du|de|del|pour|para)(?: [\w'-]{1,20}){1,4}?"
     r"(?=:[ \t]| (?:is|ist|lautet|was|war|est|es) )",
     re.IGNORECASE,
 )
 _VALUE = re.compile(r"[^\s\"'`]{8,512}")
 _QUOTED = re.compile(r"[^\"'`\s\\]{8,512}(?=\\?[\"'`])")
-_NEXT = re.compile(r"[;,&|](?=[\w .-]{1,40}[=:]|$)|\\[nrt]|&amp;|</")
+_NEXT_ASSIGNMENT = re.compile(r"[;,&|](?=[\w .-]{1,40}[=:]|$)|\\[nrt]|&amp;|</")
 _CODE = re.compile(
     r"\{[a-z_]|[(\[!*&]{0,3}(?:[A-Za-z_$][A-Za-z_$.]{0,80}|[a-z_]\w{0,40}[._]\w{1,40})(?:\?\.|->|::|\(|\[)"
 )
@@ -364,12 +364,12 @@ _NESTED = re.compile(r"[\w-]{3,40}[=:]\S")
 _ANY_CODE = re.compile(r"[(\[{]|[A-Za-z_$][\w$.]{0,80}(?:\?\.|->|::|\(|\[)")
 _TAIL = re.compile(r"[,;)\]}>]{1,8}:?$")
 _SENTENCE_TAIL = re.compile(r"[.,;:)\]}>]{1,8}$")
-_IN_USE = re.compile(r"\{\{\s?$|://[^\s/@]{0,60}$")
+_BEFORE_USE = re.compile(r"\{\{\s?$|://[^\s/@]{0,60}$")
 _PASSWORD_NAME = re.compile(r"pass|pwd|kennwort|contrase|senha|wachtwoord|mot de")
-_NO_PASS = re.compile(r"(?:com|by|tres|sur)$")
-_PASS_MORE = re.compile(r"(?i)^(?:word|wd|wort|phrase|code)")
-_GOES_ON = re.compile(r"(?!key|value|token|text)[a-z\u00df-\u00ff]")
-_NO_SECRET = re.compile(
+_NO_PASS_BEFORE = re.compile(r"(?:com|by|tres|sur)$")
+_PASS_ENDING = re.compile(r"(?i)^(?:word|wd|wort|phrase|code)")
+_LONGER_WORD = re.compile(r"(?!key|value|token|text)[a-z\u00df-\u00ff]")
+_NO_SECRET_ENDING = re.compile(
     r"(?i:[\w-]{0,16}[_-]|[\w-]{0,16}?(?=[A-Z]))?(?:hash|hashed|digest|ids?|names?|file|path|dir|folder|url|uri"
     r"|endpoint|counts?|len|length|limits?|types?|expiry|expires|expiration|expired|ttl|fields?"
     r"|column|hint|policy|min|max|size|version|refs?|reference|env|var|status|usage|budget|price"
@@ -383,15 +383,15 @@ def _find_assignments(text: str) -> Iterator[SecretSpan]:
     """Find the values assigned to names such as `password`, `token`, `secret` and `api_key`."""
     lowered = text.replace("\u0130", "i").lower()  # the one letter whose lower case is two
     past = 0
-    stems = [match.span() for match in _STEM.finditer(lowered)]
+    stems = [match.span() for match in _SECRET_STEM.finditer(lowered)]
     for number, (start, end) in enumerate(stems):
         stem = lowered[start:end]
-        if start < past or _IN_USE.search(text, max(start - 64, 0), start):
+        if start < past or _BEFORE_USE.search(text, max(start - 64, 0), start):
             continue
-        if stem in ("key", "schl\u00fcssel") and not _is_key(lowered, start):
+        if stem in ("key", "schl\u00fcssel") and not _is_key_name(lowered, start):
             continue
-        more = text[end : _MORE.match(text, end).end()]  # type: ignore[union-attr]  # may be empty
-        owner = _OF.match(text, end + len(more))
+        more = text[end : _REST_OF_NAME.match(text, end).end()]  # type: ignore[union-attr]  # may be empty
+        owner = _OWNER.match(text, end + len(more))
         sign = _SIGN.match(text, owner.end() if owner else end + len(more))
         if not sign or not _names_secret(stem, lowered[max(start - 4, 0) : start], more):
             continue
@@ -402,18 +402,18 @@ def _find_assignments(text: str) -> Iterator[SecretSpan]:
             yield _kind(stem, more), sign.end(), past
 
 
-def _is_key(lowered: str, start: int) -> bool:
-    return _KEY_OF.search(lowered, max(start - 16, 0), start) is not None
+def _is_key_name(lowered: str, start: int) -> bool:
+    return _BEFORE_KEY.search(lowered, max(start - 16, 0), start) is not None
 
 
 def _names_secret(stem: str, before: str, more: str) -> bool:
     """Return False for password_hash, tokenizer, passive and compass. `more` is the rest of the
     name."""
     if stem == "pass":
-        if _NO_PASS.search(before):
+        if _NO_PASS_BEFORE.search(before):
             return False
-        more = _PASS_MORE.sub("", more)
-    return not _GOES_ON.match(more) and not _NO_SECRET.fullmatch(more)
+        more = _PASS_ENDING.sub("", more)
+    return not _LONGER_WORD.match(more) and not _NO_SECRET_ENDING.fullmatch(more)
 
 
 def _kind(stem: str, more: str) -> str:
@@ -449,7 +449,7 @@ def _read_value(text: str, sign: re.Match[str], limit: int, password: bool) -> s
     found = _VALUE.match(text, sign.end(), limit if nested else len(text))
     if not found or (_CODE if password else _ANY_CODE).match(found[0]):
         return ""
-    value = _NEXT.split(found[0], maxsplit=1)[0]
+    value = _NEXT_ASSIGNMENT.split(found[0], maxsplit=1)[0]
     return (_TAIL if sign["sign"] else _SENTENCE_TAIL).sub("", value)
 
 
@@ -470,7 +470,7 @@ KEY_BITS = 34.0
 MIXED = 0.2
 """Least share of neighbours that change case; random letters have 0.5 on average."""
 
-_EMPTY = re.compile(
+_PLACEHOLDER = re.compile(
     r"[<>]|\{\{|\$[\{(]|\$\w+$|%\w{1,40}%|\{[a-z_]?[\w.!:]{0,40}\}|\(\?|\.{3}|\*{3}|\u2026|x{4}|X{4}|#\{"
     r"|^(?i:your|my[_-]|change|example|dummy|placeholder|insert|enter|replace|redacted|none$|null$)"
 )
@@ -482,7 +482,7 @@ _HASHED = re.compile(r"\$(?:2[abxy]?|argon2\w{0,2}|[156y])\$|\{S{0,2}(?:SHA|MD5)
 _VERSION = re.compile(r"[\^~<>=v]{0,3}\d{1,8}(?:\.\d{1,8}){1,4}(?:[-+.][\w.+-]{0,60})?")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T_ -]?[\d:.,+Z-]{0,30})?")
 _NUMBER_LIKE = re.compile(r"[-+]?[\d.,_:/ -]{1,60}")
-_PIECES = re.compile(r"[-_./:+@=&,|~ ]+")
+_SEPARATORS = re.compile(r"[-_./:+@=&,|~ ]+")
 _WORD = re.compile(r"[^\W\d_]{1,40}\d{0,4}|v?\d{1,6}[a-z]{0,2}|\d{1,4}[^\W\d_]{1,12}")
 _DIGEST = re.compile(r"[0-9a-f]{16,128}|[0-9A-F]{16,128}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -518,7 +518,7 @@ def is_secret(
 def is_placeholder(value: str, *, varied: bool = True) -> bool:
     """Return True for a placeholder: <token>, ${TOKEN}, {{secret:x}}, your_key, ***. With `varied`
     also for fewer than four different characters."""
-    return len(set(value)) < (4 if varied else 2) or _EMPTY.search(value) is not None
+    return len(set(value)) < (4 if varied else 2) or _PLACEHOLDER.search(value) is not None
 
 
 SHORTEST_ENCODED = 12

@@ -134,20 +134,23 @@ class Vault:
         self._refresh()
         return self._mask_with(text, lambda found: ["new"] * len(found))
 
-    def _mask_with(self, text: str, named: Callable[[_Secrets], list[str]] | None = None) -> str:
+    def _mask_with(
+        self, text: str, name_values: Callable[[_Secrets], list[str]] | None = None
+    ) -> str:
+        """Mask a text. `name_values` gives the names of secrets; by default new ones are saved."""
         text = self._mask_known(text)
         spans = [(each.kind, each.start, each.end) for each in find(text)]
         if not spans:  # else the recursive call finds them
             spans = find_encoded(text, filter(is_distinct, self._values.values()))
         if not spans:
             return text
-        named = named or self._name_values
-        names = named([(kind, text[start:end]) for kind, start, end in spans])
+        name_values = name_values or self._name_values
+        names = name_values([(kind, text[start:end]) for kind, start, end in spans])
         parts, at = [], 0
         for (_, start, end), name in zip(spans, names, strict=True):
             parts += [text[at:start], mask_of(name)]
             at = end
-        return self._mask_with("".join([*parts, text[at:]]), named)
+        return self._mask_with("".join([*parts, text[at:]]), name_values)
 
     def reveal(self, text: str, *, plain: bool = False) -> str:
         """Replace each mask by its value; an unknown mask stays.
@@ -279,7 +282,7 @@ class Vault:
         except OSError as error:
             raise _read_error(self.path, error) from error
         except ValueError:
-            self._set_aside()
+            self._move_aside()
             return
         self._clean.clear()
         self._entries = dict(kept)
@@ -294,7 +297,8 @@ class Vault:
                 found += _NAME.findall(decode(read_bytes(path)))
         return found
 
-    def _set_aside(self) -> None:
+    def _move_aside(self) -> None:
+        """Rename a damaged file, and tell the user."""
         aside = self.path.with_name(f"{self.path.stem}.damaged-{self.now():%Y%m%d-%H%M%S}.json")
         try:
             checked(self.path.parent)
@@ -313,7 +317,7 @@ def _read_error(path: Path, error: OSError) -> OpenclawError:
 
 
 def entries_in(text: str) -> Mapping[str, Any]:
-    """Return the entries by name. ValueError for a foreign file, Damaged for a newer version."""
+    """Read the entries by name. ValueError for another file, Damaged for a newer version."""
     shape = parse_foreign_json(text)
     version = shape.get("version") if isinstance(shape, dict) else None
     if isinstance(version, int | float) and version > VERSION:

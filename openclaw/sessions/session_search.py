@@ -143,21 +143,21 @@ def _match_entry(session: Session, number: int, entry: Entry, wanted: list[Term]
     within = [False] * len(wanted)
     for tool, text in _searched_texts(entry):
         folded = fold(text)
-        if not any(term.maybe(folded) for term in wanted if not term.small):
+        if not any(term.may_be_in(folded) for term in wanted if not term.small):
             if any(term.small for term in wanted):
                 within = _mark_within(within, wanted, folded)
             continue
         within = _mark_within(within, wanted, folded)
         for piece in split_passages(text):
             part = folded if len(piece) == len(text) else fold(piece)
-            values = tuple(term.worth(part) if term.maybe(part) else 0.0 for term in wanted)
+            values = tuple(term.worth(part) if term.may_be_in(part) else 0.0 for term in wanted)
             if any(value and not term.small for value, term in zip(values, wanted, strict=True)):
                 passages.append((tool, piece, values))
     return _Match(session, number, entry, passages, tuple(within)) if passages else None
 
 
 def _mark_within(within: list[bool], wanted: list[Term], folded: str) -> list[bool]:
-    return [known or term.within(folded) for known, term in zip(within, wanted, strict=True)]
+    return [known or term.is_in(folded) for known, term in zip(within, wanted, strict=True)]
 
 
 def _searched_texts(entry: Entry) -> Iterator[tuple[str, str]]:
@@ -313,13 +313,13 @@ class Term:
                 best = max(best, value * _word_worth(form, text))
         return best
 
-    def within(self, text: str) -> bool:
+    def is_in(self, text: str) -> bool:
         """Return True when a folded text has the word, also as a part of another word."""
         if self.phrase is not None:
             return bool(self.phrase.search(text))
         return any(form in text for form, value in self.forms if value > HALF_WORTH)
 
-    def maybe(self, text: str) -> bool:
+    def may_be_in(self, text: str) -> bool:
         """Return False when a folded text cannot match. This is a quick test."""
         return any(form in text for form, _ in self.forms)
 
