@@ -81,7 +81,7 @@ class SessionFolder:
                 )
         return Session(session_id, title, created_at=at, updated_at=at, model=model)
 
-    def _carry(self, source: str, target: Session) -> list[Part]:
+    def _copy_archive(self, source: str, target: Session) -> list[Part]:
         """Copy the archive of a session for another one that lists the same parts. Missing parts
         are removed from its list and returned."""
         lost = self._archive(source).copy_to(self._archive(target.id), target.parts)
@@ -99,7 +99,7 @@ class SessionFolder:
     def _archive(self, session_id: str) -> Archive:
         return Archive(self.folder / FOLDER / self._path(session_id).stem, self.keep)
 
-    def _states(self, session_id: str) -> list[Path]:
+    def _state_files(self, session_id: str) -> list[Path]:
         """Return the files of a model's saved states of the conversation."""
         folder = self.locks.parent / "cache" / "kv"
         name = f"s-{session_id}."
@@ -115,7 +115,7 @@ class SessionFolder:
                 if path.suffix == ".json" and "." not in path.stem and path.is_file():
                     yield path
 
-    def _readable(self, but: str = "") -> Iterator[Session]:
+    def _readable_sessions(self, but: str = "") -> Iterator[Session]:
         self.problems = []
         for path in self._files():
             if path.stem == but:
@@ -152,8 +152,8 @@ class SessionFolder:
         what = f"conversation {path.stem} is damaged ({reason})"
         name = f"{path.stem}.damaged-{self.now():%Y%m%d-%H%M%S}"
         names = (f"{name}-{number}" if number else name for number in count())
-        free = next(name for name in names if not any(map(os.path.lexists, self._places(name))))
-        both = zip(self._places(path.stem), self._places(free), strict=True)
+        free = next(name for name in names if not any(map(os.path.lexists, self._paths_of(name))))
+        both = zip(self._paths_of(path.stem), self._paths_of(free), strict=True)
         moves = [(old, new) for old, new in both if os.path.lexists(old)]
         if not _move_all(moves):
             return Damaged(f"{what} and cannot be set aside", f"repair or remove {path}")
@@ -168,12 +168,12 @@ class SessionFolder:
 
     def files_of(self, session_id: str) -> list[Path]:
         """Return the files of a session, existing or not."""
-        archive, notes, path = self._places(session_id)
+        archive, notes, path = self._paths_of(session_id)
         with contextlib.suppress(OSError):
             return [path, notes, *sorted(p for p in archive.iterdir() if p.suffix == ".json")]
         return [path, notes]
 
-    def _places(self, session_id: str) -> tuple[Path, ...]:
+    def _paths_of(self, session_id: str) -> tuple[Path, ...]:
         """Return the paths of a session's archive, notes and file."""
         archive, notes = self._archive(session_id).folder, self._notes(session_id)
         return archive, notes, self._path(session_id)
@@ -188,8 +188,8 @@ class SessionFolder:
         for name in Session.__dataclass_fields__:
             setattr(session, name, getattr(fresh, name))
 
-    def _own(self, session: Session) -> None:
-        """When the file was changed elsewhere or is gone, save the session and raise."""
+    def _ensure_unchanged(self, session: Session) -> None:
+        """Raise when the file was changed elsewhere or is gone; the session is saved first."""
         if self._is_changed_elsewhere(session) or self._is_gone(session):
             self._write(session)
 
@@ -240,7 +240,7 @@ class SessionFolder:
         gone = self._begin_anew(session) if self._is_gone(session) else ""
         if stranger:
             session.id = self.new(None).id
-            lost = in_words(self._carry(path.stem, session))
+            lost = in_words(self._copy_archive(path.stem, session))
             copy(self._notes(path.stem), self._notes(session.id), self.keep)
         else:
             self._keep_original(path)

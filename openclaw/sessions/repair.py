@@ -385,11 +385,11 @@ class Mending(SessionFolder):
     def put_back(self, stem: str, session: Session) -> str:
         """Save a session that was moved aside under its old id, or a new one when the old is taken.
         Its archive and notes move with it. Returns the id."""
-        taken = [path for path in self._places(session.id) if path.exists()]
+        taken = [path for path in self._paths_of(session.id) if path.exists()]
         if taken:
             session.title = f"{session.title or session.id} (saved)"
             session.id = self.new(None).id
-        archive, notes, path = self._places(session.id)
+        archive, notes, path = self._paths_of(session.id)
         for old, new in ((f"archive/{stem}", archive), (f"{stem}.notes.md", notes)):
             if (self.folder / old).exists():
                 checked(self.folder / old).rename(checked(new))

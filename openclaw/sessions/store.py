@@ -134,7 +134,7 @@ class SessionStore(SessionFolder):
     def list(self) -> Summaries:
         """Return all sessions, the last updated first."""
         return sorted(
-            map(summarize, self._readable()),
+            map(summarize, self._readable_sessions()),
             key=lambda s: (to_timestamp(s.updated_at), s.id),
             reverse=True,
         )
@@ -147,7 +147,7 @@ class SessionStore(SessionFolder):
     def talks(self, current: Session | None = None) -> Iterator[Talk]:
         """Yield each session with its numbered messages, archived ones first. `current` is yielded
         first, as this process has it. Each file is read when its turn comes."""
-        sessions = self._readable(current.id if current else "")
+        sessions = self._readable_sessions(current.id if current else "")
         for session in chain((current,) if current else (), sessions):
             yield session, self.messages(session)
 
@@ -180,7 +180,7 @@ class SessionStore(SessionFolder):
         """
         if not 0 < upto <= len(session.messages):
             raise ValueError(f"no {upto} messages to compact")
-        self._own(session)
+        self._ensure_unchanged(session)
         at = self.now().isoformat(timespec="milliseconds")
         session.created_at = session.created_at or at
         session.updated_at = session.updated_at or at
@@ -198,7 +198,7 @@ class SessionStore(SessionFolder):
                 f"nothing of conversation {session.id} was compacted",
                 f"see it: openclaw sessions show {session.id}",
             )
-        self._own(session)
+        self._ensure_unchanged(session)
         *earlier, part = session.parts
         archive = self._archive(session.id)
         document = archive.read(part)
@@ -241,7 +241,7 @@ class SessionStore(SessionFolder):
         session_id = self.find(ref)
         with self.writing(session_id, timeout=1.0):
             left = self._archive(session_id).clear()
-            for state in self._states(session_id):
+            for state in self._state_files(session_id):
                 remove_file(state)
             remove_file(self._notes(session_id), self.keep)
             remove_file(self._original(session_id), self.keep)
@@ -284,7 +284,7 @@ class SessionStore(SessionFolder):
             fork.forget(ARCHIVED, SHORTENED, *OF_THE_REQUEST)
             fork.messages = self._archived_upto(source, end)
             return fork
-        lost = self._carry(source.id, fork)
+        lost = self._copy_archive(source.id, fork)
         self.problems += [f"{in_words(lost)} are missing and not in the fork"] if lost else []
         fork.compressed_context = source.compressed_context
         fork.messages = source.messages[: end - archived]
