@@ -1,4 +1,4 @@
-"""What a tool gave back, made fit for the model: cut, marked as foreign, errors in few words."""
+"""Prepare tool results for the model: cut them, fence foreign text, shorten errors."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ MAX_CHARS = 12_000
 PAGE_CHARS = 6_000
 SHORTEST = 200
 
-_USERS_TO_MEND = {errno.ENOSPC, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE} | {
+_ERRORS_FOR_USER = {errno.ENOSPC, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE} | {
     getattr(errno, "EDQUOT", errno.ENOSPC)  # not on every system
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How long a result may be: characters, and tokens, which `within` knows to count (it says
-    whether a text has at most so many). `keep` writes what is longer to a file, for it to be read
-    on in, and gives its path; `page` is the size of a page of a file, in characters."""
+    """How long a result may be."""
 
     chars: int = MAX_CHARS
     tokens: int = 0
+    # Tells whether a text has at most so many tokens.
     within: Callable[[str, int], bool] = lambda text, tokens: True
+    # Writes a longer text (text, source) to a file, to be read there, and returns its path.
     keep: Callable[[str, str], str] | None = None
-    page: int = PAGE_CHARS
+    page: int = PAGE_CHARS  # characters of a page of a file
 
     def holds(self, text: str) -> bool:
         return len(text) <= self.chars and self.fits(text)
@@ -45,7 +45,7 @@ class Room:
         return self.within(text, self.tokens)
 
     def part(self, parts: int) -> Room:
-        """The room of each of so many results that come together."""
+        """The limits of each result when so many results share these."""
         return replace(self, chars=self.chars // parts, tokens=self.tokens // parts)
 
 
@@ -53,11 +53,11 @@ USUAL = Room()
 
 
 def cut(text: str, room: Room, source: str = "") -> tuple[str, str]:
-    """The text as it fits, its beginning and end, and a line that says where the rest stands (""
-    when all of it is there). `source` says whose text it is when it is not the user's."""
+    """Cut a text to its beginning and end. Returns it and a line that says where the rest is (""
+    when nothing was cut). `source` names the author of a text that is not the user's."""
     if room.holds(text):
         return text, ""
-    whole = wrapped(text, _line(text, room))
+    whole = wrapped(text, _line_length(text, room))
     most = room.chars
     shown = excerpt(whole, most)
     while most > SHORTEST and not room.fits(shown.text):
@@ -72,8 +72,8 @@ def cut(text: str, room: Room, source: str = "") -> tuple[str, str]:
     return shown.text, f"\n[All of it: read_file {path}, for the rest from_line {shown.gap}]"
 
 
-def _line(text: str, room: Room) -> int:
-    """Characters of a line so short that a page of the file that keeps the text can show it."""
+def _line_length(text: str, room: Room) -> int:
+    """The line length, in characters, that a page of the spill file can still show."""
     length = min(LONGEST_LINE, room.page // 2)
     while length > SHORTEST and not room.fits(text[: 2 * length]):
         length //= 2
@@ -81,7 +81,7 @@ def _line(text: str, room: Room) -> int:
 
 
 def as_data(text: str, source: str, ledger: Ledger, room: Room) -> str:
-    """Text from outside: without hidden characters, fenced as data, its source in the ledger."""
+    """Fence text from outside as data, without hidden characters; note its source in the ledger."""
     if source not in ledger.foreign:
         ledger.foreign.append(source)
     kept, note = cut(strip(text), room, source)
@@ -89,22 +89,23 @@ def as_data(text: str, source: str, ledger: Ledger, room: Room) -> str:
 
 
 def told(error: OSError) -> ToolProblem | OpenclawError:
-    """An error of the system for whom can mend it: the model, or the user (a full disk)."""
+    """Convert a system error into one for whoever can mend it: the model, or the user (a full
+    disk)."""
     what = f"{error.strerror or error}".lower()
     name = str(error.filename or "").replace("\\", "/").rpartition("/")[2]
     text = f"{name}: {what}" if name else what
-    if error.errno in _USERS_TO_MEND:
+    if error.errno in _ERRORS_FOR_USER:
         return OpenclawError(text, "free some space or make the home writable, then try again")
     return ToolProblem(f"That did not work: {text}.")
 
 
 MOST_SPILLED = 20
-"""Files; older ones go."""
+"""Files; older ones are removed."""
 
 
 def spill(folder: Path, text: str) -> Path:
-    """Keep the whole of a text in a file of the given folder, readable by the user only. The same
-    text has the same file, so that a request which names it is the same again."""
+    """Write a whole text to a file in the folder, readable by the user only. The same text gets the
+    same file, so that a request which names the file stays the same."""
     path = folder / f"{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:16]}.txt"
     if not write_text(path, text):
         with contextlib.suppress(OSError):
@@ -118,7 +119,7 @@ def spill(folder: Path, text: str) -> Path:
 
 
 def _age(path: Path) -> tuple[int, str]:
-    """What puts the oldest first; a file that is just gone too."""
+    """Sort key: the oldest first, and a file that has just vanished before it."""
     try:
         return path.stat().st_mtime_ns, path.name
     except OSError:

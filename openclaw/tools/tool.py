@@ -14,7 +14,7 @@ from openclaw.security.vault import Masks
 from openclaw.types import Action, Change, Effect, ToolProblem
 
 MAX_ITEMS = 20
-# More legal values than this make a slow grammar; then the tool matches what the model wrote.
+# More legal values make a slow grammar. Then the tool itself matches what the model wrote.
 MAX_LEGAL = 60
 
 Legal = Callable[[], Mapping[str, Sequence[str]]]
@@ -28,12 +28,11 @@ _WORST_FIRST: tuple[Effect, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One legal shape of a call, e.g. `todo` with action "add": the arguments that are fixed, those
-    that must be given, those that may be, and what the call does to the world."""
+    """One legal shape of a call, e.g. `todo` with action "add"."""
 
-    effect: Effect
-    fixed: Mapping[str, str] = field(default_factory=dict)
-    arguments: tuple[str, ...] = ()
+    effect: Effect  # what the call does to the world
+    fixed: Mapping[str, str] = field(default_factory=dict)  # arguments with their only value
+    arguments: tuple[str, ...] = ()  # required
     optional: tuple[str, ...] = ()
 
 
@@ -41,18 +40,22 @@ class Form:
 class Tool:
     """A function that the model may call.
 
-    `description` is prompt text, the first paragraph of the function's docstring. `parameters` is
-    a flat JSON schema object. `legal` gives the values that an argument may take now (skill names,
-    to-dos), for the grammar; its keys are argument names, or `value.argument` for the form that
-    fixes an argument to that value.
-
-    `action` tells from the checked arguments what this very call would do; without it that is the
-    effect of the form that fits. It may raise ToolProblem. `foreign` names where results come from
-    when others have written them ("web"): they are data that gives no orders. `does` is what every
-    call does where that is not what its form says, and `available` whether it can be called now.
-    `masks` says what becomes of the names of secrets in its arguments. One that is not `listed` is
-    run when it is called, but no prompt tells of it. `preview` tells what a call would make of a
-    file, for the user who is asked; it may raise ToolProblem.
+    description  prompt text: the first paragraph of the function's docstring
+    parameters   a flat JSON schema object
+    forms        the legal shapes of a call
+    legal        the values that an argument may take now (skill names, to-dos), for the grammar;
+                 keys are argument names, or `value.argument` for the form that fixes an argument
+                 to that value
+    action       tells from the checked arguments what this call would do; without it, the effect
+                 of the matching form counts. It may raise ToolProblem.
+    foreign      where results come from when others have written them ("web"): such results are
+                 data that gives no orders
+    does         the action of every call, in place of the effect of its form
+    available    tells whether the tool can be called now
+    masks        what happens to the names of secrets in the arguments
+    listed       False for a tool that runs when called, but that no prompt mentions
+    preview      the change that a call would make to a file, for the user who is asked; it may
+                 raise ToolProblem
     """
 
     name: str
@@ -81,9 +84,9 @@ def tool(
     masks: Masks = "stay",
     preview: Preview | None = None,
 ) -> Tool:
-    """A tool from a typed function with a docstring.
+    """Make a tool from a typed function with a docstring.
 
-    Without `forms` there is one, with the given effect and the arguments that have no default.
+    Without `forms` it gets one form: the given effect and the arguments without a default.
     """
     parameters = parameters_of(function)
     paragraph = (inspect.getdoc(function) or "").split("\n\n")[0]
@@ -109,7 +112,7 @@ def shape_of(tool: Tool, form: Form, legal: Mapping[str, Sequence[str]]) -> dict
         values = next((legal[key] for key in keys if key in legal), None)
         if values is not None and not values:
             return None
-        properties[argument] = _constrained(tool.parameters["properties"][argument], values)
+        properties[argument] = _constrain(tool.parameters["properties"][argument], values)
     return {
         "type": "object",
         "properties": properties,
@@ -118,9 +121,9 @@ def shape_of(tool: Tool, form: Form, legal: Mapping[str, Sequence[str]]) -> dict
     }
 
 
-def _constrained(schema: Mapping[str, Any], values: Sequence[str] | None) -> dict[str, Any]:
+def _constrain(schema: Mapping[str, Any], values: Sequence[str] | None) -> dict[str, Any]:
     if schema["type"] == "array":
-        items = _constrained(schema["items"], values)
+        items = _constrain(schema["items"], values)
         return {"type": "array", "items": items, "minItems": 1, "maxItems": MAX_ITEMS}
     if values is not None and len(values) <= MAX_LEGAL:
         return {"type": "string", "enum": list(dict.fromkeys(values))}
@@ -130,7 +133,7 @@ def _constrained(schema: Mapping[str, Any], values: Sequence[str] | None) -> dic
 
 
 def effect_of(tool: Tool, arguments: Mapping[str, Any]) -> Effect:
-    """The effect of the form that fits; of the most serious one when none does."""
+    """The effect of the matching form; the most serious effect when no form matches."""
     for form in tool.forms:
         if all(arguments.get(key) == value for key, value in form.fixed.items()):
             return form.effect
@@ -152,8 +155,8 @@ def action_of(tool: Tool, arguments: Mapping[str, Any]) -> Action:
 
 _SCALARS: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
 
-# What small models call the same thing. The first name that the tool has is meant.
-_SYNONYMS: dict[str, tuple[str, ...]] = {
+# Other names that small models use for an argument. The first name that the tool has counts.
+_ARGUMENT_SYNONYMS: dict[str, tuple[str, ...]] = {
     "file": ("path",),
     "filename": ("path",),
     "file_name": ("path",),
@@ -205,8 +208,8 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "formula": ("expression",),
 }
 
-# What small models write for one of a few fixed words.
-_WORDS: dict[str, str] = {
+# Words that small models write in place of one of a few fixed words.
+_VALUE_SYNONYMS: dict[str, str] = {
     "show": "list",
     "read": "list",
     "view": "list",
@@ -239,28 +242,28 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required: list[str] = []
     for name, parameter in inspect.signature(function).parameters.items():
-        properties[name] = _schema(hints[name])
+        properties[name] = _type_schema(hints[name])
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
     return {"type": "object", "properties": properties, "required": required}
 
 
-def _schema(hint: Any) -> dict[str, Any]:
+def _type_schema(hint: Any) -> dict[str, Any]:
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         (hint,) = (part for part in get_args(hint) if part is not type(None))
-        return _schema(hint)
+        return _type_schema(hint)
     if origin is Literal:
         return {"type": "string", "enum": list(get_args(hint))}
     if origin is list:
-        return {"type": "array", "items": _schema(get_args(hint)[0])}
+        return {"type": "array", "items": _type_schema(get_args(hint)[0])}
     if hint in _SCALARS:
         return {"type": _SCALARS[hint]}
     raise TypeError(f"no JSON schema for {hint!r}")
 
 
 def signature_text(name: str, parameters: Mapping[str, Any]) -> str:
-    """How a call looks, for prompts and error texts: `todo(action=list|add, list?, items[]?)`."""
+    """Format a call for prompts and error texts: `todo(action=list|add, list?, items[]?)`."""
     parts = []
     for argument, schema in parameters["properties"].items():
         optional = "" if argument in parameters["required"] else "?"
@@ -271,24 +274,24 @@ def signature_text(name: str, parameters: Mapping[str, Any]) -> str:
 
 
 def fit(name: str, parameters: Mapping[str, Any], given: Any) -> dict[str, Any]:
-    """The arguments as the function takes them, from what a model wrote for them.
+    """Convert the arguments that a model wrote into those that the function takes.
 
     Raises ToolProblem, which names the right form of the call.
     """
     usage = f"Use {signature_text(name, parameters)}."
     properties = parameters["properties"]
-    named = _renamed(_as_mapping(given, parameters), properties, usage)
-    fitted = {key: _fitted(key, value, properties[key], usage) for key, value in named.items()}
+    named = _rename_arguments(_unwrap_arguments(given, parameters), properties, usage)
+    fitted = {key: _convert(key, value, properties[key], usage) for key, value in named.items()}
     missing = [key for key in parameters["required"] if key not in fitted]
     if missing:
         raise ToolProblem(f"{name} needs {', '.join(missing)}. {usage}")
     return fitted
 
 
-def _as_mapping(given: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Arguments may come as JSON in a string, as a bare string, or inside one more object."""
+def _unwrap_arguments(given: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Unwrap arguments that come as JSON in a string, as a bare string, or inside an object."""
     if isinstance(given, str):
-        parsed = _json(given)
+        parsed = _parse_json(given)
         if not isinstance(parsed, Mapping):
             required = parameters["required"]
             return {required[0]: given} if len(required) == 1 and given.strip() else {}
@@ -302,48 +305,52 @@ def _as_mapping(given: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     return given
 
 
-def _renamed(given: Mapping[str, Any], properties: Mapping[str, Any], usage: str) -> dict[str, Any]:
+def _rename_arguments(
+    given: Mapping[str, Any], properties: Mapping[str, Any], usage: str
+) -> dict[str, Any]:
     named = {key: value for key, value in given.items() if key in properties and value is not None}
     for key, value in given.items():
         if key in properties or value is None:
             continue
-        meant = _meant(key, properties, named)
+        meant = _find_parameter(key, properties, named)
         if meant is None:
             raise ToolProblem(f"There is no argument {key}. {usage}")
         named[meant] = value
     return named
 
 
-def _meant(key: str, properties: Mapping[str, Any], taken: Mapping[str, Any]) -> str | None:
+def _find_parameter(
+    key: str, properties: Mapping[str, Any], taken: Mapping[str, Any]
+) -> str | None:
     plain = key.strip().casefold().replace("-", "_")
-    candidates = (plain, *_SYNONYMS.get(plain, ()))
+    candidates = (plain, *_ARGUMENT_SYNONYMS.get(plain, ()))
     free = [name for name in candidates if name in properties and name not in taken]
     return free[0] if free else None
 
 
-def _fitted(key: str, value: Any, schema: Mapping[str, Any], usage: str) -> Any:
-    wrong = ToolProblem(f"{key} is not {_kind(schema)}. {usage}")
+def _convert(key: str, value: Any, schema: Mapping[str, Any], usage: str) -> Any:
+    wrong = ToolProblem(f"{key} is not {_describe_type(schema)}. {usage}")
     match schema["type"]:
         case "array":
-            return _strings(value, wrong)
+            return _to_strings(value, wrong)
         case "integer" | "number":
-            return _number(value, schema["type"], wrong)
+            return _to_number(value, schema["type"], wrong)
         case "boolean":
-            return _boolean(value, wrong)
+            return _to_boolean(value, wrong)
         case "object":
-            return _object(value, wrong)
-    text = _string(value, wrong)
-    return _choice(text, schema["enum"], wrong) if "enum" in schema else text
+            return _to_object(value, wrong)
+    text = _to_string(value, wrong)
+    return _to_choice(text, schema["enum"], wrong) if "enum" in schema else text
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
+def _describe_type(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(schema["enum"])
     words = {"array": "a list of texts", "integer": "a whole number", "string": "a text"}
     return (words | {"object": "an object"}).get(schema["type"], f"a {schema['type']}")
 
 
-def _string(value: Any, wrong: ToolProblem) -> str:
+def _to_string(value: Any, wrong: ToolProblem) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(line, str) for line in value):
@@ -353,34 +360,34 @@ def _string(value: Any, wrong: ToolProblem) -> str:
     return str(value)
 
 
-def _strings(value: Any, wrong: ToolProblem) -> list[str]:
+def _to_strings(value: Any, wrong: ToolProblem) -> list[str]:
     if isinstance(value, str):
-        parsed = _json(value) if value.lstrip().startswith("[") else None
+        parsed = _parse_json(value) if value.lstrip().startswith("[") else None
         value = parsed if isinstance(parsed, list) else [value]
     if not isinstance(value, list):
         raise wrong
-    texts = [_string(_inner(part), wrong) for part in value]
+    texts = [_to_string(_unwrap_item(part), wrong) for part in value]
     texts = [text for text in texts if text.strip()]
     if not texts:
         raise wrong
     return texts
 
 
-def _inner(part: Any) -> Any:
-    """An item written as an object of its own, for example {"text": "milk"}."""
+def _unwrap_item(part: Any) -> Any:
+    """Unwrap an item that is an object of its own, for example {"text": "milk"}."""
     if isinstance(part, Mapping):
         return next((value for value in part.values() if isinstance(value, str)), part)
     return part
 
 
-def _object(value: Any, wrong: ToolProblem) -> dict[str, Any]:
-    parsed = _json(value) if isinstance(value, str) else value
+def _to_object(value: Any, wrong: ToolProblem) -> dict[str, Any]:
+    parsed = _parse_json(value) if isinstance(value, str) else value
     if not isinstance(parsed, Mapping):
         raise wrong
     return dict(parsed)
 
 
-def _number(value: Any, kind: str, wrong: ToolProblem) -> int | float:
+def _to_number(value: Any, kind: str, wrong: ToolProblem) -> int | float:
     try:
         number = float(str(value).strip()) if not isinstance(value, bool) else None
     except ValueError:
@@ -390,7 +397,7 @@ def _number(value: Any, kind: str, wrong: ToolProblem) -> int | float:
     return int(number) if kind == "integer" else number
 
 
-def _boolean(value: Any, wrong: ToolProblem) -> bool:
+def _to_boolean(value: Any, wrong: ToolProblem) -> bool:
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     word = str(value).strip().casefold()
     if word not in words:
@@ -398,9 +405,9 @@ def _boolean(value: Any, wrong: ToolProblem) -> bool:
     return words[word]
 
 
-def _choice(text: str, choices: list[str], wrong: ToolProblem) -> str:
+def _to_choice(text: str, choices: list[str], wrong: ToolProblem) -> str:
     plain = text.strip().casefold().replace(" ", "_")
-    for candidate in (text, plain, _WORDS.get(plain, "")):
+    for candidate in (text, plain, _VALUE_SYNONYMS.get(plain, "")):
         if candidate in choices:
             return candidate
     near = difflib.get_close_matches(plain, choices, n=1, cutoff=0.8)
@@ -409,7 +416,7 @@ def _choice(text: str, choices: list[str], wrong: ToolProblem) -> str:
     return near[0]
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

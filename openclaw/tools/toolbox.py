@@ -1,4 +1,7 @@
-"""Tools as typed functions, and the box that the loop takes them from."""
+"""The tools of one turn: their schemas, permission for a call, and running it.
+
+`Toolbox` comes first; then the permission of a call (`permit`), and the `allowed-tools` of skills.
+"""
 
 from __future__ import annotations
 
@@ -27,34 +30,35 @@ class Beyond(Protocol):
     """Tools that the head of the prompt does not list."""
 
     def near(self) -> Sequence[Tool]:
-        """Those that the model has been told of for this request."""
+        """The tools that the model has been told of for this request."""
         ...
 
     def named(self, name: str) -> Tool | None: ...
 
     def meant(self, call: ToolCall) -> ToolCall:
-        """The call that a call of the gateway stands for; any other one as it is."""
+        """Translate a call of the gateway into the call that it stands for; leave others as is."""
         ...
 
     def lines(self, *, native: bool) -> Sequence[str]:
-        """What is said of them beside the request."""
+        """The lines about these tools that go along with the request."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the model is told about a call; `seconds` that it took, without those in which the user
-    was asked. `said` tells the user what was changed, "" when nothing was."""
+    """The result of a call."""
 
-    text: str
+    text: str  # for the model
     ok: bool
+    # How long the call took, without the time in which the user was asked.
     seconds: float = field(default=0.0, compare=False)
+    # What the call changed, for the user; "" for nothing.
     said: str = field(default="", compare=False)
 
 
 class Toolbox:
-    """The tools of one run. `ledger` gets a line for every refused call. `apart` keeps secrets from
-    the model and puts them into calls that were allowed."""
+    """The tools of one run. `ledger` gets a line for every refused call. `apart` hides secrets from
+    the model and puts them into calls that were allowed. `around` runs the user's hooks."""
 
     def __init__(
         self,
@@ -79,8 +83,8 @@ class Toolbox:
 
     @property
     def near(self) -> tuple[str, ...]:
-        """The names of the tools that are offered for this request and not in the head."""
-        return tuple(tool.name for tool in self._near())
+        """The names of the tools that are offered for this request but not listed in the head."""
+        return tuple(tool.name for tool in self._nearby())
 
     @property
     def arguments(self) -> Mapping[str, tuple[str, ...]]:
@@ -95,7 +99,7 @@ class Toolbox:
                 "function": {
                     "name": tool.name,
                     "description": tool.description,
-                    "parameters": _told(tool.parameters),
+                    "parameters": _without_empty_required(tool.parameters),
                 },
             }
             for tool in self._tools.values()
@@ -111,17 +115,19 @@ class Toolbox:
         )
 
     def beside(self, *, native: bool) -> Sequence[str]:
-        """What is said of tools beside the request, as the head does not list them."""
+        """The lines, next to the request, about tools that the head does not list."""
         return self._beyond.lines(native=native) if self._beyond else ()
 
     def shapes(
         self, effects: frozenset[Effect], asked: Collection[str] = ()
     ) -> list[dict[str, Any]]:
-        """One JSON schema per form whose effect is among `effects`: an object with "tool" const
-        first, then the arguments in order, required but for a form's optional ones, nothing else
-        allowed; legal values as enum. A form with an argument that has no legal value now is left
-        out, and so is one that the policy or the skill that is followed would refuse anyway: a step
-        spent on a refusal is lost, but for the tools `asked` for, whose refusal is the answer."""
+        """One JSON schema for each form whose effect is in `effects`.
+
+        A schema is an object with "tool" const first, then the arguments in order. All but the
+        form's optional ones are required, nothing else is allowed, and legal values are an enum.
+        Left out: a form with an argument that has no legal value now, and a form that the policy or
+        the active skill would refuse, as a step spent on a refusal is lost. The tools in `asked`
+        stay: there the refusal is the answer."""
         shapes: list[dict[str, Any]] = []
         for each in self._callable():
             if not each.listed or not allows(self._ledger.allowed, each.name):
@@ -139,10 +145,10 @@ class Toolbox:
         return shapes
 
     def effect(self, call: ToolCall) -> Effect | None:
-        """What a call would do, None for an unknown tool; the worst that the tool can do when its
-        arguments do not say."""
+        """The effect of a call, None for an unknown tool. When the arguments do not tell, it is the
+        tool's worst effect."""
         try:
-            call = self._meant(call)
+            call = self._resolve(call)
         except ToolProblem:
             return None
         tool = self._find(call.name)
@@ -156,33 +162,33 @@ class Toolbox:
             return worst_of(tool)
 
     def run(self, call: ToolCall, share: int = 1) -> Outcome:
-        """Check name and arguments, ask the policy, run. Never raises for a mistake of the
-        model's; raises OpenclawError for what the user must mend (a full disk). The results of
-        so many calls `share` the room of one."""
+        """Check name and arguments, ask the policy, run. Never raises for a mistake of the model;
+        raises OpenclawError for what the user must mend (a full disk). `share` is the number of
+        calls whose results share the length of one."""
         room = self._room.part(share)
         began, running, outcome = time.monotonic(), Running(), Outcome("", False)
         self._ledger.exit = None
         try:
-            outcome = self._followed(self._outcome(call, running, room), running, room)
+            outcome = self._with_hook_output(self._run_masked(call, running, room), running, room)
         finally:
             seconds = time.monotonic() - began - running.waited
             if self._watch is not None:
                 size = len(outcome.text.encode(errors="replace"))
                 deed = running.deed(call.name, outcome.ok, self._ledger.exit, seconds, size)
                 self._watch.done(deed)
-        return replace(outcome, seconds=seconds, said=_said(running.action, outcome))
+        return replace(outcome, seconds=seconds, said=_change_line(running.action, outcome))
 
-    def _outcome(self, call: ToolCall, running: Running, room: Room) -> Outcome:
-        # Masked a second time, as a secret may come to light when hidden characters are taken out.
+    def _run_masked(self, call: ToolCall, running: Running, room: Room) -> Outcome:
+        # Mask a second time: removing hidden characters may uncover a secret.
         try:
             return Outcome(self._apart.mask(self._run(call, running, room)), True)
         except ToolProblem as problem:
             text = self._apart.mask(str(problem))
-            shown = self._shown(running.action if running.permit else None, text, room)
+            shown = self._prepare_own_result(running.action if running.permit else None, text, room)
             return Outcome(self._apart.mask(shown), False)
 
-    def _followed(self, outcome: Outcome, running: Running, room: Room) -> Outcome:
-        """A result with what the user's programs say to it behind it, if the call has run."""
+    def _with_hook_output(self, outcome: Outcome, running: Running, room: Room) -> Outcome:
+        """Append the output of the user's after-hooks to the result of a call that ran."""
         action = running.action
         if self._around is None or action is None or running.permit is None:
             return outcome
@@ -191,10 +197,10 @@ class Toolbox:
         return replace(outcome, text=f"{text}\n{self._apart.mask(more)}") if more else outcome
 
     def _run(self, call: ToolCall, running: Running, room: Room) -> str:
-        call = self._meant(call)
+        call = self._resolve(call)
         tool = self._find(call.name)
         if tool is None:
-            raise ToolProblem(self._unknown(call.name))
+            raise ToolProblem(self._unknown_tool_text(call.name))
         arguments = fit(tool.name, tool.parameters, call.arguments)
         if not allows(self._ledger.allowed, tool.name, arguments):
             names = ", ".join(self._ledger.allowed)
@@ -206,15 +212,15 @@ class Toolbox:
             tainted = self._watch.tainted(action, arguments)
         policy = self._policy
         if secrets := secrets_used(self._apart, tool.masks, arguments):
-            # What a secret goes out with is asked for as if somebody else were behind it; a grant
-            # covers it only where the user himself has just named it.
+            # A call that sends a secret is treated as tainted. A grant covers it only when the
+            # user's own request names the secret.
             tainted = True
             if self._ledger.tainted or not secrets <= {*masked_names(self._ledger.request)}:
                 policy = replace(policy, grants=())
         asked = time.monotonic()
         try:
             if self._around is not None and (why := self._around.before(action, arguments)):
-                raise refused_around(self._ledger, action, why)
+                raise refuse_by_hook(self._ledger, action, why)
             running.permit = permit(
                 policy,
                 self._ledger,
@@ -229,25 +235,25 @@ class Toolbox:
         finally:
             running.waited = time.monotonic() - asked
         try:
-            text = _called(tool, for_call(self._apart, tool.masks, arguments))
+            text = _call_tool(tool, for_call(self._apart, tool.masks, arguments))
         except ForeignProblem as problem:
-            raise ToolProblem(self._fit(tool, action, str(problem), room)) from problem
+            raise ToolProblem(self._prepare_result(tool, action, str(problem), room)) from problem
         if effect_of(tool, arguments) == "send":
             self._ledger.sent.append(tool.name)
-        return self._fit(tool, action, text, room)
+        return self._prepare_result(tool, action, text, room)
 
-    def _fit(self, tool: Tool, action: Action, text: str, room: Room) -> str:
-        """A result as the model is given it. Secrets are masked before it is cut."""
-        if action.target.startswith(SPILL):  # it is kept already
+    def _prepare_result(self, tool: Tool, action: Action, text: str, room: Room) -> str:
+        """Prepare a result for the model. Secrets are masked before it is cut."""
+        if action.target.startswith(SPILL):  # that file already keeps the whole text
             room = replace(room, keep=None)
         text = self._apart.mask(disarmed(text) if tool.foreign else text)
         if not tool.foreign:
-            return self._shown(action, text, room)
+            return self._prepare_own_result(action, text, room)
         source = f"{tool.foreign}: {action.target}" if action.target else tool.foreign
         return as_data(text, source, self._ledger, room)
 
-    def _shown(self, action: Action | None, text: str, room: Room) -> str:
-        """A result of our own: what others have written in it is fenced."""
+    def _prepare_own_result(self, action: Action | None, text: str, room: Room) -> str:
+        """Prepare a result of a built-in tool: fence text in it that others have written."""
         if f"<<data {self._ledger.marker} " in text:
             return text
         source = self._watch.source(action, text) if self._watch and action else ""
@@ -260,51 +266,51 @@ class Toolbox:
 
     def _find(self, name: str) -> Tool | None:
         plain = name.strip().casefold().replace("-", "_").rpartition(".")[2]
-        return self._tools.get(name) or self._tools.get(plain) or self._further(plain)
+        return self._tools.get(name) or self._tools.get(plain) or self._find_unlisted(plain)
 
-    def _further(self, name: str) -> Tool | None:
+    def _find_unlisted(self, name: str) -> Tool | None:
         return self._beyond.named(name) if self._beyond else None
 
-    def _near(self) -> Sequence[Tool]:
+    def _nearby(self) -> Sequence[Tool]:
         return [tool for tool in self._beyond.near() if tool.available()] if self._beyond else ()
 
     def _callable(self) -> list[Tool]:
-        """The tools that the model may call now by their names."""
-        return [*filter(lambda tool: tool.available(), self._tools.values()), *self._near()]
+        """The tools that the model may now call by name."""
+        return [*filter(lambda tool: tool.available(), self._tools.values()), *self._nearby()]
 
-    def _meant(self, call: ToolCall) -> ToolCall:
+    def _resolve(self, call: ToolCall) -> ToolCall:
         return self._beyond.meant(call) if self._beyond else call
 
-    def _unknown(self, name: str) -> str:
+    def _unknown_tool_text(self, name: str) -> str:
         near = difflib.get_close_matches(name.casefold(), self._tools, n=1, cutoff=0.5)
         meant = f" Did you mean {near[0]}?" if near else ""
         return f"No tool {name}.{meant} Tools: {', '.join(self._tools)}."
 
 
-def _told(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema without what goes without saying: each word of the head is paid for."""
+def _without_empty_required(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Drop an empty "required" from a schema: each word of the head costs tokens."""
     return {key: value for key, value in parameters.items() if key != "required" or value}
 
 
 def _preview(tool: Tool, arguments: Mapping[str, Any]) -> Change | None:
-    """What a call would make of a file. Raises ToolProblem when it cannot be done: nobody is asked
-    for that."""
+    """The change that a call would make to a file. Raises ToolProblem when it cannot be done, so
+    that the user is not asked."""
     if tool.preview is None:
         return None
-    with suppress(OSError):  # which running it tells
+    with suppress(OSError):  # running the tool reports it
         return tool.preview(arguments)
     return None
 
 
-def _said(action: Action | None, outcome: Outcome) -> str:
-    """What a call has changed: its result's first line is ours, and a sentence."""
+def _change_line(action: Action | None, outcome: Outcome) -> str:
+    """Tell what a call changed: the first line of its result, which is a sentence of ours."""
     if action is None or not outcome.ok or action.effect not in ("write", "write-elsewhere"):
         return ""
     line = outcome.text.partition("\n")[0].rstrip(".:")
     return line[:1].lower() + line[1:]
 
 
-def _called(tool: Tool, arguments: Mapping[str, Any]) -> str:
+def _call_tool(tool: Tool, arguments: Mapping[str, Any]) -> str:
     try:
         return tool.run(**arguments)
     except (ToolProblem, OpenclawError):
@@ -315,15 +321,15 @@ def _called(tool: Tool, arguments: Mapping[str, Any]) -> str:
         raise ToolProblem(f"{tool.name} failed: {type(error).__name__}: {error}") from error
 
 
-AROUND = "hook"
-"""By whom a call was refused, when it was a program of the user's."""
+HOOK = "hook"
+"""The decider on record when a program of the user refused a call."""
 
 
 class Watch(Protocol):
-    """Looks on while the tools of a turn run; it raises nothing.
+    """Observes the tools of a turn while they run. It raises nothing.
 
-    `tainted` says whether others than the user may be behind a call, `source` whose text a result
-    shows ("" for the user's own), `done` is told of every call that was asked for.
+    `tainted` tells whether others than the user may be behind a call. `source` names whose text a
+    result shows ("" for the user's own). `done` receives every requested call.
     """
 
     def tainted(self, action: Action, arguments: Mapping[str, Any], /) -> bool: ...
@@ -332,9 +338,10 @@ class Watch(Protocol):
 
 
 class Around(Protocol):
-    """Has a say before and after each call that runs: the user's own programs; it raises nothing.
+    """The user's own programs before and after each call. It raises nothing.
 
-    `before` says why a call is not to run, "" to let it; `after` what is shown behind its result.
+    `before` returns why a call must not run, "" to allow it. `after` returns text that is shown
+    after the result.
     """
 
     def before(self, action: Action, arguments: Mapping[str, Any], /) -> str: ...
@@ -344,8 +351,8 @@ class Around(Protocol):
 
 
 class RefusedCall(ToolProblem):
-    """The call was not run. `why` is what the user is told in the end; `answered` says that the
-    user was asked, `instead` what he wants done."""
+    """The call was not run. `why` is the reason for the user. `answered` tells that the user was
+    asked, `instead` what the user wants done."""
 
     def __init__(
         self, tool: str, verdict: Verdict, why: str, answered: bool, instead: str = ""
@@ -363,8 +370,8 @@ class RefusedCall(ToolProblem):
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """A call that may run: what it does, what was decided, and who allowed it ("mode", "grant", or
-    what the user answered)."""
+    """A call that may run: its action, the verdict, and who allowed it ("mode", "grant", or the
+    user's answer)."""
 
     action: Action
     verdict: Verdict
@@ -380,8 +387,8 @@ def permit(
     tainted: bool,
     preview: Callable[[], Change | None] = lambda: None,
 ) -> Permit:
-    """Let the call through, or raise RefusedCall with a line in `ledger.refused`. `tainted` says
-    that others than the user may be behind it; `preview` what it would make of a file."""
+    """Let the call through, or raise RefusedCall with a line in `ledger.refused`. `tainted` tells
+    that others than the user may be behind it; `preview` gives the change to a file."""
     verdict = policy.decide(action, tainted=tainted)
     if verdict.decision == "allow":
         return Permit(action, verdict, "grant" if verdict.grant else "mode")
@@ -405,15 +412,15 @@ def permit(
     raise RefusedCall(action.tool, verdict, why, policy.ask is not None, instead)
 
 
-def refused_around(ledger: Ledger, action: Action, why: str) -> RefusedCall:
-    """The refusal of a call by one of the user's programs, with a line in `ledger.refused`."""
+def refuse_by_hook(ledger: Ledger, action: Action, why: str) -> RefusedCall:
+    """Refuse a call for one of the user's programs, with a line in `ledger.refused`."""
     target = f" {action.target}" if action.target else ""
     ledger.refused.append(f"{action.tool}{target} ({action.effect}): {why}")
-    return RefusedCall(action.tool, Verdict("deny", why, rule=AROUND), why, answered=False)
+    return RefusedCall(action.tool, Verdict("deny", why, rule=HOOK), why, answered=False)
 
 
 def _advice(policy: Policy, action: Action, *, tainted: bool) -> str:
-    """How the user can allow it beforehand, "" when only a person can be asked."""
+    """How the user can allow the call beforehand, "" when it must be asked for each time."""
     ways = [
         f"openclaw policy allow {grant.kind} {shlex.quote(grant.value)}"
         for grant in policy.offers(action, tainted=tainted)[:1]
@@ -425,8 +432,7 @@ def _advice(policy: Policy, action: Action, *, tainted: bool) -> str:
 
 @dataclass(slots=True)
 class Running:
-    """What is known so far of a call that was asked for; `waited` are seconds until it was
-    decided whether it may run."""
+    """The state of a requested call. `waited` is the time in seconds until it was decided."""
 
     action: Action | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -435,7 +441,7 @@ class Running:
     waited: float = 0.0
 
     def deed(self, name: str, ok: bool, code: int | None, seconds: float, size: int) -> Deed:
-        """What goes on record; `size` in bytes of the result."""
+        """The record of the call. `size` is the size of the result in bytes."""
         action, target, effect = name, "", ""
         if self.action is not None:
             action, target, effect = self.action.tool, self.action.target, self.action.effect
@@ -443,23 +449,23 @@ class Running:
         return Deed(action, effect, target, decision, by, ok, code, seconds, size)
 
     def _decided(self) -> tuple[Literal["allow", "deny", ""], str]:
-        """What was decided, and by whom."""
+        """The decision, and who made it."""
         if self.permit is not None:
             grant = self.permit.verdict.grant
             return "allow", {"mode": "policy", "grant": grant}.get(self.permit.by, "user")
         if self.refused is None:
             return "", ""
-        if self.refused.verdict.rule == AROUND:
-            return "deny", AROUND
+        if self.refused.verdict.rule == HOOK:
+            return "deny", HOOK
         if self.refused.verdict.decision == "deny":
             return "deny", "policy"
         return "deny", "user" if self.refused.answered else "nobody"
 
 
 ALWAYS = frozenset({"read_skill", "find_skill"})
-"""A skill may be read to its end, and another one found."""
+"""Tools that no skill takes away: reading the skill to its end, and finding another."""
 
-# Names of other agents (Claude Code, OpenClaw, Hermes) for what is called otherwise here.
+# Tool names of other agents (Claude Code, OpenClaw, Hermes), with our tools for them.
 NAMES: Mapping[str, tuple[str, ...]] = {
     "read": ("read_file", "list_files"),
     "view": ("read_file", "list_files"),
@@ -483,18 +489,18 @@ _ENTRY = re.compile(r"(?P<name>[^(]+)(?:\((?P<pattern>.*)\))?$", re.S)
 
 
 def allows(allowed: Sequence[str], tool: str, arguments: Mapping[str, Any] | None = None) -> bool:
-    """Whether `allowed-tools` leaves this call; without arguments, whether it leaves any call of
-    the tool. An empty list leaves all.
+    """Return True when `allowed-tools` permits this call; without arguments, when it permits any
+    call of the tool. An empty list permits all.
 
-    `Bash(git log:*)` and `Bash(git log *)` leave commands that begin so; patterns for other tools
-    are not known here, so that such an entry leaves every call of its tool.
+    `Bash(git log:*)` and `Bash(git log *)` permit commands that begin so. Patterns for other tools
+    are not understood: such an entry permits every call of its tool.
     """
     if not allowed or tool in ALWAYS:
         return True
-    return any(_fits(entry, tool, arguments) for entry in allowed)
+    return any(_entry_matches(entry, tool, arguments) for entry in allowed)
 
 
-def _fits(entry: str, tool: str, arguments: Mapping[str, Any] | None) -> bool:
+def _entry_matches(entry: str, tool: str, arguments: Mapping[str, Any] | None) -> bool:
     found = _ENTRY.match(entry.strip())
     if not found:
         return False
@@ -505,11 +511,12 @@ def _fits(entry: str, tool: str, arguments: Mapping[str, Any] | None) -> bool:
     if arguments is None or pattern == "*" or tool not in ("run_shell", "run_python"):
         return True
     command = arguments.get("command")
-    return isinstance(command, str) and _begins(command.strip(), pattern)
+    return isinstance(command, str) and _is_command_of(command.strip(), pattern)
 
 
-def _begins(command: str, pattern: str) -> bool:
-    """Whether a command is the pattern's, or begins with its words and is one simple command."""
+def _is_command_of(command: str, pattern: str) -> bool:
+    """Return True when the command equals the pattern, or is one simple command that begins with
+    the pattern's words."""
     words, any_end = re.subn(r"(?::\*|\s+\*)$", "", pattern)
     if command == words:
         return True

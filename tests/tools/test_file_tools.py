@@ -12,7 +12,7 @@ from openclaw.messages import ToolCall
 from openclaw.security.policy import Policy, Question
 from openclaw.security.vault import Vault
 from openclaw.storage.home import Home
-from openclaw.tools.file_tools import FileTools, replaced
+from openclaw.tools.file_tools import FileTools, replace_passage
 from openclaw.tools.tool import Preview
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Ledger, ToolProblem
@@ -289,7 +289,7 @@ def test_an_edit_shows_what_changed(files: FileTools, home: Home, ledger: Ledger
 def test_an_edit_is_exact_first_and_then_minds_no_blanks(
     text: str, find: str, replace: str, result: str
 ) -> None:
-    assert replaced(text, find, replace)[0] == result
+    assert replace_passage(text, find, replace)[0] == result
 
 
 @pytest.mark.parametrize(
