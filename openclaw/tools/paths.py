@@ -118,12 +118,12 @@ def existing_file(home: Home, path: str) -> Path:
     if refused:
         raise refused
     name = text.rpartition("/")[2].casefold()
-    names = list(visible_files(home))
-    same = [file for file in names if file.name.casefold() == name]
-    same = same or [file for file in names if file.stem.casefold() == name]
+    files = list(visible_files(home))
+    same = [file for file in files if file.name.casefold() == name]
+    same = same or [file for file in files if file.stem.casefold() == name]
     if len(same) == 1:
         return home.inside(str(same[0]))
-    raise _missing_file_problem(home, text, same or names)
+    raise _missing_file_problem(home, text, same or files)
 
 
 def existing_folder(home: Home, folder: str) -> Path:

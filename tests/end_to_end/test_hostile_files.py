@@ -16,7 +16,7 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.security.audit import Audit
 from openclaw.storage.home import Home
-from openclaw.tools.shell.sandbox import standing, tidy
+from openclaw.tools.shell.sandbox import remove_leftovers, temporary_placeholders
 from openclaw.types import Deed, Mode
 from tests.attacks.harm import files
 from tests.attacks.orders import Call
@@ -128,9 +128,9 @@ def test_the_lock_of_the_sandbox_empties_nothing_outside(it: Talk, name: str) ->
     before = of_u(it)
     place = it.root / ".openclaw" / "locks"
     replaced(place / name, outside if name else outside.parent)
-    with pytest.raises(OSError, match="is a link"), standing(it.root, ("hooks",), ()):
+    with pytest.raises(OSError, match="is a link"), temporary_placeholders(it.root, ("hooks",), ()):
         pass
-    tidy(it.root, ("mine", "hooks"))
+    remove_leftovers(it.root, ("mine", "hooks"))
     assert of_u(it) == before
 
 

@@ -1,13 +1,16 @@
-"""Says whether a shell line does nothing but read.
+"""Decide whether a shell line does nothing but read, and which files it reads.
 
-The line is read by a grammar of its own, not by a general one: what shells read differently must be
-refused, and a general grammar passes over it (tree-sitter-bash 0.25 takes the substitution out of
-"${x:-`rm y`}", parts words at a carriage return, and cannot read `cat <<'E'; ls`). Every command of
-the line must then be a program of the list, with options of the list.
+The parser has a grammar of its own. A line that shells read differently must be refused, and a
+general grammar accepts it (tree-sitter-bash 0.25 takes the substitution out of "${x:-`rm y`}",
+splits words at a carriage return, and cannot read `cat <<'E'; ls`). Every command of the line must
+be a listed program with listed options.
 
-"Only reads" holds where the line is run by sh, dash or bash with nothing on standard input and an
-environment as of environment.py: PATH names system folders only, and there is no BASH_ENV, ENV,
+"Only reads" holds when sh, dash or bash runs the line with nothing on standard input and with the
+variables of `shell.environment`: PATH names system folders only, and there is no BASH_ENV, ENV,
 CDPATH, IFS, GIT_*, LESSOPEN, RIPGREP_CONFIG_PATH, exported function or the like.
+
+`read_line` judges the line, `objection` the files that it names, and `committed` finds credentials
+in git repositories.
 """
 
 from __future__ import annotations
@@ -44,13 +47,16 @@ MOST_BYTES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is known of a line. All names are as the line has them, relative to where it runs.
+    """What is known of a line. Names are as the line has them, relative to where it runs; links are
+    not resolved. All but `programs` is filled for a safe line only.
 
-    `programs`: names in order, once each. `paths`: files and folders that are named; `patterns`:
-    the same for Python's glob with hidden files and `**`; `trees`: folders of which any file may
-    be read. `elsewhere`: all names of these that may lie outside the home, and words that cannot be
-    foreseen ("$x"). Where a link leads is not known here. `history`: git shows lines of files that
-    it keeps. All this is there only for a safe line.
+    reason     why the line is not safe
+    programs   names in order, once each
+    paths      named files and folders
+    patterns   the same for Python's glob with hidden files and `**`
+    trees      folders of which any file may be read
+    elsewhere  those of the names that may lie outside the home, and unforeseeable words ("$x")
+    history    git shows lines of committed files
     """
 
     safe: bool
@@ -75,12 +81,12 @@ class LineRules:
     confined: bool
 
     def reads(self, line: str) -> bool:
-        """Return True when a line is known to do nothing but read what may be read of the home.
+        """Return True for a line that is known to do nothing but read permitted files of the home.
 
-        In the sandbox nothing can be written, whatever a repository has git do, and credentials are
-        not there, if all are known; so a folder may be searched that holds some. What git keeps is
-        shown where no credentials were ever committed. cmd.exe takes a line in another way than it
-        is read here, so that nothing is known there.
+        In the sandbox nothing can be written, whatever a repository makes git do. Credentials are
+        hidden there when all are known, so a folder that contains some may be searched. The line
+        may show git history when no credentials were ever committed. cmd.exe parses a line
+        differently from the parser here, so that nothing is known of a line for it.
         """
         if posix_shell() is None:
             return False
@@ -99,7 +105,7 @@ class LineRules:
         return posix_shell() is not None and stays(self.home, self._read(line))
 
     def kept_by_git(self, text: str) -> str:
-        """The credentials that git is known to keep, for a line or a program that names it."""
+        """The credentials that git is known to hold, for a line or a program that names git."""
         if not re.search(r"\bgit\b", text):
             return ""
         return committed(self.home, confined=self.confined) or ""
@@ -122,11 +128,12 @@ class LineRules:
 
 
 def read_line(text: str, *, home: str = "", git: Callable[[str], str] | None = None) -> Reading:
-    """Whether `text` only reads; what cannot be proved is not safe, with a reason.
+    """Judge whether `text` only reads. A line for which this cannot be proved is not safe, with a
+    reason.
 
-    `home` is the absolute folder in which the line runs and the value of HOME. `git` says why git
-    should not run unasked in a folder relative to it ("" for no reason, see gitfolder.py); without
-    it no git command is safe.
+    `home` is the absolute folder in which the line runs and the value of HOME. `git` tells why git
+    should not run unasked in a folder relative to it ("" for no reason, see
+    `program_rules.doubt`); without it no git command is safe.
     """
     try:
         found = commands(text, home)
@@ -145,7 +152,7 @@ def read_line(text: str, *, home: str = "", git: Callable[[str], str] | None = N
     return Reading(True, "", programs, paths, patterns, trees, elsewhere, line.history)
 
 
-def _judge(command: Command) -> Use:
+def _judge_command(command: Command) -> Use:
     name, arguments = command.words[0].text, command.words[1:]
     if name == "git":
         return git_rule(arguments)
@@ -161,8 +168,8 @@ def _judge(command: Command) -> Use:
 class _Line:
     """Collects what the commands of one line read.
 
-    `folders` are where a command may run: each `cd` adds some, and none is ever taken away, since
-    whether a `cd` was reached or failed is not known.
+    `folders` are the folders in which a command may run. Each `cd` adds some and none is removed:
+    it is not known whether a `cd` is reached or fails.
     """
 
     home: str
@@ -179,13 +186,13 @@ class _Line:
         return tuple(tuple(names) for names in found)
 
     def add(self, command: Command) -> None:
-        used = _judge(command)
+        used = _judge_command(command)
         for word in (*used.files, *command.inputs):
             self._add(word, self.paths)
         for word in used.trees:
             self._add(all_below(word) if word.glob else word, self.trees)
         if used.git:
-            self._add_git()
+            self._check_git()
         self.history = self.history or used.history
         if used.goes:
             self._go(used.goes.text)
@@ -196,9 +203,9 @@ class _Line:
         for name in self._places(word):
             if not word.open:
                 (self.patterns if word.glob else names)[name] = None
-            if why := _device(name, self.home):
+            if why := _device_reason(name, self.home):
                 raise Unsafe(why)
-            if self._outside(name, word):
+            if self._may_lie_outside(name, word):
                 self.elsewhere[name] = None
 
     def _places(self, word: Word) -> Iterator[str]:
@@ -206,19 +213,19 @@ class _Line:
             name = word.pattern if word.glob else word.text
             yield posixpath.join(glob.escape(folder) if word.glob else folder, name)
 
-    def _outside(self, name: str, word: Word) -> bool:
+    def _may_lie_outside(self, name: str, word: Word) -> bool:
         if name == "/dev/null":
             return False
         parts = name.split("/")
-        # `.*` is a pattern that `..` fits.
+        # `..` matches the pattern `.*`.
         dotted = word.glob and any(re.match(r"\.[.*?\[]", part) for part in parts)
-        # To a shell on Windows these lead to other drives and folders.
+        # In a shell on Windows these lead to other drives and folders.
         drive = "\\" in name or re.match(r"[A-Za-z]:", name)
         if word.open or dotted or drive or ".." in parts:
             return True
-        return name.startswith("/") and not _within(name, self.home)
+        return name.startswith("/") and not _is_within(name, self.home)
 
-    def _add_git(self) -> None:
+    def _check_git(self) -> None:
         if self.git is None:
             raise Unsafe("`git` may start programs that a repository names")
         for folder in self.folders:
@@ -232,15 +239,15 @@ class _Line:
             raise Unsafe("`cd` more than three times")
 
 
-def _within(name: str, home: str) -> bool:
+def _is_within(name: str, home: str) -> bool:
     return bool(home) and (name == home or name.startswith(f"{home}/"))
 
 
-def _device(name: str, home: str) -> str:
-    """Why a name is not read: devices may act when they are, and /proc shows other programs."""
+def _device_reason(name: str, home: str) -> str:
+    """Why a name must not be read: reading a device may act, and /proc shows other programs."""
     full = "/" + posixpath.normpath(posixpath.join(home or "/home", name)).lstrip("/")
     special = full.split("/")[1].casefold() in {"dev", "proc", "sys"}
-    if special and full != "/dev/null" and not _within(full, home):
+    if special and full != "/dev/null" and not _is_within(full, home):
         return f"{name} is no ordinary file"
     return ""
 
@@ -249,44 +256,43 @@ MOST_FILES = 5_000
 
 
 def objection(home: Home, reading: Reading, closed: Credentials) -> str:
-    """Why the files that a line reads should not be read unasked, "" when they may be.
+    """Why the files of a line should not be read unasked, "" when they may be.
 
-    Links count by their name and as what they lead to, and of a folder that is searched each file
-    counts. A file name that a pattern finds may be an option, such as `--files0-from=.env`.
+    A link counts by its name and by its target. In a searched folder each file counts. A file name
+    that a pattern finds may be an option, such as `--files0-from=.env`.
     """
     root = os.path.realpath(home.root)
     count = 0
     for name in islice(names(root, reading), MOST_FILES + 1):
         count += 1
-        if why := _against(root, name, closed):
+        if why := _denied_reason(root, name, closed):
             return f"{name}: {why}"
-    for name in islice(_expanded(root, reading), MOST_FILES):
+    for name in islice(_expand_patterns(root, reading), MOST_FILES):
         if any(part.startswith("-") for part in name.split("/")):
             return f"{name} may become an option"
     return "too many files to look at" if count > MOST_FILES else ""
 
 
 def stays(home: Home, reading: Reading) -> bool:
-    """Whether a line is known to do nothing but read the home, be it credentials; links count as
-    what they lead to, and what is closed as foreign: pages and answers of servers are kept there.
-    """
+    """Return True for a line that is known to do nothing but read the home, credentials included.
+    Links count by their target. Closed folders do not count as the home: they contain pages and
+    answers of servers."""
     if not reading.safe or reading.elsewhere:
         return False
     root = os.path.realpath(home.root)
     found = list(islice(names(root, reading), MOST_FILES + 1))
-    return len(found) <= MOST_FILES and not any(_closed(root, name) for name in found)
+    return len(found) <= MOST_FILES and not any(_closed_reason(root, name) for name in found)
 
 
 def named(home: Home, line: str) -> list[str] | None:
-    """The files and folders of the home that a command line names, folders with a slash behind
-    them; also by a pattern, but not what else is in a folder. None for a line that is not
-    understood."""
+    """The files and folders of the home that a command line names, also by a pattern; a folder with
+    a slash at its end and without its content. None for a line that is not understood."""
     root = os.path.realpath(home.root)
     reading = read_line(line, home=root)
     if not reading.safe:
         return None
     found = []
-    for name in islice(_named(root, reading), MOST_FILES):
+    for name in islice(_named_paths(root, reading), MOST_FILES):
         real = Path(os.path.realpath(Path(root, name)))
         if real.is_relative_to(root):
             found.append(real.relative_to(root).as_posix() + "/" * real.is_dir())
@@ -294,38 +300,38 @@ def named(home: Home, line: str) -> list[str] | None:
 
 
 def names(root: str, reading: Reading) -> Iterator[str]:
-    """Everything that may be read, relative to the home or absolute."""
-    yield from _named(root, reading)
+    """All paths that a line may read, relative to the home or absolute."""
+    yield from _named_paths(root, reading)
     for tree in reading.trees:
         for top, folders, files in os.walk(Path(root, tree)):
             for name in (*folders, *files):
                 path = Path(top, name)
-                if not path.is_symlink():  # what searches a folder does not follow those in it
+                if not path.is_symlink():  # a program that searches a folder does not follow links
                     yield str(path)
 
 
-def _named(root: str, reading: Reading) -> Iterator[str]:
+def _named_paths(root: str, reading: Reading) -> Iterator[str]:
     yield from (*reading.paths, *reading.trees)
-    yield from _expanded(root, reading)
+    yield from _expand_patterns(root, reading)
 
 
-def _expanded(root: str, reading: Reading) -> Iterator[str]:
-    """What the patterns of a line stand for."""
+def _expand_patterns(root: str, reading: Reading) -> Iterator[str]:
+    """The paths that match the patterns of a line."""
     for pattern in reading.patterns:
         # Not `Path.glob`, which takes no absolute pattern.
         yield from glob.iglob(pattern, root_dir=root, include_hidden=True, recursive=True)  # noqa: PTH207
 
 
-def _against(root: str, name: str, closed: Credentials) -> str:
+def _denied_reason(root: str, name: str, closed: Credentials) -> str:
     real = os.path.realpath(Path(root, name))
-    if why := _closed(root, name):
+    if why := _closed_reason(root, name):
         return why
     if Path(real).is_relative_to(Path(root, SPILL)):
         return ""
     return denied_name(name) or denied_name(real) or closed.by_link(real)
 
 
-def _closed(root: str, name: str) -> str:
+def _closed_reason(root: str, name: str) -> str:
     real = os.path.realpath(Path(root, name))
     if not Path(real).is_relative_to(root):
         return "it lies outside the home"
@@ -337,14 +343,14 @@ def _closed(root: str, name: str) -> str:
 
 
 SECONDS = 5.0
-"""For all repositories of a home; what is not looked over by then may hold some."""
+"""Time for all repositories of a home; one that is not searched by then may hold credentials."""
 _LISTINGS = (
     "log --all --reflog --ignore-missing -m --root --no-renames --name-only --format= -z"
     " --no-ext-diff --no-textconv"
     " FETCH_HEAD ORIG_HEAD MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD --",
     "ls-files -z",
 )
-"""What prints the names of all files that are in a commit, and of those that are staged."""
+"""Git commands that print the names of all committed files, and of all staged files."""
 _SETTINGS = (
     *("-c", "safe.directory=*"),
     *("-c", "safe.bareRepository=all"),
@@ -352,38 +358,38 @@ _SETTINGS = (
 )
 _NOTHING = (b"does not have any commits", b"not a git repository")
 
-_known: dict[tuple[Path, bool], tuple[object, str | None]] = {}
+_searched: dict[tuple[Path, bool], tuple[object, str | None]] = {}
 
 
 def committed(home: Home, *, confined: bool) -> str | None:
-    """A path of credentials that git holds of the home, in any commit, stash or index; "" for none,
-    None when it cannot be told.
+    """Find a path of credentials that git holds in any commit, stash or index of the home; "" for
+    none, None when it cannot be told.
 
-    The agent may have made a repository, and git runs what that names (a promised object is fetched
-    by a program). So it is looked over in the sandbox, or where there is none only if nothing is
-    named in it.
+    The agent may have made a repository, and git runs programs that it names (one fetches a
+    promised object). So git runs in the sandbox; without one, only when the repository names no
+    program.
     """
     root = Path(os.path.realpath(home.root))
     found = credentials(root)
-    look = _Look(home, root, confined, time.monotonic() + SECONDS)
-    held = [look.into(place) for place in found.repositories]
+    look = _RepositorySearch(home, root, confined, time.monotonic() + SECONDS)
+    held = [look.search(place) for place in found.repositories]
     unknown = None in held or not found.whole
     return next(filter(None, held), None if unknown else "")
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """One look over the repositories of a home, until a time."""
+class _RepositorySearch:
+    """One search through the repositories of a home, up to a deadline."""
 
     home: Home
     root: Path
     confined: bool
     until: float
 
-    def into(self, place: Path) -> str | None:
-        """The same for the repository in one folder."""
-        stamp = _stamp(place)
-        known = _known.get((place, self.confined))
+    def search(self, place: Path) -> str | None:
+        """The same as `committed` for the repository in one folder."""
+        stamp = _repository_state(place)
+        known = _searched.get((place, self.confined))
         if known and known[0] == stamp:
             return known[1]
         inner = place.relative_to(self.root)
@@ -391,14 +397,14 @@ class _Look:
             return None
         first: str | None = None
         with suppress(OSError, subprocess.SubprocessError):
-            printed = [self._printed(place, words) for words in _LISTINGS]
+            printed = [self._run_git(place, words) for words in _LISTINGS]
             paths = {inner / name.strip("\n") for text in printed for name in text.split("\0")}
             held = sorted(path.as_posix() for path in paths if denied_name(path.as_posix()))
             first = held[0] if held else ""
-        _known[place, self.confined] = stamp, first
+        _searched[place, self.confined] = stamp, first
         return first
 
-    def _printed(self, place: Path, words: str) -> str:
+    def _run_git(self, place: Path, words: str) -> str:
         argv = Git(place).command(*_SETTINGS, *words.split())
         if self.confined:
             argv = wrap(argv, Room(self.home, read_only=True))
@@ -416,17 +422,17 @@ class _Look:
         return done.stdout.decode("utf-8", "replace")
 
 
-def _stamp(place: Path) -> object:
-    """What is another one once anything was committed, staged or put away."""
+def _repository_state(place: Path) -> object:
+    """A value that changes with every commit, stash and change of the index."""
     folder = folder_of(place) or place
     files = (folder / "index", folder / "packed-refs", *folder.glob("*HEAD"))
     found = []
-    for file in (*files, *_below(folder / "refs"), *_below(folder / "logs")):
+    for file in (*files, *_files_below(folder / "refs"), *_files_below(folder / "logs")):
         with suppress(OSError):
             status = file.lstat()
             found.append((str(file), status.st_ino, status.st_size, status.st_mtime_ns))
     return found
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _files_below(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if not path.is_dir())

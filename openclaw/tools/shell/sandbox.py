@@ -1,7 +1,10 @@
-"""Puts a command into bubblewrap, where it sees the home, the system's programs and nothing else.
+"""Run a command in bubblewrap, where it sees the home, the system's programs and nothing else.
 
-What the home holds for the agent's own guidance (SOUL.md, skills, settings, git's hooks) is there
-but cannot be changed; `.openclaw/` with the secrets is not there, except long outputs.
+The files that guide the agent (SOUL.md, skills, settings, git's hooks) are read-only in there. Of
+`.openclaw/`, which holds the secrets, only the long outputs are visible.
+
+Parts of the file: the command line of the sandbox, the test whether it works here, placeholders for
+missing files, and the layer (overlayfs) that collects what a command writes.
 """
 
 from __future__ import annotations
@@ -41,8 +44,8 @@ FIXED_FILES = (
 )
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 PROGRAMS = ("/usr", "/nix/store", "/run/current-system/sw")
-# Neither users nor hosts nor keys: what programs need to start and to tell the time, and with the
-# network to find names and check TLS. Each mount costs about a third of a millisecond.
+# What programs need to start and to tell the time, and with the network to find names and check
+# TLS; no users, hosts or keys. Each mount costs about a third of a millisecond.
 ETC = ("alternatives", "ld.so.cache", "localtime", "os-release")
 ETC_NETWORK = (
     "ca-certificates", "crypto-policies", "gai.conf", "host.conf", "hosts", "nsswitch.conf",
@@ -54,27 +57,25 @@ UNSHARE = ("--unshare-user", "--unshare-all", "--disable-userns")
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a command may do in there. `hidden` are files and folders of the home that it does not
-    see, `shown` are files elsewhere (place outside, place inside) that it may read. `layered` says
-    that what it writes lands in a layer over the home."""
+    """What a command may see and do in the sandbox."""
 
     home: Home
     read_only: bool = False
     keep_memory: bool = False
     network: bool = False
-    hidden: tuple[Path, ...] = ()
-    shown: tuple[tuple[Path, str], ...] = ()
-    layered: bool = False
+    hidden: tuple[Path, ...] = ()  # files and folders of the home that it does not see
+    shown: tuple[tuple[Path, str], ...] = ()  # readable files elsewhere: (place outside, inside)
+    layered: bool = False  # what it writes goes to a layer over the home
 
 
 def available() -> str | None:
-    """Why there is no sandbox on this machine, None when there is one; tried once a process."""
-    return _probed()[0]
+    """Why there is no sandbox on this machine, None when there is one; tested once a process."""
+    return _probe()[0]
 
 
 def forget() -> None:
-    """Try again at the next question: bubblewrap may have come or gone."""
-    _probed.cache_clear()
+    """Test again at the next call: bubblewrap may have been installed or removed."""
+    _probe.cache_clear()
 
 
 def wrap(argv: Sequence[str], room: Room) -> list[str]:
@@ -84,56 +85,57 @@ def wrap(argv: Sequence[str], room: Room) -> list[str]:
     """
     root = os.path.realpath(room.home.root)
     network = ("--share-net",) if room.network else ()
-    # Whoever may lay a layer over the home is root there.
+    # The process that mounts the layer is root in its namespace; go back to the user.
     user = ("--uid", str(os.getuid()), "--gid", str(os.getgid())) if room.layered else ()
     return [
-        *_probed()[1], *network, *user, *_system(room.network), *_interpreter(root),
-        *_home(room, Path(root)), *_shown(room), "--remount-ro", "/", "--chdir", root, "--", *argv,
+        *_probe()[1], *network, *user, *_system_mounts(room.network), *_interpreter_mounts(root),
+        *_home_mounts(room, Path(root)), *_shown_mounts(room), "--remount-ro", "/", "--chdir", root,
+        "--", *argv,
     ]  # fmt: skip
 
 
 @contextlib.contextmanager
 def placeholders(room: Room) -> Iterator[None]:
-    """Empty files and folders stand where a fixed one is missing: only what exists can be fixed.
-    The last command over the home takes them away again. Raises OSError."""
-    if room.read_only or room.layered:  # the layer has its own
+    """Create empty files and folders for the missing fixed ones: only an existing path can be made
+    read-only. The last command over the home removes them again. Raises OSError."""
+    if room.read_only or room.layered:  # the layer has placeholders of its own
         yield
     else:
         root = Path(os.path.realpath(room.home.root))
-        with standing(root, FOLDERS, FIXED_FILES):
+        with temporary_placeholders(root, FOLDERS, FIXED_FILES):
             yield
 
 
 def tidy_up(home: Home) -> None:
-    """Take away the placeholders that a killed command has left."""
-    tidy(Path(os.path.realpath(home.root)), (*FOLDERS, *FIXED_FILES))
+    """Remove the placeholders that a killed command has left."""
+    remove_leftovers(Path(os.path.realpath(home.root)), (*FOLDERS, *FIXED_FILES))
 
 
-# -------- the parts of a command line; what comes later lies over what came before
+# -------- the parts of a command line; a later mount covers an earlier one
 
 
-def _system(network: bool) -> list[str]:
+def _system_mounts(network: bool) -> list[str]:
     words = ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "openclaw"]
     for folder in PROGRAMS:
-        words += _same(Path(folder))
+        words += _same_place(Path(folder))
     for name in (*SYSTEM, *(f"/etc/{name}" for name in (*ETC, *(ETC_NETWORK if network else ())))):
-        words += _same(Path(name))
+        words += _same_place(Path(name))
     words += ["--proc", "/proc", "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm"):  # noqa: S108  the sandbox's own
         words += ["--size", str(TMP_BYTES), "--tmpfs", folder]
     return words
 
 
-def _same(path: Path) -> list[str]:
-    """A part of the system at its own place; a link below /usr stays one, which is quicker."""
+def _same_place(path: Path) -> list[str]:
+    """Mount a part of the system at its own path; a link below /usr stays one, which is faster."""
     if path.is_symlink() and Path(os.path.realpath(path)).is_relative_to("/usr"):
         return ["--symlink", str(path.readlink()), str(path)]
     return ["--ro-bind", str(path), str(path)] if path.exists() else []
 
 
-def _interpreter(root: str) -> list[str]:
-    """The Python that runs this program, for `run_python`. A folder that holds the home is not
-    shown: other things lie there too."""
+def _interpreter_mounts(root: str) -> list[str]:
+    """Mount the Python that runs this program, for `run_python`; but not a folder that contains the
+    home, as it contains other things too."""
     words = []
     for prefix in dict.fromkeys((sys.base_prefix, sys.prefix)):
         real = os.path.realpath(prefix)
@@ -143,11 +145,11 @@ def _interpreter(root: str) -> list[str]:
     return words
 
 
-def _home(room: Room, root: Path) -> list[str]:
+def _home_mounts(room: Room, root: Path) -> list[str]:
     if room.read_only:
         words = ["--ro-bind", str(root), str(root)]
     else:
-        words = ["--bind", str(root), str(root), *_fixed(room, root)]
+        words = ["--bind", str(root), str(root), *_fixed_mounts(room, root)]
     private = root / ".openclaw"
     if private.is_dir() or not room.read_only:
         words += ["--tmpfs", str(private)]
@@ -161,15 +163,16 @@ def _home(room: Room, root: Path) -> list[str]:
     return words
 
 
-def _fixed(room: Room, root: Path) -> list[str]:
-    """What cannot be changed. The folders above it are mounts too: one cannot be renamed away."""
+def _fixed_mounts(room: Room, root: Path) -> list[str]:
+    """Mount the fixed paths read-only. The folders above them are mounts too, so that they cannot
+    be renamed."""
     fixed = _fixed_paths(room, root)
-    # What holds credentials by its place alone would be none in a folder of another name.
+    # A file that counts as credentials only by its folder would not count in a renamed folder.
     placed = [path for path in room.hidden if not denied_name(path.name)]
     held = {
         folder for path in (*fixed, *placed) for folder in path.parents if root in folder.parents
     }
-    # A link cannot be covered by a mount, so the folder that it lies in is read-only as a whole.
+    # A mount cannot cover a link, so the whole folder of a link is read-only.
     linked = {path.parent for path in (*fixed, *held) if path.is_symlink()}
     words = []
     for folder in sorted(held - linked - set(fixed)):
@@ -186,23 +189,23 @@ def _fixed_paths(room: Room, root: Path) -> list[Path]:
     return [*fixed, root / "memory"] if room.keep_memory else fixed
 
 
-def kept(room: Room) -> frozenset[str]:
+def unchangeable_names(room: Room) -> frozenset[str]:
     """The files and folders of the home that a command cannot change, relative to it."""
     root = Path(os.path.realpath(room.home.root))
     paths = (*_fixed_paths(room, root), *room.hidden, root / ".openclaw")
     return frozenset(path.relative_to(root).as_posix() for path in paths)
 
 
-def _shown(room: Room) -> list[str]:
+def _shown_mounts(room: Room) -> list[str]:
     return [word for out, place in room.shown for word in ("--ro-bind", str(out), place)]
 
 
-# -------- whether it works here
+# -------- the test whether the sandbox works here
 
 
 @cache
-def _probed() -> tuple[str | None, tuple[str, ...]]:
-    """Why there is no sandbox, and the first words of its command line."""
+def _probe() -> tuple[str | None, tuple[str, ...]]:
+    """Why there is no sandbox (None when there is one), and the first words of its command line."""
     if sys.platform != "linux":
         return "there is no sandbox on this system", ()
     program = shutil.which("bwrap")
@@ -210,17 +213,17 @@ def _probed() -> tuple[str | None, tuple[str, ...]]:
         return "bubblewrap is not installed", ()
     reason = ""
     for flags in (UNSHARE, UNSHARE[:-1]):  # before bubblewrap 0.8 there is no --disable-userns
-        reason = _tried((program, *flags))
+        reason = _try_command((program, *flags))
         if not reason:
             return None, (program, *flags)
     return f"bubblewrap does not work here ({reason})", ()
 
 
-def _tried(words: Sequence[str]) -> str:
-    """What is wrong with these first words, "" when a command runs in the sandbox."""
+def _try_command(words: Sequence[str]) -> str:
+    """Run a trial command with these first words. Returns the error, "" when it ran."""
     try:
         done = subprocess.run(
-            [*words, *_system(network=False), "--", "/bin/sh", "-c", ":"],
+            [*words, *_system_mounts(network=False), "--", "/bin/sh", "-c", ":"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PROBE_SECONDS,
@@ -235,53 +238,55 @@ def _tried(words: Sequence[str]) -> str:
 
 LOCK = ".openclaw/locks/sandbox.lock"
 LONGEST_WAIT = 5.0
-"""Seconds; the lock is only held alone while a handful of files is removed."""
+"""Seconds; the exclusive lock is only held while a handful of files is removed."""
 
 
 @contextlib.contextmanager
-def standing(root: Path, folders: Sequence[str], files: Sequence[str]) -> Iterator[None]:
-    """The named folders and files exist meanwhile; what was missing is taken away afterwards when
-    it is still empty, by the last command that runs over this home: were it taken away earlier, the
-    kernel would take the mount off it that fixes it for the others. The lock file names what was
-    made, so that after a crash the next one tidies up.
+def temporary_placeholders(
+    root: Path, folders: Sequence[str], files: Sequence[str]
+) -> Iterator[None]:
+    """Create the missing ones of these folders and files for the time of the block. Afterwards the
+    last command over this home removes those that are still empty. Removed earlier, the kernel
+    would drop the read-only mounts of the other commands. The lock file lists what was created, so
+    that the next command tidies up after a crash.
 
     Raises OSError when the lock cannot be had.
     """
     path = root / LOCK
     make_folder(path.parent)
     with appending(path) as lock:
-        _share(lock.fileno())
+        _lock_shared(lock.fileno())
         try:
             missing = [name for name in (*folders, *files) if not os.path.lexists(root / name)]
             lock.write("".join(f"{name}\n" for name in missing).encode())
-            lock.flush()  # before it is killed
+            lock.flush()  # a kill may come next
             for name in missing:
                 (_make_folder if name in folders else _make_file)(root / name)
             yield
         finally:
-            if _alone(lock.fileno()):
-                _take_away(lock, root, (*folders, *files))
+            if _lock_exclusive(lock.fileno()):
+                _remove_listed(lock, root, (*folders, *files))
 
 
-def tidy(root: Path, names: Sequence[str]) -> None:
-    """Take away what of these files and folders a killed command has left, unless one runs."""
+def remove_leftovers(root: Path, names: Sequence[str]) -> None:
+    """Remove what a killed command has left of these files and folders, unless a command runs."""
     path = root / LOCK
     with contextlib.suppress(OSError):
         if path.lstat().st_size:
             with appending(path) as lock:
-                if _alone(lock.fileno()):
-                    _take_away(lock, root, names)
+                if _lock_exclusive(lock.fileno()):
+                    _remove_listed(lock, root, names)
 
 
-def _take_away(lock: BinaryIO, root: Path, names: Sequence[str]) -> None:
+def _remove_listed(lock: BinaryIO, root: Path, names: Sequence[str]) -> None:
     lock.seek(0)
     for name in reversed((lock.read() or b"").decode("utf-8", "replace").split("\n")):
         if name in names:
-            _remove(root / name)
+            _remove_empty(root / name)
     lock.truncate(0)
 
 
-def _share(number: int) -> None:
+def _lock_shared(number: int) -> None:
     import fcntl
 
     until = time.monotonic() + LONGEST_WAIT
@@ -294,8 +299,8 @@ def _share(number: int) -> None:
             time.sleep(0.005)
 
 
-def _alone(number: int) -> bool:
-    """Whether nobody else holds the lock; then it is held alone, else not any more."""
+def _lock_exclusive(number: int) -> bool:
+    """Try to take the lock exclusively; on False, another command still holds it."""
     import fcntl
 
     with contextlib.suppress(OSError):
@@ -314,7 +319,7 @@ def _make_file(path: Path) -> None:
         os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
 
-def _remove(path: Path) -> None:
+def _remove_empty(path: Path) -> None:
     with contextlib.suppress(OSError):
         if checked(path).is_dir():
             path.rmdir()
@@ -323,7 +328,7 @@ def _remove(path: Path) -> None:
 
 
 PROBE = ".openclaw-probe"
-# No name of a folder stands among the options, where commas and colons have a meaning.
+# The options contain no folder names: commas and colons have a meaning there.
 _MOUNT = (
     'cd "$0" && "$2" -t overlay overlay'
     ' -o lowerdir=lower,upperdir=upper,workdir=work,userxattr "$1" && shift 2 && exec "$@"'
@@ -332,7 +337,7 @@ _MOUNT = (
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A folder with the layer `upper` for the home at `root`."""
+    """A layer over the home at `root`: its folder, with the written files in `upper`."""
 
     root: Path
     folder: Path
@@ -342,7 +347,7 @@ class Layer:
         return self.folder / "upper"
 
     def over(self, argv: Sequence[str]) -> list[str]:
-        """The command line that runs `argv` where this layer lies over the home."""
+        """The command line that runs `argv` with this layer over the home."""
         unshare, mount = shutil.which("unshare"), shutil.which("mount")
         script = ("/bin/sh", "-c", _MOUNT, str(self.folder), str(self.root), mount or "mount")
         return [unshare or "unshare", "-U", "-r", "-m", *script, *argv]
@@ -350,38 +355,42 @@ class Layer:
 
 @contextlib.contextmanager
 def layer(root: Path) -> Iterator[Layer]:
-    """A new layer over the home at `root`, gone after the block. OSError when there is no place
-    for it; ask `available` before."""
-    place = _place(root)
+    """A new layer over the home at `root`, removed after the block. Raises OSError when layers do
+    not work; call `is_overlay_available` before."""
+    place = _layer_folder(root)
     if place is None:
         raise OSError("there is no overlay on this system")
-    with _layer(place, root) as made:
+    with _make_layer(place, root) as made:
         yield made
 
 
 def is_overlay_available(root: Path) -> bool:
-    """Whether a layer can be laid over the home at `root` here; tried once a process."""
-    return _place(root) is not None
+    """Return True when a layer over the home at `root` works here; tested once a process."""
+    return _layer_folder(root) is not None
 
 
 @cache
-def _place(root: Path) -> Path | None:
+def _layer_folder(root: Path) -> Path | None:
     """The folder for layers, None when none works."""
     if available() is not None:
         return None
-    places = (place for place in _places() if place.is_absolute() and _works(place, root))
+    places = (
+        place
+        for place in _candidate_folders()
+        if place.is_absolute() and _overlay_works(place, root)
+    )
     return next(places, None)
 
 
-def _places() -> Iterator[Path]:
-    """Outside of homes: a layer cannot lie in what it lies over."""
+def _candidate_folders() -> Iterator[Path]:
+    """The candidate folders. They are outside of homes: a layer cannot lie in what it covers."""
     yield cache_folder() / "commands"
     yield Path(f"/var/tmp/openclaw-{os.getuid()}")  # noqa: S108  checked to be ours
 
 
-def _works(place: Path, root: Path) -> bool:
+def _overlay_works(place: Path, root: Path) -> bool:
     try:
-        with _layer(place, root) as made:
+        with _make_layer(place, root) as made:
             room = Room(Home(root), layered=True)
             argv = made.over(wrap(["/bin/sh", "-c", f": > {PROBE}"], room))
             subprocess.run(
@@ -394,17 +403,17 @@ def _works(place: Path, root: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _layer(place: Path, root: Path) -> Iterator[Layer]:
+def _make_layer(place: Path, root: Path) -> Iterator[Layer]:
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = place.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise PermissionError(f"{place} is not this user's alone")
     made = Layer(root, place / secrets.token_hex(6))
     with contextlib.ExitStack() as locks:
-        with _locked(place):
+        with _folder_lock(place):
             _remove_left(place)
             made.folder.mkdir(mode=0o700)
-            locks.enter_context(_locked(made.folder))
+            locks.enter_context(_folder_lock(made.folder))
         locks.callback(_remove_layer, made.folder)
         (made.folder / "lower").symlink_to(root)
         (made.folder / "work").mkdir()
@@ -414,8 +423,8 @@ def _layer(place: Path, root: Path) -> Iterator[Layer]:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Whether the folder could be locked, by a lock that ends with the process."""
+def _folder_lock(folder: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Lock a folder; the lock ends with the process. Yields False when it could not be had."""
     import fcntl
 
     number = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -430,7 +439,7 @@ def _locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
 
 
 def _make_placeholders(made: Layer) -> None:
-    """Empty files and folders stand where a fixed one is missing: only what exists can be fixed."""
+    """Create empty files and folders in the layer for the missing fixed ones."""
     for name in FOLDERS:
         if not os.path.lexists(made.root / name):
             (made.upper / name).mkdir()
@@ -439,22 +448,22 @@ def _make_placeholders(made: Layer) -> None:
         if not os.path.lexists(made.root / name) and not (made.root / name).parent.is_symlink():
             path.parent.mkdir(exist_ok=True)
             path.touch()
-    for folder in (made.upper, *made.upper.iterdir()):  # as the folder that it lies over
+    for folder in (made.upper, *made.upper.iterdir()):  # the same mode as the covered folder
         below = made.root / folder.relative_to(made.upper)
         if folder.is_dir() and below.is_dir():
             folder.chmod(stat.S_IMODE(below.stat().st_mode))
 
 
 def _remove_left(place: Path) -> None:
-    """Remove the layers of killed processes: what their commands had written is in no home."""
+    """Remove the layers of killed processes; nothing of them has reached a home."""
     for folder in place.iterdir():
-        with contextlib.suppress(OSError), _locked(folder, wait=False) as alone:
+        with contextlib.suppress(OSError), _folder_lock(folder, wait=False) as alone:
             if alone:
                 _remove_layer(folder)
 
 
 def _remove_layer(folder: Path) -> None:
-    """Remove a folder, also with folders in it that may not be opened."""
+    """Remove a folder, even when it has folders that may not be opened."""
     for top, folders, _ in os.walk(folder):
         for name in folders:
             path = Path(top, name)

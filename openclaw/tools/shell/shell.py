@@ -1,4 +1,8 @@
-"""Commands and Python code as tools."""
+"""The tools `run_shell` and `run_python`, and the runner that starts their programs.
+
+`ShellTools` decides what a line would do, `Runner` runs it and records what it changed,
+`environment` chooses the variables that a command gets.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +51,8 @@ NAME = "script.py"
 
 @dataclass(frozen=True, slots=True)
 class ShellTools:
-    """The tools that run programs. The vault learns the secrets of what a line reads unasked, so
-    that they are known again when they come out backwards or in base64."""
+    """The tools that run programs. The vault learns the secrets in the files that a line reads
+    unasked, and so recognizes them when they come out backwards or in base64."""
 
     runner: Runner
     vault: Vault | None = None
@@ -121,7 +125,7 @@ def shell(line: str) -> tuple[str, ...]:
 TIMEOUT_SECONDS = 30.0
 SHOWN_CHANGES = 5
 THEIRS = ("sessions", ".git", ".openclaw")
-"""What no command has a business with, and openclaw writes all the time."""
+"""Folders that openclaw writes all the time and that are no business of a command."""
 
 _NO_NETWORK = ("could not resolve", "name resolution", "network is unreachable", "not known")
 _FIXED = "skills, sessions, settings, git data and the agent's own files cannot be changed here"
@@ -129,42 +133,36 @@ _FIXED = "skills, sessions, settings, git data and the agent's own files cannot 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A program to run. `reads` says that it is known to do nothing but read what may be read of
-    the home, `stays` that it is known to do nothing but read the home; `shown` are files elsewhere
-    that it needs (place outside, place in the sandbox)."""
+    """A program to run."""
 
     argv: tuple[str, ...]
     name: str
-    reads: bool = False
-    stays: bool = False
-    shown: tuple[tuple[Path, str], ...] = ()
+    reads: bool = False  # known to do nothing but read permitted files of the home
+    stays: bool = False  # known to do nothing but read the home
+    shown: tuple[tuple[Path, str], ...] = ()  # needed files: (place outside, place in the sandbox)
 
 
 @dataclass(slots=True)
 class Runner:
-    """Runs over one home. `timeout` in seconds; `env` names variables that are handed on;
-    `network` lets commands into the network, though not once untrusted text was read.
-    `unconfined` says why there is no sandbox, None when there is one; `layered` whether what a
-    command writes in it can land in a layer over the home. `room` says how much of what a program
-    printed is shown to the model, `show` is told of it while it runs."""
+    """Runs programs over one home."""
 
     home: Home
     ledger: Ledger
     timeout: float = TIMEOUT_SECONDS
-    env: tuple[str, ...] = ()
-    network: bool = False
-    unconfined: Callable[[], str | None] = sandbox.available
+    env: tuple[str, ...] = ()  # names of variables that a command also gets
+    network: bool = False  # allow the network, until untrusted text was read
+    unconfined: Callable[[], str | None] = sandbox.available  # why there is no sandbox, or None
     layered: Callable[[Path], bool] = sandbox.is_overlay_available
     limits: Limits = Limits()
-    room: Room = USUAL
-    show: Show | None = None
+    room: Room = USUAL  # how much of the output the model sees
+    show: Show | None = None  # receives the output while the program runs
     _last: Look | None = field(default=None, init=False)
 
     def run(self, order: Order) -> str:
-        """Run it and tell how it ended. Raises ToolProblem when it cannot be started."""
+        """Run it and report how it ended. Raises ToolProblem when it cannot be started."""
         try:
             return self._run(order, self.unconfined() is None)
-        except OSError as error:  # of what stands beside it: the disk is full
+        except OSError as error:  # from a file that openclaw writes for it: the disk is full
             raise ToolProblem(f"It could not be run: {error}.") from error
 
     def _run(self, order: Order, confined: bool) -> str:
@@ -188,29 +186,29 @@ class Runner:
                 layered=layer is not None,
             )
             try:
-                finished = self._finished(order, room, confined, layer)
+                finished = self._execute(order, room, confined, layer)
                 self.ledger.exit = finished.code
             finally:
                 if layer:
-                    changed, notes = self._bring(before, layer, room)
+                    changed, notes = self._bring_into_home(before, layer, room)
                 elif others:
-                    theirs = sandbox.kept(room) if confined else THEIRS
-                    changed = self._notice(before, theirs, others.written())
+                    theirs = sandbox.unchangeable_names(room) if confined else THEIRS
+                    changed = self._record_changes(before, theirs, others.written())
         offline = confined and not room.network
         printed = strip(finished.text)
-        # Else anybody may have written it.
+        # Unless it only read the home or had no network, anybody may have written the output.
         if printed.strip() and not (order.reads or order.stays or offline):
-            printed = self._foreign(printed, f"command: {order.name}", finished)
-        return told(replace(finished, text=printed), self.home, offline, changed, notes)
+            printed = self._fence_output(printed, f"command: {order.name}", finished)
+        return describe_run(replace(finished, text=printed), self.home, offline, changed, notes)
 
     def _hidden(self, root: Path, before: Look, layer: sandbox.Layer | None) -> tuple[Path, ...]:
-        """What a command does not see; in a layer nobody listens at a socket."""
+        """The paths that a command does not see. Sockets need no hiding in a layer."""
         found = credentials(root)
         if why := found.crowded(root):
             raise ToolProblem(f"It was not run: {why}.")
         return (*found.paths, *(() if layer else before.special[:MOST_HIDDEN]))
 
-    def _finished(
+    def _execute(
         self, order: Order, room: sandbox.Room, confined: bool, layer: sandbox.Layer | None
     ) -> Finished:
         argv: Sequence[str] = order.argv
@@ -247,34 +245,34 @@ class Runner:
         self, root: Path, layer: sandbox.Layer | None, *, fixed: bool
     ) -> Callable[[int], str]:
         watch = process.LimitWatch(self.limits, layer.upper if layer else root)
-        return watch if layer or not fixed else _untouched(root, watch)
+        return watch if layer or not fixed else _watch_fixed_files(root, watch)
 
-    def _foreign(self, printed: str, source: str, finished: Finished) -> str:
-        """What a command printed, as data; the file with the whole of it counts as that too."""
+    def _fence_output(self, printed: str, source: str, finished: Finished) -> str:
+        """Fence what a command printed as data; the file with all of it counts as data too."""
         if finished.spilled:
             Learned(self.home).note(self.home.relative(finished.spilled), source, "")
         return as_data(printed, source, self.ledger, replace(self.room, chars=2 * self.room.page))
 
-    def _notice(
+    def _record_changes(
         self, before: Look, theirs: Collection[str], written: Mapping[str, str]
     ) -> list[str]:
-        """Write the changed files into the ledger; at most 200, the receipt is for people. `theirs`
-        are files and folders that the command did not change, `written` is what openclaw itself
-        has written meanwhile; where the command has changed such a file too, it is not known what
-        that held before."""
+        """Record the changed files in the ledger; for the receipt, which is for people, at most
+        200. `theirs` are files and folders that the command did not change, `written` the hashes
+        of files that openclaw wrote meanwhile. When the command changed such a file too, its
+        content before is unknown."""
         after = look(self.home, before)
         disarm(after)
         self._last = after
         found = changed(before, after)
         for name in list(found):
             mine = written.get(name)
-            if _is_in(theirs, name) or (mine and mine == _sha256(after.root, name)):
+            if _is_below(theirs, name) or (mine and mine == _sha256(after.root, name)):
                 del found[name]
             elif mine:
                 found[name] = UNKNOWN
         for name, content in list(found.items())[:MOST_CHANGES]:
             self.ledger.before.setdefault(name, as_text(content))
-        for name in found:  # what the model has read of it is out of date
+        for name in found:  # the model's copy is out of date
             self.ledger.read.pop(name, None)
 
         def was(name: str) -> Held:
@@ -285,15 +283,15 @@ class Runner:
         self.ledger.altered(found, was, lambda name: held(after.root, name))
         return list(found)
 
-    def _bring(
+    def _bring_into_home(
         self, before: Look, layer: sandbox.Layer, room: sandbox.Room
     ) -> tuple[list[str], list[str]]:
-        """Bring what the command wrote into the home; what was changed, and what to tell of it."""
+        """Move what the command wrote into the home. Returns the changed files and the notes."""
         from openclaw.tools.shell.change_set import Bringing, read
 
         self._last = before
-        found = read(layer.root, layer.upper, sandbox.kept(room))
-        counts = found.counts, process.written(layer.upper)  # as it was counted while it ran
+        found = read(layer.root, layer.upper, sandbox.unchangeable_names(room))
+        counts = found.counts, process.written(layer.upper)  # the latter as while it ran
         if why := next(filter(None, (self.limits.exceeded(*each) for each in counts)), ""):
             return [], [f"nothing of what it wrote was kept, as it {why}"]
         bringing = Bringing(found, before, self.ledger)
@@ -303,8 +301,8 @@ class Runner:
         return bringing.changed, bringing.notes
 
 
-def _is_in(places: Collection[str], name: str) -> bool:
-    """Whether it is one of these files, or lies in one of these folders."""
+def _is_below(places: Collection[str], name: str) -> bool:
+    """Return True for one of these files, or a file in one of these folders."""
     return any(
         str(place) in places for place in (PurePosixPath(name), *PurePosixPath(name).parents)
     )
@@ -315,30 +313,30 @@ def _sha256(root: Path, name: str) -> str:
     return hashlib.sha256(found[0]).hexdigest() if found and found[0] is not None else ""
 
 
-def _untouched(root: Path, watch: Callable[[int], str]) -> Callable[[int], str]:
-    """Also looks whether a file that is fixed was replaced outside: then it is not fixed any
-    more."""
-    known = {name: _number(root / name) for name in sandbox.FIXED_FILES}
+def _watch_fixed_files(root: Path, watch: Callable[[int], str]) -> Callable[[int], str]:
+    """Extend a watch: end the command when a fixed file was replaced from outside, as it is then no
+    longer read-only."""
+    known = {name: _inode(root / name) for name in sandbox.FIXED_FILES}
 
     def why(process: int) -> str:
-        found = (name for name, number in known.items() if _number(root / name) != number)
+        found = (name for name, number in known.items() if _inode(root / name) != number)
         name = next(found, "")
         return f"{name}, which is fixed for it, was saved meanwhile" if name else watch(process)
 
     return why
 
 
-def _number(path: Path) -> int:
+def _inode(path: Path) -> int:
     try:
         return path.lstat().st_ino
     except OSError:
         return 0
 
 
-def told(
+def describe_run(
     finished: Finished, home: Home, offline: bool, names: Sequence[str], notes: Sequence[str] = ()
 ) -> str:
-    """How a command ended, what it printed and changed, and what to do about the rest."""
+    """The report for the model: how a command ended, what it printed and changed, and hints."""
     if finished.code is None:
         head = f"Stopped after {finished.seconds:.0f} s: {finished.stopped}."
     elif finished.code < 0:
@@ -408,15 +406,14 @@ def environment(
     confined: bool,
     reading: bool,
 ) -> dict[str, str]:
-    """What of the `given` variables a command gets, and what else.
+    """The environment of a command: some of the `given` variables, and ours.
 
-    `named` are those that the settings add. HOME is the home of the agent, so that `~/workspace`
-    means the same as everywhere. `reading` says that the command was not asked for, as it only
-    reads: nothing then may make another program of it, neither a variable nor a folder of the
-    user's own programs nor git.
+    `named` are variables that the settings add. HOME is the agent's home, so that `~/workspace`
+    means the same everywhere. `reading` tells that the command runs unasked, as it only reads: then
+    neither a variable nor a folder of the user's own programs nor git may start another program.
     """
     root = os.path.realpath(home.root)
-    found = {name: value for name, value in given.items() if _passed(name)}
+    found = {name: value for name, value in given.items() if _is_passed_on(name)}
     found |= FIXED
     found |= {"PATH": _path(given, root, reading), "HOME": root}
     found.setdefault("LANG", "C.UTF-8")
@@ -431,19 +428,19 @@ def environment(
 
 
 def program_path(given: Mapping[str, str], root: str) -> str:
-    """The folders of programs, without those that the agent could put a program into."""
+    """PATH without the folders that the agent could put a program into."""
     return _path(given, root, reading=False)
 
 
-def _passed(name: str) -> bool:
+def _is_passed_on(name: str) -> bool:
     if os.name == "nt" and name.upper() in PASSED_ON_WINDOWS:
         return True
     return name in PASSED or name.startswith("LC_")
 
 
 def _path(given: Mapping[str, str], root: str, reading: bool) -> str:
-    """The folders of programs, without those that the agent could put a program into, and for
-    reading without those below the folders of users."""
+    """PATH without the folders that the agent could put a program into, and for reading without
+    those below the folders of users."""
     closed = [Path(root)]
     if reading:
         closed += [Path(given.get(name) or root) for name in ("HOME", "USERPROFILE")]
