@@ -104,7 +104,7 @@ class Playback(Toolbox):
 
     def _is_served(self, call: ToolCall) -> bool:
         with suppress(ToolProblem):
-            return SERVED in self._meant(call).name
+            return SERVED in self._resolve(call).name
         return False
 
 

@@ -434,7 +434,7 @@ def test_a_full_disk_keeps_the_session_as_it_was(store: SessionStore) -> None:
     code = (
         "import resource, sys; from pathlib import Path\n"
         "from openclaw.errors import OpenclawError\n"
-        "from openclaw.sessions.store import SessionStore; from openclaw.types import Entry\n"
+        "from openclaw.sessions.store import SessionStore; from openclaw.messages import Entry\n"
         "store = SessionStore(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "session = store.load('latest')\n"
         "session.messages.append(Entry('assistant', 'x' * 9000))\n"
@@ -451,7 +451,7 @@ def test_a_full_disk_keeps_the_session_as_it_was(store: SessionStore) -> None:
 
 SAVE_ON_AND_ON = (
     "import sys; from pathlib import Path\n"
-    "from openclaw.sessions.store import SessionStore; from openclaw.types import Entry\n"
+    "from openclaw.sessions.store import SessionStore; from openclaw.messages import Entry\n"
     "store = SessionStore(Path(sys.argv[1]), Path(sys.argv[2]))\n"
     "session = store.load('long')\n"
     "while True:\n"
