@@ -398,7 +398,7 @@ def test_a_full_disk_leaves_the_session_as_it_was(
 
 COMPACT_ON_AND_ON = (
     "import sys; from pathlib import Path\n"
-    "from openclaw.sessions.store import SessionStore; from openclaw.types import Entry\n"
+    "from openclaw.sessions.store import SessionStore; from openclaw.messages import Entry\n"
     "store = SessionStore(Path(sys.argv[1]), Path(sys.argv[2]))\n"
     "session = store.load('long')\n"
     "print('in', flush=True)\n"
