@@ -7,6 +7,7 @@ ones reported; a new one each day stays short and free of what was read the day 
 
 from __future__ import annotations
 
+import _thread
 import os
 import re
 import signal
@@ -153,8 +154,6 @@ def limited(seconds: float) -> Iterator[threading.Event]:
 def _interrupt() -> None:
     """Send a real signal where the system has one: it also ends a wait for a server."""
     if os.name == "nt":
-        import _thread
-
         _thread.interrupt_main()
     else:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

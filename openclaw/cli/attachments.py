@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from mimetypes import types_map
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, BinaryIO
@@ -117,8 +118,6 @@ def missing_files(prompt: str, cwd: Path, home: Path) -> list[str]:
 def _is_path(words: str, folders: tuple[Path, ...]) -> bool:
     """Return True when words can only be a path: they begin like one, have a range of lines, begin
     with a folder that exists, or end like known files or like files in the same folder."""
-    from mimetypes import types_map
-
     name = _RANGE.sub("", words)
     if name.startswith(("./", "../", "/", "~/")) or (name and name != words):
         return True

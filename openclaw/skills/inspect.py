@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -78,8 +79,6 @@ def is_script(path: Path) -> bool:
 
 
 def _may_run(path: Path) -> bool:
-    import os
-
     return os.name != "nt" and bool(path.stat().st_mode & 0o111)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -322,7 +323,6 @@ class Cache:
         """Write the file if anything changed; where it cannot be written, do without."""
         if self._file is None or not (self._changed or self._new.keys() != self._old.keys()):
             return
-        import json
 
         text = json.dumps({"version": VERSION, "skills": self._new}, separators=(",", ":"))
         with suppress(OpenclawError):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import os
 import stat
+import struct
+import tarfile
 import unicodedata
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,11 +56,6 @@ def unpack(source: Path, into: Path) -> None:
     UsageError when it is no archive, Refused when it breaks a limit or has anything but plain files
     and folders, OpenclawError when it is damaged. What was written by then is left to the caller.
     """
-    import struct
-    import tarfile
-    import zipfile
-    import zlib
-
     damage = (
         tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError,
         RuntimeError, LookupError, OverflowError, struct.error,
@@ -108,8 +109,6 @@ def _walk(entries: Iterator[Entry], into: Path | None) -> None:
 
 
 def _zip_entries(file: IO[bytes]) -> Iterator[Entry]:
-    import zipfile
-
     if _count(file, b"PK\x01\x02") > 20 * MAX_ENTRIES:  # before an object is made of each
         raise refused(f"it has more than {MAX_ENTRIES:,} entries")
     with zipfile.ZipFile(file) as archive:
@@ -118,8 +117,6 @@ def _zip_entries(file: IO[bytes]) -> Iterator[Entry]:
 
 
 def _zip_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Entry:
-    import zipfile
-
     name = _zip_name(info)
     mode = info.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
@@ -156,10 +153,6 @@ def _count(file: IO[bytes], needle: bytes) -> int:
 
 
 def _tar_entries(file: IO[bytes]) -> Iterator[Entry]:
-    import gzip
-    import io
-    import tarfile
-
     file.seek(0)
     with gzip.GzipFile(fileobj=file) as unzipped:
         data = unzipped.read(MAX_TAR + 1)
@@ -176,8 +169,6 @@ def _tar_entries(file: IO[bytes]) -> Iterator[Entry]:
 
 
 def _tar_entry(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
-    import tarfile
-
     plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
     if not (member.isdir() or plain):
         raise refused(f"{member.name} is a link, a device or another thing that is no plain file")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -238,7 +239,6 @@ def is_own(root: Path) -> bool:
     folder = folder_of(root)
     if folder is None or is_source(root) or trouble(root, folder):
         return False
-    import shutil
 
     return shutil.which("git") is not None
 

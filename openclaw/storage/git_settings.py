@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -163,7 +164,6 @@ def _entry(key: str, value: str) -> str:
 
 def _make(place: Path, links: Mapping[str, Path], settings: str) -> None:
     """Make the folder in one step; another process may be quicker."""
-    import shutil
     import tempfile
 
     made = Path(tempfile.mkdtemp(dir=place.parent, prefix=".new-"))

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -127,7 +128,6 @@ class Home:
 @cache
 def _passing_folder(root: Path) -> Path:
     """A folder that ends with this process, in place of the private one of an untrusted home."""
-    import shutil
     import tempfile  # takes 13 ms of each command
 
     folder = Path(tempfile.mkdtemp(prefix="openclaw-"))

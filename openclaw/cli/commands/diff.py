@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -55,8 +56,6 @@ def diff(
 
 def show(ctx: typer.Context, turn: Ref = "", as_json: AsJson = False) -> None:
     """Show all of a turn: what was said, what tools did, and the diff."""
-    from dataclasses import asdict
-
     with closing(open_app(ctx, reading=True)) as app:
         found = app.history.find(turn)
         if not as_json:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -311,8 +312,6 @@ def _wrap_text(front: str, text: str, on: Canvas | None) -> Iterator[str]:
     """Break text after `front` into lines that are indented by its length."""
     lines = [one_line(text)]
     if on:
-        import textwrap
-
         room = max(on.width - len(front), LEAST_ROOM)
         lines = textwrap.wrap(lines[0], room, break_long_words=False, break_on_hyphens=False)
     for number, line in enumerate(lines):

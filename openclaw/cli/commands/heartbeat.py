@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -84,8 +85,6 @@ def heartbeat(
 
 
 def _beat(home: Home, quiet_hours: str, model: str | None) -> HeartbeatResult:
-    from datetime import datetime
-
     if quiet_hours and within(datetime.now().time(), hours_of(quiet_hours)):
         return HeartbeatResult(why="it is a quiet hour")
     tasks = tasks_of(home)

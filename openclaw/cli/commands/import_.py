@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -73,8 +74,6 @@ def import_(
 
 def _home(ctx: typer.Context) -> Home:
     """Return the home to import into; offer one where there is none and somebody can be asked."""
-    import os
-
     try:
         return current_home(ctx)
     except Damaged as error:

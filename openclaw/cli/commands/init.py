@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,8 +43,6 @@ def init(
     ] = False,
 ) -> None:
     """Make a home, or add what is missing to one. Nothing is ever overwritten."""
-    import os
-
     target = chosen_folder(directory, options(ctx).home, Path.cwd(), os.environ)
     _ask_about_others(target, yes=yes)
     created = make_home(target)
@@ -60,8 +59,6 @@ def _ask_about_others(target: Path, *, yes: bool) -> None:
     Notes are what a home is for, and a folder with parts of a home may be completed. A script that
     names a folder is only told, unless it is the user's own folder.
     """
-    import os
-
     names = {path.name for path in target.iterdir()} if target.is_dir() else set()
     others = names - NO_CONTENT
     files = [name for name in others if name[0] != "." and (target / name).is_file()]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -137,8 +139,6 @@ def remove(
 
 
 def _mark(ctx: typer.Context, words: list[str], state: bool, as_json: bool) -> None:
-    from dataclasses import replace
-
     home = current_home(ctx)
     file = _file(home)
     verb = "done" if state else "undone"
@@ -170,8 +170,6 @@ def _find_todo(file: TodoFile, words: list[str], state: bool | None = None) -> T
 
 def _due(todos: Sequence[Todo], when: str, overdue: bool) -> Sequence[Todo]:
     """Return the to-dos of these days; with `overdue` also those whose day is over."""
-    from datetime import timedelta
-
     if not when and not overdue:
         return todos
     today = _today()
@@ -217,8 +215,6 @@ def _json(home: Home, todos: Sequence[Todo]) -> list[dict[str, object]]:
 
 
 def _today() -> date:
-    from datetime import date
-
     return date.today()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -249,8 +250,6 @@ def _call(use: ToolUse, *, full: bool) -> str:
 
 
 def _value(value: Any, *, full: bool) -> str:
-    import json
-
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if full else one_line(text, 200)
 

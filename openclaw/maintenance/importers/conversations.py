@@ -205,7 +205,6 @@ def home_id(label: str, own: str) -> str:
     name = f"{label}-{plain}"
     if plain == own.replace(":", "-") and len(name) <= 64:
         return name
-    import hashlib
 
     tail = hashlib.sha256(own.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name[:55].rstrip('-')}-{tail}"

@@ -15,6 +15,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -247,8 +248,6 @@ class Connection:
 
 
 def _check_installed() -> None:
-    from importlib.util import find_spec
-
     if find_spec("mcp") is None:
         raise AwayError("MCP is not installed: pip install 'openclaw[mcp]'")
 

@@ -10,6 +10,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from openclaw.config import Settings
@@ -69,8 +70,6 @@ class McpServers:
     def list_missing(self) -> None:
         """Ask these for their tools, all at once."""
         if missing := self._missing():
-            from concurrent.futures import ThreadPoolExecutor
-
             self._opened_door()
             with ThreadPoolExecutor(len(missing)) as pool:
                 try:

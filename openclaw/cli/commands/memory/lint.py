@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,8 +87,6 @@ def _whole(home: Home) -> LintReport:
 
 
 def _staged(home: Home) -> LintReport:
-    from dataclasses import replace
-
     documents, lines = staged(home)
     report = look_over(home, date.today(), documents)
     return replace(report, findings=of_commit(report.findings, lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterator
@@ -229,8 +230,6 @@ def _json(passage: Passage, explain: bool) -> dict[str, Any]:
 
 
 def _print_line(value: Any) -> None:
-    import json
-
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
     sys.stdout.flush()
 

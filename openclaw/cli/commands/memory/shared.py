@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from openclaw.errors import UsageError
@@ -52,8 +53,6 @@ def shape(home: Home, note: Note) -> dict[str, Any]:
 
 def past_day(text: str) -> str:
     """The ISO day that a phrase such as "last week" means; "" for none."""
-    from datetime import date
-
     day = day_of(text, date.today(), "past") if text else None
     if text and day is None:
         raise UsageError(f"{text} is not a date", "write it as 2026-11-01, yesterday or last week")

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -154,7 +155,6 @@ def _progress(front: str) -> Iterator[Any]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    from shutil import get_terminal_size
 
     began = time.monotonic()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -188,8 +189,6 @@ def _say_what(entry: Listed, skill: Skill) -> None:
 
 def _switch(home: Home, name: str, *, on: bool, as_json: bool) -> None:
     """Remove a skill's name from skills.off, or add it. Nothing changes if it is so already."""
-    import json
-
     off = load_settings(home).skills.off
     if not (on and name in off):
         _find_skill(_list_installed(home), name)
