@@ -14,7 +14,7 @@ from openclaw.errors import OpenclawError
 from openclaw.security.untrusted import fence, strip
 from openclaw.storage.safe_open import checked, remove
 from openclaw.storage.text import write_text
-from openclaw.tools.shell.output import LONGEST_LINE, excerpt, wrapped
+from openclaw.tools.shell.output import LONGEST_LINE, excerpt, wrap_lines
 from openclaw.types import Ledger, ToolProblem
 
 MAX_CHARS = 12_000
@@ -57,7 +57,7 @@ def cut(text: str, room: Room, source: str = "") -> tuple[str, str]:
     when nothing was cut). `source` names the author of a text that is not the user's."""
     if room.holds(text):
         return text, ""
-    whole = wrapped(text, _line_length(text, room))
+    whole = wrap_lines(text, _line_length(text, room))
     most = room.chars
     shown = excerpt(whole, most)
     while most > SHORTEST and not room.fits(shown.text):

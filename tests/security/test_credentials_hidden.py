@@ -12,7 +12,7 @@ from openclaw.security import credentials as module
 from openclaw.security.credentials import credentials
 from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
-from openclaw.tools.shell.output import changed, disarm, look
+from openclaw.tools.shell.output import changed_files, drop_setuid, scan_home
 from openclaw.tools.shell.process import Limits
 from openclaw.tools.shell.read_only import LineRules
 from openclaw.tools.shell.shell import Order, Runner
@@ -109,12 +109,12 @@ def test_in_a_home_of_too_many_files_only_what_a_command_touched_is_a_change(
         write(home.workspace / f"{number}.md")
     monkeypatch.setattr("openclaw.tools.paths.MAX_FILES", 9)
     time.sleep(0.05)
-    before = look(home)
+    before = scan_home(home)
     write(home.workspace / "00.md")
-    assert changed(before, look(home, before)) == {"workspace/00.md": None}
-    before = look(home)
+    assert changed_files(before, scan_home(home, before)) == {"workspace/00.md": None}
+    before = scan_home(home)
     (home.workspace / "00.md").unlink()
-    assert changed(before, look(home, before)) == {"workspace/00.md": b"x\n"}
+    assert changed_files(before, scan_home(home, before)) == {"workspace/00.md": b"x\n"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
@@ -132,5 +132,5 @@ def test_a_file_is_disarmed_where_the_system_cannot_leave_links_alone(
         change(path, mode)
 
     monkeypatch.setattr(Path, "chmod", chmod)
-    disarm(look(home))
+    drop_setuid(scan_home(home))
     assert program.stat().st_mode & 0o7777 == 0o755

@@ -1,7 +1,7 @@
-"""The official MCP SDK behind a door without async: servers are opened, listed, called, closed.
+"""A synchronous interface to the official MCP SDK: open, list, call and close servers.
 
-The SDK is asyncio throughout. Its event loop runs in one thread of its own, each server in one task
-there; nothing else of the program knows of it. The SDK (0.6 s) is imported by the first `open`.
+The SDK is asyncio throughout. Its event loop runs in one thread, with one task per server; the rest
+of the program does not see it. The first `open` imports the SDK (0.6 s).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ START_SECONDS = 20.0
 CLOSE_SECONDS = 4.0
 MOST_PAGES = 50
 MOST_TOOLS = 500
-"""Tools of one server; nobody has asked for more by hand, and a list may be an attack."""
+"""Tools of one server; nobody needs more, and a longer list may be an attack."""
 T = TypeVar("T")
 
 
 class Door:
-    """The way to the servers of a home. Nothing is started or imported before `open`."""
+    """Opens connections to the servers of a home. Nothing is started or imported before `open`."""
 
     def __init__(self, around: Surroundings, start_seconds: float = START_SECONDS) -> None:
         self.around = around
@@ -61,13 +61,13 @@ class Door:
         return connection
 
     def run(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Let something run in the thread of the servers."""
+        """Run a coroutine in the thread of the servers."""
         if self._loop is None:
             raise AwayError("the program is about to end")
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def soon(self, what: Callable[[], None]) -> None:
-        """Let something be done in that thread when it comes to it."""
+        """Call a function in that thread soon."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(what)
 
@@ -98,8 +98,8 @@ class Door:
 
 
 class Connection:
-    """A server that runs or is reached. `tools` is what it lists, as the protocol's plain JSON;
-    `left_out` counts those beyond what is read. `alive` is false once it cannot be used."""
+    """A connection to a server. `tools` is its list, as the protocol's plain JSON; `left_out`
+    counts the tools beyond the limit. `alive` is false once the server cannot be used."""
 
     def __init__(self, server: Server, door: Door) -> None:
         self.server = server
@@ -128,8 +128,8 @@ class Connection:
         self.alive = True
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        """What a tool gives back, an `mcp_types.CallToolResult`. Raises AwayError, after which the
-        connection is closed, and CallFailedError."""
+        """Call a tool. Returns an `mcp_types.CallToolResult`. Raises CallFailedError, or AwayError,
+        after which the connection is closed."""
         return self._asked(self._call(tool, dict(arguments)), self.server.timeout)
 
     def list(self) -> None:
@@ -138,13 +138,13 @@ class Connection:
         self._asked(self._list(), self._door.start_seconds)
 
     def leave(self) -> None:
-        """Ask it to end, without waiting."""
+        """Ask the server to end, without waiting."""
         self.alive = False
         if self._stop is not None:
             self._door.soon(self._stop.set)
 
     def close(self) -> None:
-        """End it. May be called twice."""
+        """End the server. May be called twice."""
         self.leave()
         task, self._task = self._task, None
         if task is None:
@@ -156,7 +156,7 @@ class Connection:
             self._reached.pipe.kill()
 
     def _give_up(self) -> None:
-        """End a server that hangs: it would not listen to a request to end either."""
+        """Kill a server that hangs: it would not obey a request to end either."""
         if self._reached.pipe is not None:
             self._reached.pipe.kill()
         self.close()
@@ -181,7 +181,7 @@ class Connection:
             raise self._away(error) from error
 
     async def _live(self) -> None:
-        """From start to end, in one task: the SDK wants to be left where it was entered."""
+        """The life of a server, in one task: the SDK must be left in the task that entered it."""
         self._stop = asyncio.Event()
         try:
             async with reach(self.server, self._door.around, self._reached, self._heard):
@@ -223,8 +223,8 @@ class Connection:
 
         params = CallToolRequestParams(name=tool, arguments=arguments)
         try:
-            # Not `call_tool`, which runs the server's own patterns over the result: they may be
-            # made to take for ever.
+            # Not `call_tool`, which runs the server's own patterns over the result: a malicious one
+            # would take for ever.
             return await self._reached.client.session.send_request(
                 CallToolRequest(params=params), CallToolResult
             )
@@ -238,7 +238,7 @@ class Connection:
             raise self._away(error) from error
 
     async def _heard(self, message: Any) -> None:
-        """Take note of what the server says by itself."""
+        """Handle a message that the server sends unasked."""
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             self.listing_changed = True
 
@@ -260,13 +260,13 @@ ON_WINDOWS = (
 
 
 Prepare = Callable[[Server, Start], AbstractContextManager[Start]]
-"""Changes how a server is started, and holds what it is started from until it has ended; raises
-AwayError for one that may not be."""
+"""Changes how a server is started, and keeps its files until it has ended. Raises AwayError for a
+server that may not start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a server is started in: the home, the folder of its log, and our environment."""
+    """Where a server is started: the home, the folder of its log, and our environment."""
 
     root: Path
     logs: Path
@@ -289,7 +289,8 @@ async def reach(
     reached: Reached,
     heard: Callable[..., Coroutine[Any, Any, None]],
 ) -> AsyncIterator[None]:
-    """Fill `reached` as far as it comes; `heard` is told what the server says by itself."""
+    """Start or reach a server and fill `reached` step by step; `heard` receives the messages that
+    the server sends unasked."""
     from mcp import Client, Implementation
 
     from openclaw.tools.mcp.transport import open_pipe, open_web
@@ -317,7 +318,7 @@ async def _local(
     ours = {**around.environment, "PATH": program_path(around.environment, root)}
     environment = clean_environment(server, ours)
     words = (server.command, *(_filled(word, ours) for word in server.args))
-    # Not the home, where the agent may write: programs take code and settings from their folder.
+    # Not the home, where the agent may write: programs read code and settings from their folder.
     folder = Path(root, server.cwd) if server.cwd else stack.enter_context(scratch(around.root))
     start = stack.enter_context(around.prepare(server, Start(words, folder, environment)))
     program = shutil.which(start.words[0], path=start.environment.get("PATH"))
@@ -341,7 +342,7 @@ async def _web(
 
 
 def clean_environment(server: Server, environment: Mapping[str, str]) -> dict[str, str]:
-    """What a server process gets of our environment, and what its settings give it. Raises
+    """The environment of a server process: parts of ours, and the variables of its settings. Raises
     AwayError for a variable that is not set."""
     names = (*INHERITED, *ON_WINDOWS) if os.name == "nt" else INHERITED
     kept = {name: environment[name] for name in names if name in environment}
@@ -359,7 +360,7 @@ def _filled(text: str, environment: Mapping[str, str]) -> str:
 
 
 def away(error: BaseException, server: Server) -> AwayError:
-    """An error as one that says in a few words why a server cannot be used."""
+    """Convert an error into one that tells in a few words why a server cannot be used."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     if isinstance(error, AwayError):

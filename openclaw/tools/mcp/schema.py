@@ -1,8 +1,9 @@
-"""From what an MCP server says of a tool to what a model is shown, and back.
+"""Translate the tools of an MCP server for the model, and the model's arguments back.
 
-A JSON schema becomes flat arguments: nested objects get dotted names (`note.title`), what cannot be
-flat becomes a text that holds JSON. All of it was written by somebody else: names are made plain,
-descriptions are one short line, and words that give orders are not passed on.
+A JSON schema becomes flat arguments: nested objects get dotted names (`note.title`), and what
+cannot be flat becomes a text with JSON in it. Servers are not trusted: names are made plain,
+descriptions are cut to one short line, and words that give orders are dropped. `Cache` keeps the
+lists of tools between runs.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ TAKEN = frozenset(
     """kind tool thought answer function arguments parameters args input action action_input
     tool_input tool_name""".split()
 )
-# What a description of a tool does not say and an order to the reader does. A word too many only
-# costs a description, which is then made of the tool's name.
+# Words of an order to the reader that no description of a tool needs. A wrong hit costs only the
+# description, which is then made from the tool's name.
 ORDERS = re.compile(
     r"""\b(?:ignore|disregard|forget|override|instructions?|system\ (?:prompt|message)|
     assistant|must|always|never|important|before\ (?:using|calling|any|each|every|all|you)|instead|
@@ -56,7 +57,7 @@ ORDERS_IN_NAMES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where an argument goes: the keys that lead to it, and what the text becomes there."""
+    """Where a flat argument goes: the keys of its path, and the form of its value there."""
 
     path: tuple[str, ...]
     form: Form = "plain"
@@ -66,16 +67,15 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """A tool's arguments, flat: a JSON schema as `openclaw.tools.tool` takes it, and where
-    each argument goes."""
+    """A tool's flat arguments: a JSON schema for `openclaw.tools.tool`, and where each goes."""
 
     parameters: Schema
     slots: Mapping[str, Slot]
 
 
 def plain_name(name: str, longest: int = LONGEST_NAME) -> str:
-    """A name of small letters, digits and single underscores; "tool" when nothing is left, or when
-    it reads like an order."""
+    """Reduce a name to small letters, digits and single underscores; "tool" when nothing is left,
+    or when it reads like an order."""
     ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", ascii_only)
     plain = re.sub(r"[^a-z0-9]+", "_", split.casefold()).strip("_")[:longest].strip("_")
@@ -83,8 +83,8 @@ def plain_name(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 def plain_about(text: str, name: str) -> str:
-    """The first sentence of a description on one line without what nobody sees; words made of the
-    tool's name when it is empty or gives orders."""
+    """The first sentence of a description on one line, without hidden characters; words from the
+    tool's name when the sentence is empty or gives orders."""
     seen = (" " if unicodedata.category(c)[0] in "ZC" else c for c in text[:2000])
     kept = (c for c in seen if unicodedata.category(c)[0] not in "MS" or c.isascii())
     line = " ".join("".join(kept).split())
@@ -97,7 +97,8 @@ def plain_about(text: str, name: str) -> str:
 
 
 def flatten(schema: Schema) -> Flat:
-    """The arguments of a tool. Raises ValueError for a schema that no flat call can fill."""
+    """Flatten the arguments of a tool. Raises ValueError for a schema that no flat call can
+    fill."""
     walk = _Walk(schema)
     walk.object(schema, (), required=True, depth=0)
     required = [name for name in walk.properties if name in walk.required]
@@ -111,8 +112,8 @@ def flatten(schema: Schema) -> Flat:
 
 
 def nest(flat: Flat, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as the server wants them, from flat ones. Raises ToolProblem for a text that
-    should hold JSON and does not."""
+    """Turn flat arguments into those that the server wants. Raises ToolProblem for a text that
+    should be JSON and is not."""
     whole: dict[str, Any] = {}
     for name, value in given.items():
         slot = flat.slots[name]
@@ -149,7 +150,7 @@ def _loaded(name: str, text: Any) -> Any:
 
 
 class _Walk:
-    """One way through a schema; it collects the flat arguments."""
+    """Walks through a schema and collects the flat arguments."""
 
     def __init__(self, root: Schema) -> None:
         self.root = root
@@ -177,7 +178,7 @@ class _Walk:
             self.required.add(name)
 
     def name(self, path: Sequence[str]) -> str:
-        """A name for an argument that no other one and no key of a step has."""
+        """A name that no other argument and no key of a step has."""
         plain = ".".join(re.sub(r"[^A-Za-z0-9_]+", "_", key)[:LONGEST_NAME] for key in path)
         plain = "value" if not plain or ORDERS_IN_NAMES.search(plain) else plain
         plain = f"{plain}_" if plain in TAKEN else plain
@@ -187,7 +188,7 @@ class _Walk:
         return name
 
     def meant(self, schema: Any, hops: int = 8) -> Schema:
-        """What a schema comes down to: references followed, null and wrappings left out."""
+        """Simplify a schema: follow references, drop null and wrappers."""
         if not isinstance(schema, Mapping) or hops == 0:
             return {}
         if isinstance(reference := schema.get("$ref"), str):
@@ -247,7 +248,7 @@ def _argument(path: tuple[str, ...], schema: Schema, walk: _Walk) -> tuple[dict[
 
 
 def _choices(schema: Schema) -> list[Any]:
-    """The only values that a schema takes; none when it takes others."""
+    """The only values that a schema allows; none when it allows others."""
     if "const" in schema:
         return [schema["const"]]
     values = schema.get("enum")
@@ -259,7 +260,7 @@ def _word(value: Any) -> str:
 
 
 def _harmless(word: str) -> bool:
-    """Whether a value may stand in a prompt: short, visible, and hardly a sentence."""
+    """Return True for a value that may go into a prompt: short, visible, and hardly a sentence."""
     return (
         0 < len(word) <= LONGEST_CHOICE
         and word.isprintable()
@@ -286,21 +287,20 @@ CHANGES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A tool of a server, ready for use. `raw` is its name there, `digest` a hash of all that the
-    server says of it; `reads` that it says the tool only reads, None when it says nothing."""
+    """A tool of a server, ready for use."""
 
-    raw: str
+    raw: str  # its name on the server
     name: str
     about: str
     flat: Flat
-    digest: str
-    reads: bool | None = None
+    digest: str  # a hash of everything that the server tells about the tool
+    reads: bool | None = None  # the server's claim that it only reads, None without one
 
     @property
     def seems(self) -> tuple[Effect, ...]:
-        """What a call is good for, as far as one can tell: to look something up ("get"), to change
-        something ("send"), or perhaps both. By this a step is chosen; what the tool may do is for
-        the user's settings to decide."""
+        """The likely effects of a call: it looks something up ("get"), changes something ("send"),
+        or perhaps both. This helps to choose a step; the user's settings decide what the tool may
+        do."""
         words = self.name.partition("__")[2].split("_")
         first = next((word for word in words if word in LOOKS | CHANGES), "")
         if self.reads or (self.reads is None and first in LOOKS):
@@ -310,21 +310,21 @@ class Listed:
 
 @dataclass(slots=True)
 class Cache:
-    """What is known of the servers of a home, by server. `lists` go with a fingerprint of the
-    server's settings; `pins` are first digests by tool name; `away` are times since 1970."""
+    """The knowledge about the servers of a home, by the server's name."""
 
     path: Path
+    # A fingerprint of the server's settings, and its tools.
     lists: dict[str, tuple[str, list[Listed]]] = field(default_factory=dict)
-    pins: dict[str, str] = field(default_factory=dict)
-    away: dict[str, float] = field(default_factory=dict)
+    pins: dict[str, str] = field(default_factory=dict)  # the first digests, by tool name
+    away: dict[str, float] = field(default_factory=dict)  # seconds since 1970
 
     def tools(self, server: Server) -> list[Listed] | None:
-        """The tools that a server last listed; None when that is not known."""
+        """The tools that a server last listed; None when they are not known."""
         fingerprint, tools = self.lists.get(server.name, ("", []))
         return tools if fingerprint == server.fingerprint else None
 
     def rests(self, server: Server) -> bool:
-        """Whether a server could not be used a short while ago: the next prompt need not wait."""
+        """Return True when a server failed a short while ago: the next prompt need not wait."""
         return 0 <= time.time() - self.away.get(server.name, 0) < AWAY_SECONDS
 
     def fail(self, server: Server, *, rests: bool = True) -> None:
@@ -332,11 +332,11 @@ class Cache:
         self.away[server.name] = time.time() if rests else 0.0
 
     def failed(self, server: Server) -> bool:
-        """Whether a server could not be used when it was last noted."""
+        """Return True when the last note about a server is a failure."""
         return server.name in self.away
 
     def take(self, server: Server, tools: list[Listed]) -> list[str]:
-        """Keep a new list; gives the names of tools that are not what they were."""
+        """Keep a new list; returns the names of tools that have changed."""
         before = {tool.name: tool.digest for tool in self.lists.get(server.name, ("", []))[1]}
         changed = [t.name for t in tools if before.get(t.name, t.digest) != t.digest]
         for tool in tools:
@@ -346,7 +346,7 @@ class Cache:
         return changed
 
     def granted_as(self, tool: Listed) -> str:
-        """The name by which a grant covers the tool as it is now."""
+        """The name under which a grant covers the tool in its present form."""
         same = self.pins.get(tool.name, tool.digest) == tool.digest
         return tool.name if same else f"{tool.name}.{tool.digest[:8]}"
 
@@ -364,7 +364,7 @@ class Cache:
 
 
 def read_cache(path: Path) -> Cache:
-    """The cache in a file; an empty one when there is none or it cannot be read."""
+    """Read the cache; an empty one when there is no file or it cannot be read."""
     cache = Cache(path)
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         value = parse_foreign_json(read_bytes(path))
@@ -420,5 +420,5 @@ def _listed(value: Mapping[str, Any]) -> Listed:
 
 
 def plain_key(name: str) -> str:
-    """A tool's name as it may be written in an allow list: as the server or as we spell it."""
+    """A tool's name in one spelling: an allow list may have the server's or ours."""
     return re.sub(r"[^a-z0-9]+", "", name.casefold())

@@ -1,4 +1,4 @@
-"""The MCP servers of a home, and which of their tools one turn is told of."""
+"""The MCP servers of a home, and the choice of their tools for one turn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Served:
-    """What the MCP servers of a home have to offer. Where none is named, nothing is loaded."""
+    """The tools of the MCP servers of a home. Without servers in the settings nothing is loaded."""
 
     home: Home
     settings: Settings
@@ -27,7 +27,7 @@ class Served:
     _begun: bool = False
 
     def begin(self) -> Iterator[str]:
-        """A new turn: the lists that are missing are read. Yields what the user should know."""
+        """Begin a turn: read the missing lists. Yields notices for the user."""
         if not self.settings.mcp:
             return
         if not self._begun:
@@ -65,8 +65,8 @@ class Served:
 def shared_out(
     built_in: Sequence[Tool], served: Sequence[Tool], request: str
 ) -> tuple[list[Tool], Shortlist | None]:
-    """The tools that the head lists, and a shortlist of the others: with few tools in all there are
-    none, with many these are all that come from servers."""
+    """The tools that the head lists, and a shortlist of the others. With few tools the head lists
+    all; with many, the shortlist has all that come from servers."""
     if not served:
         return list(built_in), None
     if sum(tool.listed for tool in built_in) + len(served) <= MOST_LISTED:

@@ -1,8 +1,8 @@
-"""What MCP servers run of the home's files, the yes that this needs, and how they are started.
+"""Start MCP servers, with the user's consent for those that run files of the home.
 
-A server whose command names no program in the home starts as it is. One that does needs the same
-yes as hooks do (`openclaw.security.trust`), and runs from copies. None of them has the home as its
-folder unless `cwd` says so, since the agent may write there.
+A server whose command names no program in the home starts as it is. Any other needs the same yes as
+hooks do (`openclaw.security.trust`) and runs from copies. No server has the home as its folder,
+unless `cwd` says so, since the agent may write there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TRUST = "openclaw mcp trust"
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a server process is started: its words, the folder that it runs in, its variables."""
+    """How a server process is started: its command words, its folder, its variables."""
 
     words: tuple[str, ...]
     folder: Path
@@ -45,14 +45,14 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """Starts the servers of a home. Their yes is for all of them that run files of the home."""
+    """Starts the servers of a home. One yes covers all servers that run files of the home."""
 
     home: Home
     servers: Sequence[Server]
     trust: Trust = field(default_factory=lambda: Trust(trust_file()))
 
     def asked(self) -> Asked:
-        """What a yes would now be said to."""
+        """The commands and files that a yes would now cover."""
         root = _root(self.home)
         found = [(server, code_words(root, server)) for server in self.servers if server.command]
         found = [(server, words) for server, words in found if in_home(root, words)]
@@ -80,7 +80,7 @@ class Starts:
             safe = _is_python(server) and not starts_scripts(start.words, root)
             if server.cwd:
                 folder = copies.within(start.folder) if needed else start.folder
-                # Python would take modules from its folder before its own.
+                # Python would import modules from its folder before its own.
                 safe = Path(os.path.realpath(folder)).is_relative_to(root)
             near, code = (start.folder if server.cwd else root), code_words(root, server)
             words = tuple(real_word(root, _in_full(near, word, code)) for word in start.words)
@@ -97,7 +97,7 @@ def _is_python(server: Server) -> bool:
 
 
 def _in_full(folder: Path, word: str, code: Sequence[str]) -> str:
-    """A path that a program elsewhere is given, in full."""
+    """The full path of an argument, for a program that runs elsewhere."""
     with suppress(OSError, ValueError):
         if (word == "." or "/" in word or word in code) and (folder / word).exists():
             return os.path.normpath(folder / word)
@@ -105,7 +105,7 @@ def _in_full(folder: Path, word: str, code: Sequence[str]) -> str:
 
 
 def _copied(copies: Sealed, words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words with copies in the place of what they run."""
+    """The command words with copies in place of the files that they run."""
     try:
         return tuple(copies.command(words))
     except UnsealedError as error:
@@ -113,7 +113,7 @@ def _copied(copies: Sealed, words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check(root: Path, server: Server, words: tuple[str, ...]) -> None:
-    """Nothing of the home itself is run: it may be there in one moment and not in the next."""
+    """Refuse words that would still run a file of the home: it may change at any moment."""
     found = replace(server, command=words[0], args=words[1:], cwd="", env={})
     for text in in_home(root, code_words(root, found)):
         if Path(text).is_absolute() and placed(root, text) != root:
@@ -125,11 +125,11 @@ def _root(home: Home) -> Path:
 
 
 def enabled(servers: Sequence[Server]) -> list[Server]:
-    """Those that may be started."""
+    """The servers that may be started."""
     return [server for server in servers if not server.disabled]
 
 
 def fault_line(home: Home, fault: Fault) -> str:
-    """What is wrong with a server, with its line in openclaw.yaml."""
+    """A notice about a faulty server entry, with its line in openclaw.yaml."""
     line = line_of(settings_text(home), ("mcp", *fault.path))
     return f"{FILE} line {line}: MCP server {'.'.join(fault.path)}: {fault.text}; it is skipped"

@@ -1,7 +1,7 @@
-"""Tools of MCP servers: known without starting any, called where a server is started on demand.
+"""Tools of MCP servers. Their lists come from a cache; a call starts its server on demand.
 
-What a server says of its tools and what they give back is untrusted. Each call goes through the
-policy as "send", whatever the server claims, unless the user has marked the server as trusted.
+The descriptions and results of a server are untrusted. Each call goes through the policy as "send",
+whatever the server claims, unless the user has marked the server as trusted.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ MOST_OPTIONAL = 4
 
 
 class McpServers:
-    """The MCP servers of a home, without those that are disabled. `close` ends what runs; `tell` is
-    told what is waited for, "" when it is there."""
+    """The MCP servers of a home, without disabled ones. `close` ends the running ones. `tell`
+    receives what openclaw waits for, and "" when the wait is over."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class McpServers:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """A new turn: what was away is tried again, lists that a server has changed are read."""
+        """Begin a turn: try unreachable servers again, read the lists that have changed."""
         self._away.clear()
         for server in self._servers:
             connection = self._connections.get(server.name)
@@ -64,27 +64,27 @@ class McpServers:
                     self._lose(server, error)
 
     def unlisted(self) -> list[str]:
-        """The servers whose tools are not known and that are worth a try."""
+        """The servers whose tools are unknown and that are worth a try."""
         return [server.name for server in self._missing()]
 
     def list_missing(self) -> None:
-        """Ask these for their tools, all at once."""
+        """Ask these servers for their tools, all at once."""
         if missing := self._missing():
             self._opened_door()
             with ThreadPoolExecutor(len(missing)) as pool:
                 try:
                     list(pool.map(self._try, missing))
-                except BaseException:  # Ctrl-C: whoever is waited for is ended
+                except BaseException:  # Ctrl-C: end the servers that we wait for
                     self.close()
                     raise
             self._cache.save()
 
     def tools(self) -> list[Tool]:
-        """The tools that are known of all servers. Starts nothing."""
+        """The known tools of all servers. Starts nothing."""
         return [self._tool(server, listed) for server, listed in self._allowed()]
 
     def news(self) -> list[str]:
-        """What the user should know since it was last asked."""
+        """The notices for the user since the last call."""
         news, self._news = self._news, []
         return news
 
@@ -154,8 +154,8 @@ class McpServers:
         return text
 
     def _check_same(self, server: Server, listed: Listed) -> None:
-        """What runs must be what was offered and allowed: a server may list a tool anew when it
-        starts."""
+        """Check that the tool is still the one that was offered and allowed: a server that starts
+        may list a tool differently."""
         now = {tool.raw: tool.digest for tool in self._cache.tools(server) or ()}
         if now.get(listed.raw) == listed.digest:
             return
@@ -180,7 +180,7 @@ class McpServers:
             self._lose(server, error)
 
     def _connected(self, server: Server) -> Connection:
-        """A running connection; one that is new has its list taken over."""
+        """A running connection; the list of a new one is read."""
         if server.name in self._away:
             raise self._away[server.name]
         connection = self._connections.get(server.name)
@@ -232,12 +232,12 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 
 
 LONGEST = 200_000
-"""Characters that are handed on; far less of it is shown to the model."""
+"""Characters of a result that are passed on; the model sees far fewer."""
 
 
 def text_of(result: Any) -> str:
-    """The content of an `mcp_types.CallToolResult`: its texts, what else there is named with type
-    and size; structured content only where there is no text, which would say the same."""
+    """The content of an `mcp_types.CallToolResult`: its texts, and type and size of other content.
+    Structured content only when there is no text, which would say the same."""
     parts = [_part(block) for block in result.content]
     if result.structured_content is not None and not any(map(_is_text, result.content)):
         parts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=1))
@@ -281,8 +281,8 @@ def _decoded(base64: str) -> int:
 def open_servers(
     home: Home, settings: Settings, tell: Callable[[str], None] = lambda what: None
 ) -> tuple[McpServers | None, list[str]]:
-    """The servers that the settings name, None when there are none, and what is wrong with the
-    others. Nothing is started; `tell` is that of `McpServers`."""
+    """The servers that the settings name, None without any, and notices about faulty entries.
+    Nothing is started; `tell` is passed to `McpServers`."""
     servers, faults = read_servers(settings.mcp or {})
     notices = [fault_line(home, fault) for fault in faults]
     if all(server.disabled for server in servers):
@@ -292,7 +292,7 @@ def open_servers(
 
 
 def open_door(home: Home, servers: Sequence[Server]) -> Door:
-    """The way to the servers of a home, all of which are named: they have one yes together."""
+    """Make the connector to the servers of a home. It gets all servers, as one yes is for all."""
     from openclaw.tools.mcp.client import Door, Surroundings
 
     starts = Starts(home, enabled(servers))

@@ -1,8 +1,8 @@
-"""An MCP server as a child process: one JSON message a line, in and out.
+"""Transports to an MCP server: a child process with one JSON message a line, or HTTP.
 
-The SDK's own transport takes lines of any length, gives the child more of our environment than it
-needs, and its log to the terminal. This one ends with a server that says too much at once. Only
-imported where a server is really started.
+The SDK's own transport accepts lines of any length, gives the child more of our environment than it
+needs, and sends its log to the terminal. This one ends a server that sends too much at once. It is
+only imported when a server is really started.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ LONGEST_MESSAGE = 8_000_000
 """Bytes of one message; a result is cut to 12,000 characters for the model anyway."""
 LARGEST_LOG = 1_000_000
 MOST_NOISE = 100
-"""Lines that are no message; some servers greet on stdout."""
+"""Lines that are not a message; some servers greet on stdout."""
 _ID = re.compile(r'"id"\s*:\s*(?:\d{1,15}|"[\w-]{1,100}")')
 PATIENCE = 0.7
-"""Seconds a server has to end by itself, and again after SIGTERM."""
+"""Seconds that a server has to end by itself, and again after SIGTERM."""
 
 
 @dataclass(slots=True)
 class Pipe:
-    """A running server process. `fault` says why it was given up, if it was."""
+    """A running server process. `fault` tells why it was given up, "" when it was not."""
 
     child: asyncio.SubprocessTransport
     stdin: asyncio.StreamWriter
@@ -52,12 +52,12 @@ class Pipe:
     fault: str = ""
 
     def kill(self) -> None:
-        """End the process and all that it started; from any thread, at once."""
+        """Kill the process and all that it started, at once. May be called from any thread."""
         end_group(self.child.get_pid(), hard=True)
 
 
 def end_group(leader: int, *, hard: bool) -> None:
-    """End a process that leads a group, and the group."""
+    """End the leader of a process group, and the group."""
     if sys.platform == "win32":
         words = ["taskkill", "/T", "/F", "/PID", str(leader)]
         subprocess.run(words, capture_output=True, check=False)
@@ -70,7 +70,7 @@ def end_group(leader: int, *, hard: bool) -> None:
 async def open_pipe(
     words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path
 ) -> AsyncIterator[tuple[Pipe, Any]]:
-    """Start a server; gives the process and a transport for the SDK's `Client`."""
+    """Start a server; yields the process and a transport for the SDK's `Client`."""
     loop = asyncio.get_running_loop()
     child, streams = await loop.subprocess_exec(
         lambda: SubprocessStreamProtocol(limit=LONGEST_MESSAGE, loop=loop),
@@ -107,7 +107,7 @@ async def _transport(pipe: Pipe, log: Path) -> AsyncIterator[tuple[Any, Any]]:
 
 
 async def _hear(pipe: Pipe, heard: ObjectSendStream[SessionMessage | Exception]) -> None:
-    """Hand on messages until there are no more; the closed stream fails what still waits."""
+    """Pass on messages until the end; the closed stream then fails the calls that still wait."""
     noise = 0
     async with heard:
         while noise <= MOST_NOISE:
@@ -131,8 +131,8 @@ async def _hear(pipe: Pipe, heard: ObjectSendStream[SessionMessage | Exception])
 
 
 def _message(line: bytes) -> Any:
-    """The message in a line. An answer that is none by the book fails the call that waits for it,
-    which would wait to its end. ValueError for what is no message."""
+    """Parse the message in a line. A malformed answer becomes an error for the call that waits for
+    it, which would otherwise time out. Raises ValueError for a line that is not a message."""
     text = mend_json(line.decode("utf-8", "replace"))
     try:
         return jsonrpc_message_adapter.validate_json(text, by_name=False)
@@ -147,7 +147,7 @@ def _message(line: bytes) -> Any:
 
 
 def _answered(text: str) -> str | int | None:
-    """The id of the call that a line seems to answer, None when it seems to be no answer."""
+    """The id of the call that a line seems to answer, None when it does not look like an answer."""
     if '"jsonrpc"' not in text or '"method"' in text:
         return None
     try:
@@ -174,7 +174,7 @@ async def _say(
 
 
 async def _keep_log(pipe: Pipe, log: Path) -> None:
-    """What the server writes to stderr, the first part of it."""
+    """Write the first part of the server's stderr to its log."""
     left = LARGEST_LOG
     with suppress(OSError):
         make_folder(log.parent)
@@ -190,15 +190,15 @@ async def _keep_log(pipe: Pipe, log: Path) -> None:
 
 
 def _open_log(log: Path) -> BinaryIO:
-    """Begun anew, for the user's eyes only: a server may log what it was given."""
+    """Open an empty log, readable by the user only: a server may log its arguments."""
     file = writing(log, 0o600)
     if os.name != "nt":
-        os.fchmod(file.fileno(), 0o600)  # one of an older version
+        os.fchmod(file.fileno(), 0o600)  # a file of an older version had more
     return file
 
 
 async def _end(pipe: Pipe) -> None:
-    """Close its input, wait, and end what is left of the group, as the protocol asks for."""
+    """Close its input, wait, and end the rest of the group, as the protocol demands."""
     leader = pipe.child.get_pid()
     pipe.stdin.close()
     if not await _ended(pipe):
@@ -211,7 +211,8 @@ async def _end(pipe: Pipe) -> None:
 
 
 async def _ended(pipe: Pipe) -> bool:
-    """Whether it ends soon. Not `wait()`: a grandchild that holds the pipes would keep it."""
+    """Wait a little; return True when it has ended. Not `wait()`: a grandchild that has the pipes
+    open would block it."""
     for _ in range(int(PATIENCE / 0.01)):
         if pipe.child.get_returncode() is not None:
             return True
@@ -221,13 +222,13 @@ async def _ended(pipe: Pipe) -> bool:
 
 SECONDS = 20.0
 STREAM_SECONDS = 300.0
-"""How long a server may be silent on an open stream."""
+"""The longest time that a server may be silent on an open stream."""
 
 
 @asynccontextmanager
 async def open_web(address: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
-    """A transport for the SDK's `Client`. Redirects stay on the same origin (the SDK sees to it),
-    so that the headers go to nobody else."""
+    """A transport for the SDK's `Client`. The SDK follows redirects on the same origin only, so
+    that nobody else gets the headers."""
     async with httpx2.AsyncClient(
         headers={"Accept-Encoding": "identity", **headers},
         timeout=httpx2.Timeout(SECONDS, read=STREAM_SECONDS),
@@ -239,8 +240,8 @@ async def open_web(address: str, headers: Mapping[str, str]) -> AsyncIterator[An
 
 
 async def _limit(response: httpx2.Response) -> None:
-    """Let a reply that is no event stream break off where it gets too long. A packed one may be a
-    thousand times as long as it looks."""
+    """Break off a too long reply that is not an event stream. A compressed reply may be a thousand
+    times as long as it looks."""
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise httpx2.DecodingError("it packs its reply, which was not asked for")
     if not response.headers.get("content-type", "").startswith("text/event-stream"):

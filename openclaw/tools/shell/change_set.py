@@ -1,8 +1,8 @@
-"""Brings what a command wrote into its layer (overlayfs) into the home.
+"""Move what a command wrote into its layer (overlayfs) into the home.
 
-The layer is exactly what the command changed. What others saved in the home meanwhile stays theirs:
-texts are merged as tools merge them, and where that cannot be done the home's file stays, with what
-the command made of it beside it.
+The layer contains exactly the changes of the command. Changes that others saved in the home
+meanwhile are kept: texts are merged as the file tools merge them. When that fails, the home's file
+stays, and the command's version is put next to it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ from openclaw.storage.readers import NotPlain, held, look
 from openclaw.storage.safe_open import folder_of
 from openclaw.storage.saving import save_over
 from openclaw.tools.shell import output, sandbox
-from openclaw.tools.shell.output import MOST_CHANGES, UNSEEN, Look, as_text, hidden, stamp_of
+from openclaw.tools.shell.output import (
+    MOST_CHANGES,
+    UNSEEN,
+    HomeFiles,
+    as_text,
+    is_hidden,
+    stamp_of,
+)
 from openclaw.types import Held, Ledger
 
 _XATTRS = "user.overlay."
@@ -35,27 +42,26 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW"
 
 @dataclass(slots=True)
 class ChangeSet:
-    """What stands in a layer over the home at `root`, by home-relative path. `special` are
-    links, pipes and sockets, `gone` what the command removed, `emptied` the folders of that."""
+    """The content of a layer over the home at `root`, by home-relative path."""
 
     root: Path
     upper: Path
     files: dict[str, os.stat_result] = field(default_factory=dict)
     folders: dict[str, int] = field(default_factory=dict)
-    special: dict[str, os.stat_result] = field(default_factory=dict)
-    gone: dict[str, None] = field(default_factory=dict)
-    emptied: list[str] = field(default_factory=list)
+    special: dict[str, os.stat_result] = field(default_factory=dict)  # links, pipes, sockets
+    gone: dict[str, None] = field(default_factory=dict)  # removed files
+    emptied: list[str] = field(default_factory=list)  # removed folders
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many files and folders there are, and their bytes."""
+        """The number of files and folders, and their bytes."""
         size = sum(found.st_blocks * 512 for found in self.files.values())
         return len(self.files) + len(self.folders) + len(self.special), size
 
 
 def read(root: Path, upper: Path, fixed: frozenset[str]) -> ChangeSet:
-    """What a command changed. `fixed` is what it cannot change: mounts stood there, and what is
-    found in these places in the layer is what they stood on."""
+    """Read what a command changed. `fixed` are the paths that it cannot change: there the layer
+    contains only the mount points."""
     found = ChangeSet(root, upper)
     _read_folder(found, "", fixed)
     return found
@@ -64,7 +70,8 @@ def read(root: Path, upper: Path, fixed: frozenset[str]) -> ChangeSet:
 def _read_folder(
     found: ChangeSet, folder: str, fixed: frozenset[str], *, anew: bool = False
 ) -> bool | None:
-    """Whether something in this folder is the command's; None for an empty one."""
+    """Add the entries of a folder. Returns True when one is the command's, None for an empty
+    folder."""
     made: bool | None = None
     with os.scandir(found.upper / folder) as entries:
         listed = sorted(entries, key=lambda entry: entry.name)
@@ -77,13 +84,13 @@ def _read_folder(
         made = True
         if stat.S_ISDIR(status.st_mode):
             _note_folder(found, name, status, fixed, anew)
-        elif stat.S_ISCHR(status.st_mode):  # a whiteout: nobody can make another device there
+        elif stat.S_ISCHR(status.st_mode):  # a whiteout: a command cannot make a device there
             _note_gone(found, name)
         elif stat.S_ISREG(status.st_mode):
-            if _type(found.root / name) not in (0, stat.S_IFREG):
+            if _type_bits(found.root / name) not in (0, stat.S_IFREG):
                 _note_gone(found, name)
             found.files[name] = status
-        elif stat.S_IFMT(status.st_mode) != _type(found.root / name):
+        elif stat.S_IFMT(status.st_mode) != _type_bits(found.root / name):
             _note_gone(found, name)
             found.special[name] = status
         elif stat.S_ISLNK(status.st_mode):
@@ -94,9 +101,10 @@ def _read_folder(
 def _note_folder(
     found: ChangeSet, name: str, status: os.stat_result, fixed: frozenset[str], anew: bool
 ) -> None:
-    """`anew` says that a folder above was removed and made anew; only that one has a mark."""
+    """Add a folder. `anew` tells that a folder above it was removed and made again; only that
+    folder has the opaque mark."""
     below, made = found.root / name, found.upper / name
-    made.chmod(0o700)  # what is in it is to be read and taken out
+    made.chmod(0o700)  # to read its files and take them out
     anew = anew or _is_opaque(made)
     if below.is_symlink() or not below.is_dir():
         _note_gone(found, name)
@@ -106,7 +114,7 @@ def _note_folder(
             if entry.name not in there:
                 _note_gone(found, f"{name}/{entry.name}")
     has = _read_folder(found, name, fixed, anew=anew)
-    if has or (has is None and name not in sandbox.FOLDERS):  # these may be placeholders
+    if has or (has is None and name not in sandbox.FOLDERS):  # an empty one may be a placeholder
         found.folders[name] = stat.S_IMODE(status.st_mode)
 
 
@@ -123,8 +131,8 @@ def _note_gone(found: ChangeSet, name: str) -> None:
         found.emptied.append(inner)
 
 
-def _type(path: Path) -> int:
-    """The type bits of what stands there, 0 for nothing."""
+def _type_bits(path: Path) -> int:
+    """The type bits of the mode of a path, 0 for nothing."""
     try:
         return stat.S_IFMT(path.lstat().st_mode)
     except OSError:
@@ -138,16 +146,16 @@ def _is_opaque(folder: Path) -> bool:
         return False
 
 
-# -------- bringing it into the home
+# -------- moving it into the home
 
 
 @dataclass(slots=True)
 class Bringing:
-    """Brings a change set into the home; `before` is the home as the command found it. `changed`
-    are the visible files that it changed, `notes` what the model should know."""
+    """Moves a change set into the home. `before` is the home as the command found it. `changed`
+    lists the visible files that it changed, `notes` what the model should know."""
 
     found: ChangeSet
-    before: Look
+    before: HomeFiles
     ledger: Ledger
     changed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -155,8 +163,8 @@ class Bringing:
     _waiting: dict[str, None] = field(default_factory=dict, init=False)
 
     def bring(self) -> None:
-        """Bring all in. What is recorded is noted first, so that a kill in between leaves a record
-        of what was to be."""
+        """Move everything. The record is written first, so that after a kill in between it tells
+        what was planned."""
         names = self._differing()
         self.changed = [name for name in names if is_visible(name)]
         for name in self.changed[:MOST_CHANGES]:
@@ -165,34 +173,34 @@ class Bringing:
         self._void = self.ledger.altered(clean, self._held_before, self._held_after)
         self._waiting = dict.fromkeys(clean)
         try:
-            self._bring(names)
+            self._bring_files(names)
         finally:  # of Ctrl-C
             for name in self._waiting:
                 self._void(name)
 
-    def _bring(self, names: Collection[str]) -> None:
+    def _bring_files(self, names: Collection[str]) -> None:
         for name in self.found.gone:
-            self._remove(name)
+            self._remove_file(name)
             if name not in self.found.files:
                 self._waiting.pop(name, None)
         for folder in self.found.emptied:
-            with contextlib.suppress(OSError):  # others put something into it
+            with contextlib.suppress(OSError):  # others have put something into it
                 (self.found.root / folder).rmdir()
         for name in self.found.folders:
             self._make_folder(name)
         for name in self.found.files:
-            (self._put if name in names else self._touch)(name)
+            (self._put_file if name in names else self._touch)(name)
             self._waiting.pop(name, None)
         for name, status in self.found.special.items():
             self._make_special(name, status.st_mode)
-        for name, mode in reversed(self.found.folders.items()):  # some may not be written then
+        for name, mode in reversed(self.found.folders.items()):  # last, as some become read-only
             with contextlib.suppress(OSError), self._folder(f"{name}/x") as here:
                 if stat.S_IMODE(here.stat().st_mode) != mode:
                     here.chmod(mode)
 
     def _differing(self) -> dict[str, None]:
-        """The files that hold something else than before, or nothing any more, the new ones last;
-        of the other files in the layer at most the time was changed."""
+        """The files whose content changed or that are gone, the new ones last. Of the other files
+        in the layer, at most the time was changed."""
         files = [name for name in self.found.files if self._differs(name)]
         new = [name for name in files if not os.path.lexists(self.found.root / name)]
         return dict.fromkeys((*sorted({*self.found.gone, *files} - {*new}), *new))
@@ -207,11 +215,12 @@ class Bringing:
             return True
         try:
             return not filecmp.cmp(path, self.found.upper / name, shallow=False)
-        except OSError:  # nobody may read it
+        except OSError:  # it is not readable
             return True
 
     def _is_untouched(self, name: str) -> bool:
-        """Whether nobody else has changed a file since the command began: it could not itself."""
+        """Return True when nobody changed the home's file since the command began; the command
+        itself could not."""
         try:
             there = (self.found.root / name).lstat()
         except OSError:
@@ -232,37 +241,37 @@ class Bringing:
 
     # -------- one file
 
-    def _remove(self, name: str) -> None:
+    def _remove_file(self, name: str) -> None:
         if not self._is_untouched(name):
-            self._leave(name, "others changed it meanwhile, so it was not removed")
+            self._keep_theirs(name, "others changed it meanwhile, so it was not removed")
             return
         with contextlib.suppress(FileNotFoundError), self._folder(name) as folder:
             (folder / PurePosixPath(name).name).unlink()
 
-    def _put(self, name: str) -> None:
+    def _put_file(self, name: str) -> None:
         try:
-            with self._folder(name) as folder, self._beside(name, folder) as temp:
+            with self._folder(name) as folder, self._temporary_copy(name, folder) as temp:
                 target = folder / PurePosixPath(name).name
                 if not (self._is_untouched(name) and _swap(temp, target)):
                     self._merge(name, temp, folder)
         except OSError as error:
-            self._leave(name, f"it could not be written ({error.strerror or error})")
+            self._keep_theirs(name, f"it could not be written ({error.strerror or error})")
 
     def _merge(self, name: str, temp: Path, folder: Path) -> None:
-        """Somebody else has changed the file too: both changes are in it, or ours lies beside."""
+        """Merge a file that somebody else has changed too; on a conflict, put ours next to it."""
         self._void(name)
         path = self.found.root / name
         try:
             look(self.found.root, name, 0)  # no link
             now = atomic.settled(path)
-            both = _both(self.before.contents.get(name, b""), now or b"", temp.read_bytes())
+            both = _merge_texts(self.before.contents.get(name, b""), now or b"", temp.read_bytes())
             save_over(path, now, both, self.ledger.keep)
         except (OpenclawError, NotPlain, ValueError):
             aside = PurePosixPath(name).with_suffix(f".{token_hex(2)}{PurePosixPath(name).suffix}")
             os.link(temp, folder / aside.name)
             self.ledger.before.setdefault(str(aside), None)
             self.ledger.altered([str(aside)], lambda _: None, self._held_now)
-            self._leave(
+            self._keep_theirs(
                 name, f"others changed it meanwhile; what the command made of it is {aside}"
             )
             self.changed.append(str(aside))
@@ -272,7 +281,7 @@ class Bringing:
     def _held_now(self, name: str) -> Held:
         return held(self.found.root, name)
 
-    def _leave(self, name: str, why: str) -> None:
+    def _keep_theirs(self, name: str, why: str) -> None:
         self._void(name)
         self.changed = [each for each in self.changed if each != name]
         self.notes.append(f"{name}: {why}")
@@ -285,7 +294,7 @@ class Bringing:
                 os.utime(path, ns=(made.st_atime_ns, made.st_mtime_ns), follow_symlinks=False)
 
     def _make_special(self, name: str, kind: int) -> None:
-        """A link or a pipe; a socket is of no use without the program that listened."""
+        """Make a link or a pipe. A socket is of no use without its program."""
         made = self.found.upper / name
         try:
             with self._folder(name) as folder:
@@ -311,8 +320,8 @@ class Bringing:
 
     @contextlib.contextmanager
     def _folder(self, name: str) -> Iterator[Path]:
-        """The folder of a file, as a path that leads there whatever becomes of its name; no link is
-        followed. It is made where it is missing."""
+        """The folder of a file, as a path that stays valid when the folder is renamed. No link is
+        followed. A missing folder is made."""
         number = os.open(self.found.root, _FOLDER)
         try:
             for part in PurePosixPath(name).parts[:-1]:
@@ -326,8 +335,8 @@ class Bringing:
             os.close(number)
 
     @contextlib.contextmanager
-    def _beside(self, name: str, folder: Path) -> Iterator[Path]:
-        """What the command made, in the folder where it belongs, under a name of ours."""
+    def _temporary_copy(self, name: str, folder: Path) -> Iterator[Path]:
+        """Put the command's file into its folder, under a temporary name."""
         temp = folder / f".openclaw-{token_hex(6)}.tmp"
         try:
             _move(self.found.upper / name, temp, self.found.files[name])
@@ -337,31 +346,31 @@ class Bringing:
 
 
 def is_visible(name: str) -> bool:
-    """Whether a file is recorded when a command has changed it."""
-    return not (hidden(name) or UNSEEN.intersection(PurePosixPath(name).parts[:-1]))
+    """Return True for a file that is recorded when a command changes it."""
+    return not (is_hidden(name) or UNSEEN.intersection(PurePosixPath(name).parts[:-1]))
 
 
-def _both(base: bytes, now: bytes, made: bytes) -> bytes:
-    """What others and the command made of a text. The command may have seen what they had put in:
-    then it stands in its own text at the same place. ValueError where they do not fit."""
+def _merge_texts(base: bytes, now: bytes, made: bytes) -> bytes:
+    """Merge what others and the command made of a text. The command may have seen the others'
+    lines; then its own text has them at the same place. Raises ValueError on a conflict."""
     data, merged = merge_bytes(base, now, made, touching=True)
     if not merged.conflicts:
         return data
     lines = list(merged.lines)
     for conflict in reversed(merged.conflicts):
-        if not _holds(conflict.theirs, conflict.ours):
+        if not _has_lines(conflict.theirs, conflict.ours):
             raise ValueError("the same lines were changed")
         lines[conflict.at : conflict.at + len(conflict.ours)] = conflict.theirs
     return "".join(lines).encode("utf-8", "surrogateescape")
 
 
-def _holds(lines: Sequence[str], part: Sequence[str]) -> bool:
+def _has_lines(lines: Sequence[str], part: Sequence[str]) -> bool:
     starts = range(len(lines) - len(part) + 1)
     return bool(part) and any(lines[at : at + len(part)] == part for at in starts)
 
 
 def _move(made: Path, temp: Path, status: os.stat_result) -> None:
-    """Take a file out of the layer, in one step where both are on one file system."""
+    """Take a file out of the layer, in one step when both are on one file system."""
     try:
         made.rename(temp)
     except OSError as error:
@@ -369,15 +378,15 @@ def _move(made: Path, temp: Path, status: os.stat_result) -> None:
             raise
         shutil.copyfile(made, temp, follow_symlinks=False)
         os.utime(temp, ns=(status.st_atime_ns, status.st_mtime_ns))
-    temp.chmod(stat.S_IMODE(status.st_mode) & 0o777)  # not to act as its owner
+    temp.chmod(stat.S_IMODE(status.st_mode) & 0o777)  # without setuid and setgid
     for name in os.listxattr(temp):
         if name.startswith(_XATTRS):
             os.removexattr(temp, name)
 
 
 def _swap(temp: Path, target: Path) -> bool:
-    """Whether `temp` has taken the place of what stood there, and nobody had changed that just
-    now; then `temp` is what stood there."""
+    """Exchange `temp` and `target`. Returns True when that worked and nobody had just changed the
+    target; then `temp` is the old file."""
     try:
         known = target.lstat()
     except FileNotFoundError:
@@ -386,17 +395,17 @@ def _swap(temp: Path, target: Path) -> bool:
             return True
         return False
     with temp.open("rb") as file:
-        os.fsync(file.fileno())  # the old content is lost with the exchange
+        os.fsync(file.fileno())  # the exchange gives up the old content
     with folder_of(target) as folder:
         if not atomic.exchanged(folder, temp.name, target.name):
             temp.replace(target)
             return True
-        if _stamp(temp.lstat()) == _stamp(known):
+        if _rename_stamp(temp.lstat()) == _rename_stamp(known):
             return True
         atomic.exchanged(folder, temp.name, target.name)
     return False
 
 
-def _stamp(status: os.stat_result) -> tuple[int, int, int]:
-    """What stays the same when a file is renamed."""
+def _rename_stamp(status: os.stat_result) -> tuple[int, int, int]:
+    """The values that stay the same when a file is renamed."""
     return status.st_ino, status.st_size, status.st_mtime_ns

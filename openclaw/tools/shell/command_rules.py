@@ -1,7 +1,7 @@
-"""Judges one command: is each of its words known to make the program read and nothing else?
+"""Judge one command: does each of its words make the program read and nothing else?
 
-A word that begins with "-" passes only as an option that is listed, and what may begin with "-"
-once the shell has expanded it (`*`, `"$x"`) is not let through where an option could do harm.
+A word that begins with "-" must be a listed option. A word that may begin with "-" after the
+shell's expansion (`*`, `"$x"`) is refused where an option could do harm.
 """
 
 from __future__ import annotations
@@ -46,20 +46,19 @@ _HARM = {
 
 
 @dataclass(slots=True)
-class Use:
-    """What a command reads: `files` by name, all files of `trees` ("." is where it runs); where it
-    goes (`cd`), whether it is git, and whether that shows lines of files that it keeps."""
+class Reads:
+    """What a command reads."""
 
     files: list[Word] = field(default_factory=list)
-    trees: list[Word] = field(default_factory=list)
-    goes: Word | None = None
-    git: bool = False
-    history: bool = False
+    trees: list[Word] = field(default_factory=list)  # folders with all files; "." is where it runs
+    goes: Word | None = None  # the folder of a `cd`
+    git: bool = False  # the command is git
+    history: bool = False  # git shows lines of committed files
 
 
 @dataclass(slots=True)
-class Given:
-    """The arguments of a command, told apart."""
+class Arguments:
+    """The arguments of a command, split into options, their files, and operands."""
 
     options: list[tuple[str, str]] = field(default_factory=list)
     files: list[Word] = field(default_factory=list)
@@ -69,31 +68,31 @@ class Given:
         return {name for name, _ in self.options}
 
 
-def use(program: Program, given: Given) -> Use:
+def find_reads(program: Program, given: Arguments) -> Reads:
     """What a program with these arguments reads."""
     operands = given.operands
     if program.operands == "pattern" and not program.patterned & given.names():
         operands = [word for at, word in enumerate(operands) if at or word.glob or word.split]
     if program.operands == "words":
         operands = [word for word in operands if word.glob or word.split]
-    found = Use(files=[*given.files, *operands])
+    found = Reads(files=[*given.files, *operands])
     if program.tree or program.recursive & given.names():
         found.trees = operands or [Word(".", start=".")]
     if program.links:
-        # Of a folder, also the links in it are read.
-        found.files += [all_below(word) for word in operands if not word.open]
+        # The program also reads the links in a folder.
+        found.files += [pattern_below(word) for word in operands if not word.open]
     return found
 
 
-def all_below(word: Word) -> Word:
-    """A pattern for all that lies in the folder that the word names."""
+def pattern_below(word: Word) -> Word:
+    """A pattern for everything in the folder that the word names."""
     name = word.pattern if word.glob else glob.escape(word.text)
     return Word(f"{word.text}/**", False, word.start, glob=True, pattern=f"{name}/**")
 
 
-def tell_apart(name: str, program: Program, arguments: Sequence[Word]) -> Given:
-    """Options and operands as getopt sees them; raises Unsafe for one that is not listed."""
-    given = Given()
+def split_arguments(name: str, program: Program, arguments: Sequence[Word]) -> Arguments:
+    """Split options and operands as getopt does; raises Unsafe for an option that is not listed."""
+    given = Arguments()
     known = program.known()
     at = 0
     while at < len(arguments):
@@ -103,7 +102,7 @@ def tell_apart(name: str, program: Program, arguments: Sequence[Word]) -> Given:
             given.operands += arguments[at:]
             break
         if word.known and word.text.startswith("-") and word.text != "-":
-            at += _option(name, known, word.text, arguments[at : at + 1], given)
+            at += _split_option(name, known, word.text, arguments[at : at + 1], given)
             continue
         _check_operand(name, program, word)
         if program.most == 1 and at < len(arguments):
@@ -125,28 +124,28 @@ def _check_operand(name: str, program: Program, word: Word) -> None:
         raise Unsafe(f"`{name}`: {word.text} may become an option{advice}")
 
 
-def _option(
-    name: str, known: Mapping[str, str], text: str, following: Sequence[Word], given: Given
+def _split_option(
+    name: str, known: Mapping[str, str], text: str, following: Sequence[Word], given: Arguments
 ) -> int:
-    """Takes one word that begins with "-"; the count of further words that it used."""
+    """Parse a word that begins with "-". Returns the number of further words that it used."""
     if "-NUM" in known and _NUMBER.fullmatch(text):
         return 0
     if text.startswith("--"):
         option, equals, value = text.partition("=")
-        takes = _takes(name, known, option)
+        takes = _value_kind(name, known, option)
         if takes == "" and equals:
             raise Unsafe(f"`{name} {text}` is not known to only read")
         attached = value if equals else None
-        return _value(name, option, takes, attached, following, given)
+        return _take_value(name, option, takes, attached, following, given)
     for at, letter in enumerate(text[1:], 2):
-        takes = _takes(name, known, f"-{letter}")
+        takes = _value_kind(name, known, f"-{letter}")
         if takes:
-            return _value(name, f"-{letter}", takes, text[at:] or None, following, given)
+            return _take_value(name, f"-{letter}", takes, text[at:] or None, following, given)
         given.options.append((f"-{letter}", ""))
     return 0
 
 
-def _takes(name: str, known: Mapping[str, str], option: str) -> str:
+def _value_kind(name: str, known: Mapping[str, str], option: str) -> str:
     takes = known.get(option)
     if takes is None:
         plain = {"egrep": "grep", "fgrep": "grep"}.get(name, name)
@@ -155,20 +154,20 @@ def _takes(name: str, known: Mapping[str, str], option: str) -> str:
     return takes
 
 
-def _value(
+def _take_value(
     name: str,
     option: str,
     takes: str,
     attached: str | None,
     following: Sequence[Word],
-    given: Given,
+    given: Arguments,
 ) -> int:
     used = 0
     if takes in {":", "@"} and attached is None:
         if not following:
             raise Unsafe(f"`{name} {option}` without its value")
         word = following[0]
-        # To another version of the program the option may take none: this then is an option.
+        # In another version of the program the option may take no value: then this is an option.
         if not word.known or (
             word.text.startswith("-") and word.text != "-" and not _NUMBER.fullmatch(word.text)
         ):
@@ -186,13 +185,16 @@ Operands = Literal["paths", "pattern", "words"]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a program may be given.
+    """The arguments that a program may get.
 
-    `operands`: files, a pattern and then files (unless an option of `patterned` gave it), or words
-    that name no file. At most `most` of them. `any_option`: no option of any system's version does
-    more than read, so a name from a pattern such as `*.md` may pass for one. `tree`: it reads all
-    files of a folder, always or with one of the options in `recursive`; `links`: it follows the
-    links that lie in a folder.
+    operands    files, a pattern and then files, or words that name no file
+    most        the highest number of operands
+    any_option  no option of any version does more than read, so that a name from a pattern such as
+                `*.md` may pass for an option
+    patterned   options that give the pattern, in place of the first operand
+    recursive   options with which it reads all files of a folder
+    tree        it always reads all files of a folder
+    links       it follows the links in a folder
     """
 
     options: str = ""
@@ -205,12 +207,12 @@ class Program:
     links: bool = False
 
     def known(self) -> Mapping[str, Takes]:
-        return options(self.options)
+        return parse_options(self.options)
 
 
 @cache
-def options(written: str) -> Mapping[str, Takes]:
-    """Option -> what it takes."""
+def parse_options(written: str) -> Mapping[str, Takes]:
+    """Parse a list of options into option -> the kind of its value."""
     found: dict[str, Takes] = {}
     for item in written.split():
         name = item.rstrip(":?@")
@@ -312,7 +314,7 @@ PROGRAMS: Mapping[str, Program] = {
         " --ignore-case --ignore-leading-blanks --dictionary-order --ignore-nonprinting --check?"
         " --merge --stable --zero-terminated --sort: --buffer-size: --parallel: --debug"
     ),
-    # Its second operand is written, and to BSD an option behind the first is one.
+    # It writes its second operand, and BSD takes an option after the first operand for one.
     "uniq": Program(
         "-cdDiuz -f: -s: -w: --count --repeated --all-repeated? --ignore-case --unique --group?"
         " --skip-fields: --skip-chars: --check-chars: --zero-terminated",
@@ -423,13 +425,13 @@ _WHY = {
 
 
 @cache
-def _whys() -> Mapping[str, str]:
+def _reasons() -> Mapping[str, str]:
     return {name: why for why, names in _WHY.items() for name in names.split()}
 
 
-def why_not(name: str) -> str:
-    """Why a program is not one that only reads."""
-    if why := _whys().get(name):
+def refusal_reason(name: str) -> str:
+    """Why a program does not count as one that only reads."""
+    if why := _reasons().get(name):
         return f"`{name}` {why}"
     if re.fullmatch(r"python[\d.]+", name):
         return f"`{name}` runs programs of its own"

@@ -1,4 +1,8 @@
-"""What a program printed, kept within bounds and made plain text."""
+"""The output of a program as plain text of limited length, and the files that it changed.
+
+`Output`, `plain` and `excerpt` handle what it printed; `look` and `changed` compare the files of a
+home before and after.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +23,15 @@ from openclaw.tools.paths import MAX_FILES, SKIPPED
 from openclaw.tools.shell.sandbox import FIXED_FILES
 
 KEPT = 10_000_000
-"""Bytes of a program's output that are kept; of more only the end."""
+"""Bytes of a program's output that are kept: the beginning, and the end of the rest."""
 TAIL = 65_536
 LONGEST_LINE = 1_500
-"""Characters; of longer ones `read_file` would show only the beginning."""
+"""Characters; `read_file` would show only the beginning of a longer line."""
 SHORTEST_LINE, READABLE = 500, 2_000
 AROUND = 80
-"""Characters before a secret that may tell that it is one."""
+"""Characters before a secret that may identify it as one."""
 
-# Colours, cursor moves, window titles, hyperlinks: CSI, then OSC and its kin, then two-letter ones.
+# Colours, cursor moves, window titles, hyperlinks: CSI, then OSC and similar, then two-letter ones.
 _ESCAPES = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[ -/]*[0-~]"
 )
@@ -60,15 +64,15 @@ class Output:
         return plain(newest.rpartition(b"\n")[0].decode("utf-8", "replace"))
 
     def text(self) -> str:
-        """All that was kept, with a line for what was not."""
+        """All that was kept, with a line about the lost bytes."""
         gap = f"\n[{self.lost:,} bytes were not kept]\n" if self.lost else ""
         parts = (self._first.decode("utf-8", "replace"), self._last.decode("utf-8", "replace"))
         return plain(parts[0]) + gap + plain(parts[1])
 
 
 def plain(text: str) -> str:
-    """A terminal's text without what only a terminal understands: escapes, overwritten progress
-    bars, overstruck letters, control characters other than newline and tab."""
+    """Remove what only a terminal understands: escapes, overwritten progress bars, overstruck
+    letters, control characters other than newline and tab."""
     text = _ESCAPES.sub("", text)
     if "\r" in text:
         lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
@@ -76,8 +80,8 @@ def plain(text: str) -> str:
     return _CONTROLS.sub("", _OVERSTRUCK.sub("", text))
 
 
-def wrapped(text: str, longest: int = LONGEST_LINE) -> str:
-    """The text with its long lines cut, though in no secret, which could not be told any more."""
+def wrap_lines(text: str, longest: int = LONGEST_LINE) -> str:
+    """Wrap long lines, but not inside a secret, which would no longer be recognized."""
     if max(map(len, text.split("\n"))) <= longest:
         return text
     return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, longest))
@@ -100,15 +104,15 @@ def _pieces(line: str, longest: int) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Beginning and end of a text. `gap` is the number of the first line left out, 0 for none."""
+    """Beginning and end of a text. `gap` is the number of the first omitted line, 0 for none."""
 
     text: str
     gap: int = 0
 
 
 def excerpt(text: str, limit: int) -> Excerpt:
-    """At most about `limit` characters of a text: a third from its beginning, the rest from its
-    end, where errors stand; cut between lines where that is possible."""
+    """Shorten a text to about `limit` characters: a third from its beginning, the rest from its
+    end, where errors are; cut between lines if possible."""
     if len(text) <= limit:
         return Excerpt(text)
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]
@@ -131,33 +135,30 @@ MOST_CHANGES = 200
 UNKNOWN = b"\0"
 """Stands for a content that was not kept."""
 TICK_NS = 20_000_000
-"""How much a file system's clock may lag behind."""
+"""How much a file system's clock may lag behind (ns)."""
 
 Stamp = tuple[int, int, int, int]
-"""Times of the last change and of the last change of its state (ns), size in bytes, inode."""
+"""mtime and ctime (ns), size in bytes, inode."""
 
 
 @dataclass(slots=True)
-class Look:
-    """The files of a home at one moment, by home-relative path. `contents` are those of them that
-    are small enough to be kept; hidden files have a stamp but no content. `unsafe` are files that
-    act as their owner, `special` sockets and pipes, `programs` files that can be run; `whole` says
-    that there are not more files than are looked at."""
+class HomeFiles:
+    """The files of a home at one moment, by home-relative path."""
 
     stamps: dict[str, Stamp] = field(default_factory=dict)
-    contents: dict[str, bytes] = field(default_factory=dict)
-    unsafe: list[Path] = field(default_factory=list)
-    special: list[Path] = field(default_factory=list)
-    programs: set[str] = field(default_factory=set)
-    whole: bool = True
+    contents: dict[str, bytes] = field(default_factory=dict)  # of small files that are not hidden
+    unsafe: list[Path] = field(default_factory=list)  # setuid and setgid files
+    special: list[Path] = field(default_factory=list)  # sockets and pipes
+    programs: set[str] = field(default_factory=set)  # executable files
+    whole: bool = True  # False when the home has more files than the limit
     root: Path = Path()
     at_ns: int = field(default_factory=time.time_ns)
 
 
-def look(home: Home, earlier: Look | None = None, *, contents: bool = True) -> Look:
-    """The home now; contents that an earlier look had are not read again."""
+def scan_home(home: Home, earlier: HomeFiles | None = None, *, contents: bool = True) -> HomeFiles:
+    """Take stock of the home now; contents that `earlier` has are not read again."""
     root = Path(os.path.realpath(home.root))
-    found = Look(root=root)
+    found = HomeFiles(root=root)
     for path, status in _files(root):
         if len(found.stamps) >= MAX_FILES:
             found.whole = False
@@ -167,7 +168,7 @@ def look(home: Home, earlier: Look | None = None, *, contents: bool = True) -> L
             continue
         name = path.relative_to(root).as_posix()
         if name in FIXED_FILES and not status.st_size:
-            continue  # the placeholder of some command that runs
+            continue  # a placeholder of a running command
         found.stamps[name] = stamp_of(status)
         if status.st_mode & 0o100:
             found.programs.add(name)
@@ -183,45 +184,45 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def as_text(content: bytes | None) -> str | None:
-    """A content as the receipt compares it: "" where it is not known or no text."""
+    """A content as the receipt compares it: "" when it is unknown or not text."""
     if content is None:
         return None
     return "" if b"\0" in content[:8192] else decode(content)
 
 
-def changed(before: Look, after: Look) -> dict[str, bytes | None]:
-    """The visible files that differ, with what they held: None for a new one, UNKNOWN where that
-    was not kept (large, too many files)."""
+def changed_files(before: HomeFiles, after: HomeFiles) -> dict[str, bytes | None]:
+    """The visible files that differ, with their content before: None for a new file, UNKNOWN when
+    it was not kept (large, too many files)."""
     names = (*before.stamps, *(name for name in after.stamps if name not in before.stamps))
     return {
         name: before.contents.get(name, UNKNOWN) if name in before.stamps else None
         for name in names
         if before.stamps.get(name) != after.stamps.get(name)
-        and not hidden(name)
-        and _surely(name, before, after)
+        and not is_hidden(name)
+        and _is_certain(name, before, after)
     }
 
 
-def _surely(name: str, before: Look, after: Look) -> bool:
-    """Whether a file that only one look has is new or gone; with too many files in the home it may
-    only have got beyond the last one that is looked at."""
+def _is_certain(name: str, before: HomeFiles, after: HomeFiles) -> bool:
+    """Return True when a file that only one look has is really new or gone. In a home with too many
+    files it may only have moved past the limit."""
     if name not in after.stamps:
         return after.whole or not os.path.lexists(after.root / name)
     return name in before.stamps or before.whole or after.stamps[name][1] >= before.at_ns - TICK_NS
 
 
-def disarm(found: Look) -> None:
-    """Take the right to act as their owner (setuid) from files that a command left."""
+def drop_setuid(found: HomeFiles) -> None:
+    """Remove setuid and setgid from the files that a command left."""
     for path in found.unsafe:
         with contextlib.suppress(OSError):
             mode = stat.S_IMODE(path.lstat().st_mode) & 0o777
             try:
                 path.chmod(mode, follow_symlinks=False)
-            except NotImplementedError:  # by the C library, below glibc 2.32
-                _disarm_open(path, mode)
+            except NotImplementedError:  # in the C library, before glibc 2.32
+                _chmod_open(path, mode)
 
 
-def _disarm_open(path: Path, mode: int) -> None:
+def _chmod_open(path: Path, mode: int) -> None:
     number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         os.fchmod(number, mode)
@@ -229,8 +230,8 @@ def _disarm_open(path: Path, mode: int) -> None:
         os.close(number)
 
 
-def _add_contents(root: Path, found: Look, earlier: Look | None) -> None:
-    names = [name for name in found.stamps if not hidden(name)]
+def _add_contents(root: Path, found: HomeFiles, earlier: HomeFiles | None) -> None:
+    names = [name for name in found.stamps if not is_hidden(name)]
     if len(names) > MOST_KEPT:
         return
     room = MOST_BYTES
@@ -247,7 +248,7 @@ def _add_contents(root: Path, found: Look, earlier: Look | None) -> None:
 
 
 def _files(root: Path, skipped: Collection[str] = UNSEEN) -> Iterator[tuple[Path, os.stat_result]]:
-    """Files with their status; links are neither followed nor given."""
+    """Files with their status; links are neither followed nor included."""
     for top, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in skipped)
         for name in sorted(names):
@@ -258,6 +259,6 @@ def _files(root: Path, skipped: Collection[str] = UNSEEN) -> Iterator[tuple[Path
                     yield path, status
 
 
-def hidden(name: str) -> bool:
-    """Whether a file or a folder above it is hidden by its name."""
+def is_hidden(name: str) -> bool:
+    """Return True when the name of a file or of a folder above it begins with a dot."""
     return name.startswith(".") or "/." in name

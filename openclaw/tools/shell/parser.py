@@ -1,9 +1,9 @@
-"""Reads the grammar of a shell line and lists its simple commands.
+"""Parse a shell line and list its simple commands.
 
-A line is safe when each of its commands is, whatever joins them; so the tree is kept flat. What is
-understood: `;` newline `&&` `||` `|` `!` `( )` `{ ; }`, `$( )`, `<file`, `>/dev/null`, `2>&1`,
-`<<<word` and here-documents. Everything else of the language (loops, functions, background jobs,
-assignments, other redirections) is refused by name. POSIX.1-2024, 2.7 and 2.10.
+A line is safe when each of its commands is, whatever joins them, so the result is a flat list. The
+parser knows `;` newline `&&` `||` `|` `!` `( )` `{ ; }`, `$( )`, `<file`, `>/dev/null`, `2>&1`,
+`<<<word` and here-documents. It refuses the rest of the language (loops, functions, background
+jobs, assignments, other redirections) by name. POSIX.1-2024, 2.7 and 2.10.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Command:
     inputs: tuple[Word, ...] = ()
 
 
-def commands(text: str, home: str = "") -> tuple[Command, ...]:
-    """All simple commands of `text`, those of substitutions too; raises `Unreadable`."""
+def parse_commands(text: str, home: str = "") -> tuple[Command, ...]:
+    """All simple commands of `text`, also those in substitutions; raises `Unreadable`."""
     check_characters(text)
-    return _Line(text, home).read()
+    return _LineParser(text, home).read()
 
 
 @dataclass(slots=True)
@@ -46,15 +46,15 @@ class _DraftCommand:
     inputs: list[Word] = field(default_factory=list)
 
 
-class _Line:
-    """A recursive descent; `found` collects commands as they end.
+class _LineParser:
+    """A recursive descent parser; `found` collects commands as they end.
 
-    `waiting` is the delimiter of a here-document whose text begins behind the next newline, and
+    `waiting` is the delimiter of a here-document whose text begins after the next newline, and
     whether it was quoted.
     """
 
     def __init__(self, text: str, home: str) -> None:
-        self.words = Words(text, home, inner=lambda: self._list(")"))
+        self.words = WordReader(text, home, inner=lambda: self._list(")"))
         self.found: list[Command] = []
         self.waiting: tuple[str, bool] | None = None
         self.open = 0
@@ -66,7 +66,7 @@ class _Line:
         return tuple(self.found)
 
     def _list(self, end: str) -> None:
-        """Reads commands up to and with `end`: ")" or "}", or "" for the end of the text."""
+        """Read commands up to and including `end`: ")" or "}", or "" for the end of the text."""
         self.open += 1
         if self.open > _DEEPEST:
             raise Unreadable("too many brackets inside each other")
@@ -82,7 +82,7 @@ class _Line:
         self.open -= 1
 
     def _separator(self) -> bool:
-        semicolon = self._takes(";")
+        semicolon = self._accept(";")
         return self._newlines() or semicolon
 
     def _at_end(self, end: str) -> bool:
@@ -93,9 +93,9 @@ class _Line:
         return self.words.peek() == end and (not after or after in ENDS)
 
     def _newlines(self) -> bool:
-        """Skips newlines, and a here-document behind the first; says whether there was one."""
+        """Skip newlines, and a here-document after the first; return True when there was one."""
         any_ = False
-        while self._takes("\n"):
+        while self._accept("\n"):
             any_ = True
             if self.waiting:
                 self._heredoc_body(*self.waiting)
@@ -104,7 +104,7 @@ class _Line:
 
     def _and_or(self) -> None:
         self._pipeline()
-        while self._takes("&&") or self._takes("||"):
+        while self._accept("&&") or self._accept("||"):
             self._newlines()
             self._pipeline()
 
@@ -113,18 +113,18 @@ class _Line:
         if self.words.peek() == "!" and self.words.peek(1) in {" ", "\t"}:
             self.words.at += 1
         self._command()
-        while not self._sees("||") and self._takes("|"):
-            if self._sees("&"):
+        while not self._is_next("||") and self._accept("|"):
+            if self._is_next("&"):
                 raise Unreadable("'|&' is not known to every shell")
             self._newlines()
             self._command()
 
     def _command(self) -> None:
-        if self._sees("(("):
+        if self._is_next("(("):
             raise Unreadable("'((' is arithmetic to some shells")
-        if self._takes("("):
+        if self._accept("("):
             self._group(")")
-        elif self._sees("{") and self.words.peek(1) in {" ", "\t", "\n"}:
+        elif self._is_next("{") and self.words.peek(1) in {" ", "\t", "\n"}:
             self.words.at += 1
             self._group("}")
         else:
@@ -166,12 +166,12 @@ class _Line:
         if self.waiting and "\\\n" in self.words.text[begin : self.words.at]:
             raise Unreadable("a here-document of this form")
 
-    def _sees(self, operator: str) -> bool:
+    def _is_next(self, operator: str) -> bool:
         self._skip()
         return self.words.text.startswith(operator, self.words.at)
 
-    def _takes(self, operator: str) -> bool:
-        seen = self._sees(operator)
+    def _accept(self, operator: str) -> bool:
+        seen = self._is_next(operator)
         self.words.at += len(operator) if seen else 0
         return seen
 
@@ -179,7 +179,7 @@ class _Line:
         self._skip()
         begin, waiting = self.words.at, self.waiting
         word = self.words.word()
-        # Where the here-document would begin then is a matter of the shell.
+        # Shells differ in where the here-document would then begin.
         if waiting and "\n" in self.words.text[begin : self.words.at]:
             raise Unreadable("a here-document of this form")
         return word
@@ -195,7 +195,7 @@ class _Line:
         return Unreadable(f"'{here}' out of place" if here.strip() else "it is not complete")
 
     def _redirection(self, draft: _DraftCommand) -> bool:
-        """Reads a redirection if one begins here."""
+        """Read a redirection if one begins here."""
         self._skip()
         found = _REDIRECTION.match(self.words.text, self.words.at)
         if not found:
@@ -249,7 +249,7 @@ class _Line:
             end = words.text.find("\n", words.at)
             end = end if end >= 0 else len(words.text)
             line = words.text[words.at : end]
-            # The newline behind the delimiter stays: it ends the line of the command.
+            # The newline after the delimiter stays: it ends the line of the command.
             words.at = end
             if line == delimiter:
                 return
@@ -277,21 +277,24 @@ ENDS = " \t\n;&|()<>"
 
 
 class Unsafe(Exception):
-    """The line may do more than read; the text says what, in a few words."""
+    """The line may do more than read; the text tells what, in a few words."""
 
 
 class Unreadable(Unsafe):
-    """What the line does cannot be read from it with certainty; the text says why."""
+    """The line is ambiguous or beyond this parser; the text tells why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word of a command. `text` is what the program is given when `known`, else as written.
+    """One word of a command.
 
-    `start` is the known text before the first part that is not. `split`: an expansion outside
-    quotes, which may become several words or none; `glob`: a pattern, which may become several
-    names that begin with `start`; `open`: has an expansion, within quotes or not. `quoted`: some
-    part was quoted. `pattern` matches, by Python's glob, at least what a shell's `glob` does.
+    text     the text that the program gets when `known`, else the text as written
+    start    the known text before the first unknown part
+    split    has an expansion outside quotes, which may become several words or none
+    glob     is a pattern, which may become several names that begin with `start`
+    open     has an expansion, inside quotes or not
+    quoted   some part is quoted
+    pattern  matches, by Python's glob, at least what the shell's pattern matches
     """
 
     text: str
@@ -306,7 +309,7 @@ class Word:
 
 @dataclass(slots=True)
 class _DraftWord:
-    """The word that is being read: pieces of (text, kind), kind in "literal", "glob", "unknown",
+    """A word during parsing: pieces of (text, kind), kind in "literal", "glob", "unknown",
     "number"."""
 
     pieces: list[tuple[str, str]]
@@ -332,7 +335,7 @@ class _DraftWord:
         )
 
     def _pattern(self, closing: int) -> str:
-        """What Python's brackets read differently becomes `*`, to the end of the name."""
+        """From brackets that Python reads differently, `*` replaces the rest of the name."""
         found: list[str] = []
         bracket = False
         for at, (text, kind) in enumerate(self.pieces):
@@ -349,7 +352,7 @@ class _DraftWord:
 
 
 def check_characters(text: str) -> None:
-    """Refuses what a reader cannot see, or sees as something else than the shell does."""
+    """Refuse characters that a reader cannot see, or sees as something else than the shell does."""
     if len(text) > LONGEST:
         raise Unreadable(f"the line is longer than {LONGEST} characters")
     for char in text:
@@ -364,7 +367,7 @@ def check_characters(text: str) -> None:
 
 
 @dataclass(slots=True)
-class Words:
+class WordReader:
     """Reads words from `text` at `at`. `home` is the value of HOME ("" when it is not known).
     `inner` reads the commands of a substitution with its closing bracket; `depth` counts those
     that are open."""
@@ -379,7 +382,7 @@ class Words:
         return self.text[self.at + ahead : self.at + ahead + 1]
 
     def skip_blanks(self) -> None:
-        """Skips blanks, comments, and a backslash that continues the line after a blank."""
+        """Skip blanks, comments, and a backslash that continues the line after a blank."""
         while True:
             if self.peek() in {" ", "\t"} or self._continues():
                 self.at += 1 if self.peek() != "\\" else 2
@@ -396,7 +399,7 @@ class Words:
         return self.text.startswith("\\\n", self.at) and before in {" ", "\t"}
 
     def word(self) -> Word | None:
-        """The word that begins here, or None where an operator or the end is."""
+        """The word that begins here, or None at an operator or at the end."""
         if not self.peek() or self.peek() in ENDS:
             return None
         draft = _DraftWord([])

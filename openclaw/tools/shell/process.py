@@ -1,4 +1,8 @@
-"""Runs a program in the foreground and leaves nothing of it behind."""
+"""Run a program in the foreground, within limits, and leave nothing of it behind.
+
+`run` starts it and waits; then the search for leftover processes, the limits (`Limits`,
+`LimitWatch`), and the control group that counts processes (`group`).
+"""
 
 from __future__ import annotations
 
@@ -19,44 +23,40 @@ from typing import BinaryIO
 from openclaw.errors import OpenclawError
 from openclaw.storage.program import RUN_VARIABLE
 from openclaw.tools.results import spill as keep
-from openclaw.tools.shell.output import Output, excerpt, wrapped
+from openclaw.tools.shell.output import Output, excerpt, wrap_lines
 
-"""Environment variable by which the processes of one run are found again."""
 GRACE_SECONDS = 0.5
 TICK_SECONDS = 0.025
 SHOW_SECONDS = 0.25
-# Further down than the program that waits for it, so that this one stays awake whatever it does.
+# A lower priority than openclaw's own, so that openclaw can react whatever the program does.
 NICENESS = 5
 CMD = ("/d", "/s", "/c")
-"""What cmd.exe is given before its line: with /s it takes off the outermost quotes only."""
+"""The arguments of cmd.exe before the line: with /s it removes the outermost quotes only."""
 
 Tick = Callable[[int], str]
-"""Called every tick with the process id; what it returns other than "" ends the program."""
+"""Called every tick with the process id. Any result but "" ends the program, as the reason."""
 
 
 Show = Callable[[str], None]
-"""Is told the newest lines that a program has printed, from time to time while it runs."""
+"""Receives the newest lines of a program from time to time while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a program ended. `code` is its exit code (negative: the signal), None when it was ended;
-    then `stopped` says why. `text` is the beginning and end of what it printed, as plain text;
-    with more, `spilled` is the file with the whole (at most 10 MB, `lost` bytes are not in it), its
-    long lines wrapped, `gap` the first line of it that `text` leaves out."""
+    """How a program ended."""
 
-    code: int | None
-    text: str
+    code: int | None  # exit code; negative: the signal; None when we ended it
+    text: str  # beginning and end of the output, as plain text
     seconds: float
     bytes: int
     timed_out: bool = False
-    spilled: Path | None = None
-    gap: int = 0
-    stopped: str = ""
-    lost: int = 0
+    spilled: Path | None = None  # the file with a longer output (at most 10 MB), lines wrapped
+    gap: int = 0  # the first line of that file that `text` leaves out
+    stopped: str = ""  # why we ended it
+    lost: int = 0  # bytes that are not even in the file
 
 
-def nothing_watched(_process: int) -> str:
+def watch_nothing(_process: int) -> str:
     return ""
 
 
@@ -68,7 +68,7 @@ def run(
     timeout: float,
     max_chars: int,
     spill: Path,
-    watch: Tick = nothing_watched,
+    watch: Tick = watch_nothing,
     show: Show | None = None,
     contained: bool = False,
     given: BinaryIO | None = None,
@@ -77,9 +77,10 @@ def run(
     """Run a program and wait for it, `timeout` seconds at most. Its standard input is the file
     `given`, if any.
 
-    Standard output and error come as one, unless there is a file for `errors`. Whatever it started
-    is killed when it ends, also on an exception such as Ctrl-C, which is passed on; `contained`
-    says that nothing can outlive the program itself. Raises OSError when it cannot be started.
+    Standard output and error come as one stream, unless `errors` is a file for the latter. When the
+    program ends, all that it started is killed, also on an exception such as Ctrl-C, which is
+    passed on. `contained` tells that nothing can outlive the program. Raises OSError when it cannot
+    be started.
     """
     token = secrets.token_hex(8)
     output = Output()
@@ -88,8 +89,8 @@ def run(
     process = _start(argv, cwd, {**env, RUN_VARIABLE: token}, given, errors)
     try:
         threading.Thread(target=_read, args=(process, output, done), daemon=True).start()
-        looked = _showing(watch, output, show) if show else watch
-        stopped, timed_out = _wait(process, done, start + timeout, looked)
+        check = _show_output(watch, output, show) if show else watch
+        stopped, timed_out = _wait(process, done, start + timeout, check)
         if stopped or timed_out:
             _terminate(process)
     finally:
@@ -99,22 +100,22 @@ def run(
     code = None if stopped or timed_out else process.returncode
     whole = output.text()
     if len(whole) > max_chars:
-        whole = wrapped(whole)
+        whole = wrap_lines(whole)
     shown = excerpt(whole, max_chars)
     if timed_out:
         stopped = f"it took longer than {timeout:g} s"
     spilled = None
     if shown.gap:
-        with contextlib.suppress(OpenclawError):  # what the command did is told all the same
+        with contextlib.suppress(OpenclawError):  # the result is reported all the same
             spilled = keep(spill, whole)
     return Finished(
         code, shown.text, seconds, output.total, timed_out, spilled, shown.gap, stopped, output.lost
     )
 
 
-def spelled(argv: Sequence[str]) -> str | list[str]:
-    """The arguments as Windows takes them: a line for cmd.exe as it was shown, since quotes that
-    are put around it for other programs (with \\" for a quote in it) are not understood there."""
+def to_command_line(argv: Sequence[str]) -> str | list[str]:
+    """The arguments as Windows takes them. A line for cmd.exe stays as it was shown: cmd.exe does
+    not understand the quoting for other programs (\\" for a quote)."""
     if tuple(argv[1:-1]) == CMD:
         return f'{subprocess.list2cmdline(argv[:1])} {" ".join(CMD)} "{argv[-1]}"'
     return list(argv)
@@ -129,7 +130,7 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     windows = os.name == "nt"
     process = subprocess.Popen(
-        spelled(argv) if windows else list(argv),
+        to_command_line(argv) if windows else list(argv),
         cwd=cwd,
         env=dict(env),
         stdin=given or subprocess.DEVNULL,
@@ -146,7 +147,7 @@ def _start(
 
 
 def _read(process: subprocess.Popen[bytes], output: Output, done: threading.Event) -> None:
-    """All that comes, in a thread of its own: Windows cannot wait for a pipe in another way."""
+    """Read the output in a thread: on Windows there is no other way to wait for a pipe."""
     assert process.stdout is not None  # noqa: S101  it was asked for
     with contextlib.suppress(OSError, ValueError), process.stdout as pipe:
         while data := os.read(pipe.fileno(), 65_536):
@@ -154,11 +155,11 @@ def _read(process: subprocess.Popen[bytes], output: Output, done: threading.Even
     done.set()
 
 
-def _showing(watch: Tick, output: Output, show: Show) -> Tick:
-    """A watch that also shows what is new of the output."""
+def _show_output(watch: Tick, output: Output, show: Show) -> Tick:
+    """Extend a watch: also show the new output."""
     seen, shown_at = 0, time.monotonic()
 
-    def looked(process: int) -> str:
+    def check(process: int) -> str:
         nonlocal seen, shown_at
         if output.total > seen and time.monotonic() - shown_at >= SHOW_SECONDS:
             seen = output.total
@@ -166,14 +167,15 @@ def _showing(watch: Tick, output: Output, show: Show) -> Tick:
             shown_at = time.monotonic()
         return watch(process)
 
-    return looked
+    return check
 
 
 def _wait(
     process: subprocess.Popen[bytes], done: threading.Event, deadline: float, watch: Tick
 ) -> tuple[str, bool]:
-    """Why to stop the program ("" when it has ended), and whether its time is up. The end of its
-    output wakes at once; one that only closed its output is looked at every tick."""
+    """Wait for the program. Returns why to stop it ("" when it has ended), and whether its time is
+    up. The end of its output wakes us at once; a program that only closed its output is checked
+    every tick."""
     while not done.wait(TICK_SECONDS) and process.poll() is None:
         stopped = watch(process.pid)
         if stopped or time.monotonic() > deadline:
@@ -190,7 +192,7 @@ def _wait(
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """Ask the group to end, for programs that tidy up."""
+    """Ask the group to end, so that programs can tidy up."""
     if os.name == "nt":
         return
     with contextlib.suppress(OSError):
@@ -200,8 +202,8 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes], token: str) -> None:
-    """End the program with all it has started: its group, and on Linux what left the group. Windows
-    knows what a program has started only while that runs itself."""
+    """Kill the program and all that it started: its group, and on Linux what left the group.
+    Windows knows the children of a program only while the program runs."""
     if os.name == "nt":
         if process.poll() is None:
             subprocess.run(
@@ -219,7 +221,7 @@ def _kill(process: subprocess.Popen[bytes], token: str) -> None:
     until = time.monotonic() + 2
     while (
         token
-        and (left := marked(process.pid, f"{RUN_VARIABLE}={token}"))
+        and (left := find_processes(process.pid, f"{RUN_VARIABLE}={token}"))
         and time.monotonic() < until
     ):
         for pid in left:
@@ -251,12 +253,12 @@ def processes() -> Iterator[Process]:
             text = (PROC / name / "stat").read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
-        # The name in brackets may hold anything, so that only what follows the last one counts.
+        # The name in brackets may contain anything, so parse from the last bracket.
         state, parent, _group, session, *rest = text.rpartition(")")[2].split()
         yield Process(int(name), int(parent), int(session), int(rest[13]), state == "Z")
 
 
-def marked(session: int, mark: str) -> list[int]:
+def find_processes(session: int, mark: str) -> list[int]:
     """Living processes of a session, or with this `NAME=value` in their environment."""
     wanted = mark.encode()
     return [
@@ -264,7 +266,7 @@ def marked(session: int, mark: str) -> list[int]:
         for process in processes()
         if not process.zombie
         and process.pid != os.getpid()
-        and (process.session == session or wanted in _environment(process.pid))
+        and (process.session == session or wanted in _read_environment(process.pid))
     ]
 
 
@@ -283,7 +285,7 @@ def threads_below(ancestor: int) -> int:
     return count
 
 
-def _environment(pid: int) -> list[bytes]:
+def _read_environment(pid: int) -> list[bytes]:
     try:
         return (PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
@@ -292,34 +294,33 @@ def _environment(pid: int) -> list[bytes]:
 
 MEGA = 1 << 20
 PAUSE_SECONDS = 0.5
-"""Between two looks at what was written that nothing else gave a reason for: other programs may
+"""Time between two counts of the written files when nothing else suggests one: other programs may
 have removed as much as the command wrote, and some file systems do not count their files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`memory_mb` and `file_mb` hold for each process and each file (0: none), `processes`,
-    `disk_mb` and `files` for the whole command; threads count as processes."""
+    """The limits of a command; 0 in `memory_mb` and `file_mb` means no limit."""
 
-    processes: int = 256
-    memory_mb: int = 2048
-    file_mb: int = 256
-    disk_mb: int = 2048
-    files: int = 20_000
+    processes: int = 256  # of the whole command; threads count as processes
+    memory_mb: int = 2048  # of each process
+    file_mb: int = 256  # of each file
+    disk_mb: int = 2048  # of the whole command
+    files: int = 20_000  # of the whole command
 
     def exceeded(self, files: int, size: int) -> str:
-        """What a command did too much that wrote so many files and bytes, "" when it did not."""
+        """Which limit a command exceeded that wrote so many files and bytes, "" for none."""
         if files > self.files:
             return f"wrote more than {self.files:,} files"
         return f"wrote more than {self.disk_mb} MB" if size > self.disk_mb * MEGA else ""
 
 
-def limited(argv: Sequence[str], limits: Limits, *, own_users: bool) -> list[str]:
-    """The same program under the kernel's limits, started by a POSIX shell.
+def with_limits(argv: Sequence[str], limits: Limits, *, own_users: bool) -> list[str]:
+    """The command line that starts the program under the kernel's limits, by a POSIX shell.
 
-    `own_users` says that it runs in a user namespace of its own; only there its processes are
-    counted apart from all others of the user (Linux 5.14). RLIMIT_DATA and not RLIMIT_AS: programs
-    such as node reserve far more addresses than they ever use.
+    `own_users` tells that it runs in a user namespace of its own; only there its processes are
+    counted apart from the user's others (Linux 5.14). RLIMIT_DATA and not RLIMIT_AS: programs such
+    as node reserve far more addresses than they ever use.
     """
     kilobytes, blocks = limits.memory_mb * 1024, limits.file_mb * 2048
     lines = [
@@ -344,11 +345,11 @@ def _counts_by_namespace() -> bool:
 
 @dataclass(slots=True)
 class LimitWatch:
-    """Looks at the whole machine while a command runs: cheaply at first (how many threads there
-    are, how much memory and disk is free), closely when that has changed a lot, as others may be
-    at work too. `folder` is where the command can write.
+    """Watches the whole machine while a command runs: cheaply at first (number of threads, free
+    memory and disk), closely when that has changed a lot, as other programs may run too. `folder`
+    is where the command can write.
 
-    The kernel does not hold root to a number of processes, nor anybody to a sum of memory.
+    The kernel limits neither root's number of processes nor anybody's sum of memory.
     """
 
     limits: Limits
@@ -364,11 +365,11 @@ class LimitWatch:
         self._free, self._files = _disk(self.folder)
 
     def __call__(self, process: int) -> str:
-        """Why to end the command of this process, "" to let it be."""
+        """Why to end the command of this process, "" to let it run."""
         threads, (available, total), (free, files) = _all_threads(), _memory(), _disk(self.folder)
         new = threads - self._threads
         if new > self.limits.processes:
-            # So many more are not others' doing, and counting would take long.
+            # So many new threads are hardly from other programs, and counting would take long.
             if new > 4 * self.limits.processes or threads_below(process) > self.limits.processes:
                 return f"it started more than {self.limits.processes} processes"
             self._threads = threads
@@ -377,7 +378,7 @@ class LimitWatch:
         limits, now = self.limits, time.monotonic()
         less = self._free - free > limits.disk_mb * MEGA or self._files - files > limits.files
         if less or now > self._next:
-            if why := limits.exceeded(*written(self.folder, self._since)):
+            if why := limits.exceeded(*count_written(self.folder, self._since)):
                 return f"it {why}"
             self._free, self._files = free, files
             self._next = now + max(PAUSE_SECONDS, 20 * (time.monotonic() - now))
@@ -392,7 +393,7 @@ def _all_threads() -> int:
 
 
 def _memory() -> tuple[int, int]:
-    """Bytes that can be had and all there are; zeros when the system does not say."""
+    """Available and total bytes of memory; zeros when the system does not tell."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         values = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines}
@@ -401,9 +402,9 @@ def _memory() -> tuple[int, int]:
         return 0, 0
 
 
-def written(folder: Path, since: float = 0.0) -> tuple[int, int]:
-    """Files and folders below a folder that were changed since a time (a second is granted), and
-    their bytes."""
+def count_written(folder: Path, since: float = 0.0) -> tuple[int, int]:
+    """Count the files and folders below a folder that were changed since a time (less a second),
+    and their bytes."""
     count = size = 0
     for top, folders, names in os.walk(folder):
         for name in (*folders, *names):
@@ -416,7 +417,7 @@ def written(folder: Path, since: float = 0.0) -> tuple[int, int]:
 
 
 def _disk(folder: Path) -> tuple[int, int]:
-    """Bytes and files that there is room for; no files where the file system does not say."""
+    """Free bytes and free files of the disk; 0 files when the file system does not tell."""
     if not hasattr(os, "statvfs"):
         return 0, 0
     try:
@@ -432,23 +433,23 @@ _JOIN = 'echo $$ >"$0/cgroup.procs"; exec "$@"'
 
 
 @contextlib.contextmanager
-def group(processes: int, root: Path = ROOT) -> Iterator[Path | None]:
-    """A control group of so many processes (threads count) for the time of a command; None for
-    others than root, and where the system lets nobody make one (most containers)."""
-    made = _made(processes, root) if getattr(os, "geteuid", lambda: 1)() == 0 else None
+def control_group(processes: int, root: Path = ROOT) -> Iterator[Path | None]:
+    """A control group that allows so many processes (threads count) for the time of a command; None
+    for users other than root, and where no group can be made (most containers)."""
+    made = _make_group(processes, root) if getattr(os, "geteuid", lambda: 1)() == 0 else None
     try:
         yield made
     finally:
         if made:
-            _remove(made)
+            _remove_group(made)
 
 
-def joined(argv: Sequence[str], made: Path | None) -> list[str]:
-    """The same program, which joins the group before it starts."""
+def join_group(argv: Sequence[str], made: Path | None) -> list[str]:
+    """The command line that joins the group and then starts the program."""
     return ["/bin/sh", "-c", _JOIN, str(made), *argv] if made else list(argv)
 
 
-def _made(processes: int, root: Path) -> Path | None:
+def _make_group(processes: int, root: Path) -> Path | None:
     for parent in (root / "pids", root):  # version 1, then 2
         path = parent / f"openclaw-{os.getpid()}-{secrets.token_hex(4)}"
         if not (parent / "cgroup.procs").is_file():
@@ -460,14 +461,14 @@ def _made(processes: int, root: Path) -> Path | None:
         try:
             (path / "pids.max").write_text(str(processes))
         except OSError:  # this tree does not count processes
-            _remove(path)
+            _remove_group(path)
         else:
             return path
     return None
 
 
-def _remove(path: Path) -> None:
-    """Wait until the last process has left, and let the group go."""
+def _remove_group(path: Path) -> None:
+    """Wait until the last process has left, and remove the group."""
     until = time.monotonic() + LEAVING_SECONDS
     while True:
         try:

@@ -1,4 +1,7 @@
-"""Programs whose arguments are a small language, or that write when given one word too many."""
+"""Rules for programs whose arguments are a small language, or that may also write.
+
+`RULES` names all but git, whose rules for sub-commands and settings come last.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ from pathlib import Path
 from openclaw.storage.safe_open import read_bytes
 from openclaw.tools.shell.command_rules import (
     PROGRAMS,
-    Given,
+    Arguments,
     Program,
-    Use,
-    options,
-    tell_apart,
-    use,
+    Reads,
+    find_reads,
+    parse_options,
+    split_arguments,
 )
 from openclaw.tools.shell.parser import Unsafe, Word
 
@@ -47,8 +50,8 @@ _FIND_HARM = {
 }
 
 
-def find(arguments: Sequence[Word]) -> Use:
-    found = Use()
+def find(arguments: Sequence[Word]) -> Reads:
+    found = Reads()
     words = list(arguments)
     while words:
         word = words.pop(0)
@@ -74,9 +77,9 @@ def find(arguments: Sequence[Word]) -> Use:
     return found
 
 
-# -------- sed: printing, deleting and replacing on the way to the output
+# -------- sed: printing, deleting and replacing in the output
 
-# Both BSD and GNU must end a pattern at the same place: no bracket that holds "/", few escapes.
+# BSD and GNU must end a pattern at the same place: no bracket with "/" in it, few escapes.
 _SED_PATTERN = r"(?:[^/\\\n\[\]]|\\[./*^$+?|(){}wWsSb]|\[\^?[^/\\\n\[\]]+\])*"
 _SED_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_SED_PATTERN}/)"
 _SED_RANGE = rf"(?:{_SED_ADDRESS}(?:,\s*(?:{_SED_ADDRESS}|[+~]\d+))?\s*!?\s*)?"
@@ -89,8 +92,8 @@ _SED_OPTIONS = Program(
 )
 
 
-def sed(arguments: Sequence[Word]) -> Use:
-    given = tell_apart("sed", _SED_OPTIONS, arguments)
+def sed(arguments: Sequence[Word]) -> Reads:
+    given = split_arguments("sed", _SED_OPTIONS, arguments)
     scripts = [value for name, value in given.options if name in {"-e", "--expression"}]
     files = given.operands
     if not scripts:
@@ -100,17 +103,17 @@ def sed(arguments: Sequence[Word]) -> Use:
     for script in scripts:
         if not _SED.fullmatch(script):
             raise Unsafe(f"`sed`: the script {script} is more than printing, deleting, replacing")
-    return Use(files=list(files))
+    return Reads(files=list(files))
 
 
-# -------- what is part of the shell
+# -------- builtins of the shell
 
 
-def echo(arguments: Sequence[Word]) -> Use:
-    return Use(files=[word for word in arguments if word.glob or word.split])
+def echo(arguments: Sequence[Word]) -> Reads:
+    return Reads(files=[word for word in arguments if word.glob or word.split])
 
 
-def printf(arguments: Sequence[Word]) -> Use:
+def printf(arguments: Sequence[Word]) -> Reads:
     """bash's `printf -v` and `%n` set a variable, and an index in its name runs commands."""
     words = list(arguments)
     if words and words[0].known and words[0].text == "--":
@@ -127,42 +130,42 @@ _FILE_TESTS = _UNARY - {"-n", "-z", "-t"}
 _BINARY = frozenset("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef".split())
 
 
-def test(arguments: Sequence[Word]) -> Use:
-    """Only forms whose operator stands in the line: bash's `test -v 'a[$(x)]'` runs x, and an
-    operator may hide in what is expanded."""
+def test(arguments: Sequence[Word]) -> Reads:
+    """Allow only forms with a literal operator: bash's `test -v 'a[$(x)]'` runs x, and an expansion
+    may contain an operator."""
     words = list(arguments)
     if words and words[0].known and words[0].text == "!" and len(words) > 1:
         words.pop(0)
     if any(word.split or word.glob for word in words):
         raise Unsafe("`test` with a word outside quotes that the shell expands")
     if len(words) == 1:
-        return Use()
+        return Reads()
     if len(words) == 2 and words[0].known and words[0].text in _UNARY:
-        return Use(files=words[1:] if words[0].text in _FILE_TESTS else [])
+        return Reads(files=words[1:] if words[0].text in _FILE_TESTS else [])
     if len(words) == 3 and words[1].known and words[1].text in _BINARY:
-        return Use(files=[words[0], words[2]] if words[1].text in {"-nt", "-ot", "-ef"} else [])
+        return Reads(files=[words[0], words[2]] if words[1].text in {"-nt", "-ot", "-ef"} else [])
     raise Unsafe("`test` in a form that is not known to only read")
 
 
-def bracket(arguments: Sequence[Word]) -> Use:
+def bracket(arguments: Sequence[Word]) -> Reads:
     if not arguments or not arguments[-1].known or arguments[-1].text != "]":
         raise Unsafe("`[` without its ]")
     return test(arguments[:-1])
 
 
-def cd(arguments: Sequence[Word]) -> Use:
+def cd(arguments: Sequence[Word]) -> Reads:
     words = [word for word in arguments if not (word.known and word.text == "--")]
     if len(words) != 1 or not words[0].known or not words[0].text or words[0].text[0] == "-":
         raise Unsafe("`cd` without the name of a folder")
-    return Use(goes=words[0], files=words)
+    return Reads(goes=words[0], files=words)
 
 
-def command(arguments: Sequence[Word]) -> Use:
+def command(arguments: Sequence[Word]) -> Reads:
     if not arguments or not arguments[0].known or arguments[0].text not in {"-v", "-V"}:
         raise Unsafe("`command` runs other commands")
     if not all(word.known and not word.text.startswith("-") for word in arguments[1:]):
         raise Unsafe("`command -v` without a plain name")
-    return Use()
+    return Reads()
 
 
 # -------- others
@@ -175,16 +178,16 @@ _DATE = Program(
 _JQ_NAMED = {"--arg": 2, "--argjson": 2}
 
 
-def date(arguments: Sequence[Word]) -> Use:
-    """An operand that is no format sets the clock."""
-    given = tell_apart("date", _DATE, arguments)
+def date(arguments: Sequence[Word]) -> Reads:
+    """An operand that is not a format sets the clock."""
+    given = split_arguments("date", _DATE, arguments)
     if any(not word.start.startswith("+") or word.split for word in given.operands):
         raise Unsafe("`date` with a time sets the clock")
-    return use(_DATE, given)
+    return find_reads(_DATE, given)
 
 
-def xxd(arguments: Sequence[Word]) -> Use:
-    """Its second operand is written, and it reads of an option only the first letter."""
+def xxd(arguments: Sequence[Word]) -> Reads:
+    """It writes its second operand, and it reads only the first letter of an option."""
     line = [word.text for word in arguments]
     if not all(word.known for word in arguments):
         raise Unsafe("`xxd` with a word that the shell expands")
@@ -196,20 +199,22 @@ def xxd(arguments: Sequence[Word]) -> Use:
             raise Unsafe(f"`xxd {option}` is not known to only read")
     if len(line) > 1:
         raise Unsafe(f"`xxd` writes {line[1]}")
-    return Use(files=list(arguments[-1:]) if line else [])
+    return Reads(files=list(arguments[-1:]) if line else [])
 
 
-def strings(arguments: Sequence[Word]) -> Use:
-    """binutils takes the words of a file that is named behind an @ as arguments."""
+def strings(arguments: Sequence[Word]) -> Reads:
+    """binutils takes the words in the file of an argument `@file` as arguments."""
     for word in arguments:
         if word.text.startswith("@"):
             raise Unsafe(
                 f"`strings {word.text}` takes its arguments from a file (write ./{word.text})"
             )
-    return use(PROGRAMS["strings"], tell_apart("strings", PROGRAMS["strings"], arguments))
+    return find_reads(
+        PROGRAMS["strings"], split_arguments("strings", PROGRAMS["strings"], arguments)
+    )
 
 
-def jq(arguments: Sequence[Word]) -> Use:
+def jq(arguments: Sequence[Word]) -> Reads:
     """Its language writes nothing and starts nothing, but may import other files."""
     words: list[Word] = []
     rest = list(arguments)
@@ -221,14 +226,14 @@ def jq(arguments: Sequence[Word]) -> Use:
             del rest[:count]
         else:
             words.append(word)
-    given: Given = tell_apart("jq", PROGRAMS["jq"], words)
+    given: Arguments = split_arguments("jq", PROGRAMS["jq"], words)
     text = given.operands[0] if given.operands else Word(".", start=".")
     if not text.known or re.search(r"\b(import|include|modulemeta)\b", text.text):
         raise Unsafe("`jq` with a program that may read other files")
-    return use(PROGRAMS["jq"], given)
+    return find_reads(PROGRAMS["jq"], given)
 
 
-RULES: Mapping[str, Callable[[Sequence[Word]], Use]] = {
+RULES: Mapping[str, Callable[[Sequence[Word]], Reads]] = {
     "[": bracket,
     "cd": cd,
     "command": command,
@@ -332,8 +337,8 @@ _SUBCOMMANDS: Mapping[str, Program] = {
     "version": Program("--build-options", most=0),
 }  # fmt: skip
 
-# Options by which a log shows lines of files, or tells whether they hold a text.
-_SHOWING = {*options(_DIFF), "-L", "-c", "-m"} - set(
+# Options with which a log shows lines of files, or tells whether they contain a text.
+_SHOWING = {*parse_options(_DIFF), "-L", "-c", "-m"} - set(
     "-q -z -D --stat --numstat --shortstat --name-only --name-status --summary --color --no-color"
     " --find-renames --no-renames --diff-filter --no-ext-diff --no-textconv --raw --relative"
     " --full-index --quiet --no-patch --compact-summary --dirstat --abbrev".split()
@@ -344,9 +349,9 @@ _WITH_OPTIONS = {
     "stash list": _SHOWING,
     "status": {"-v", "--verbose"},
 }
-"""Sub-commands that show lines of files with these options only."""
+"""Sub-commands that show lines of files only with these options."""
 
-# Sub-commands that list when this follows, and change things otherwise.
+# Sub-commands that list when one of these words follows, and change things otherwise.
 _LISTING = {
     "reflog": {"show"},
     "stash": {"list", "show"},
@@ -374,11 +379,11 @@ _GLOBAL = {
 }
 
 
-def git(arguments: Sequence[Word]) -> Use:
+def git(arguments: Sequence[Word]) -> Reads:
     """What this git command reads; raises Unsafe."""
     words = list(arguments)
     for word in words:
-        _check(word)
+        _check_word(word)
     while words and words[0].text in {"--no-pager", "--no-optional-locks"}:
         words.pop(0)
     if not words:
@@ -398,20 +403,20 @@ def git(arguments: Sequence[Word]) -> Use:
     lists = name not in _LISTING or (bool(words) and words[0].text in _LISTING[name])
     if name in _LISTING and lists:
         words.pop(0)
-    given = tell_apart(f"git {name}", program, words)
+    given = split_arguments(f"git {name}", program, words)
     if not lists and (name not in _ALONE or given.operands):
         raise Unsafe(f"`git {name}` in a form that is not known to only read")
     _check_operands(name, given)
-    found = use(program, given)
-    found.files += [inside for word in found.files for inside in _inside(word)]
+    found = find_reads(program, given)
+    found.files += [inside for word in found.files for inside in _revision_files(word)]
     found.trees = [Word(".", start=".")] if program.tree else []
     found.git = True
     found.history = _shows_lines(name, arguments, given)
     return found
 
 
-def _shows_lines(name: str, arguments: Sequence[Word], given: Given) -> bool:
-    """Whether lines of files come out, be it those of another day."""
+def _shows_lines(name: str, arguments: Sequence[Word], given: Arguments) -> bool:
+    """Return True when the output has lines of files, committed ones included."""
     texts = [word.text for word in arguments]
     name = "stash list" if name == "stash" and "show" not in texts else name
     if name in _WITH_OPTIONS:
@@ -420,21 +425,21 @@ def _shows_lines(name: str, arguments: Sequence[Word], given: Given) -> bool:
     return raw or name == "stash" or _SUBCOMMANDS[name].tree
 
 
-def _inside(word: Word) -> list[Word]:
-    """The file of REVISION:FILE, or of :0:FILE. Colons may be in any part of it."""
+def _revision_files(word: Word) -> list[Word]:
+    """The file of REVISION:FILE, or of :0:FILE. Any part may contain colons."""
     parts = word.text.split(":")
     names = [":".join(parts[at:]) for at in range(1, len(parts))]
     return [Word(name, start=name) for name in names]
 
 
-def _check(word: Word) -> None:
+def _check_word(word: Word) -> None:
     if not word.known:
         raise Unsafe(f"`git` with {word.text}, which the shell expands (put it in quotes)")
     if re.search(r"%[-+ ]?G|^--.*signature|%\(.*signature", word.text):
         raise Unsafe(f"`git` with {word.text} runs gpg")
 
 
-def _check_operands(name: str, given: Given) -> None:
+def _check_operands(name: str, given: Arguments) -> None:
     operands = [word.text for word in given.operands]
     names = given.names()
     if name == "branch" and operands and "--list" not in names:
@@ -477,7 +482,7 @@ _LARGEST = 50_000_000
 def doubt(folder: Path, root: Path) -> str:
     """Why git should not run unasked in `folder` of the home `root`; "" when there is no reason.
 
-    HOME is taken to be the home, whose .gitconfig git before 2.32 reads in any case.
+    HOME is the home; git before 2.32 reads its .gitconfig in any case.
     """
     if any((root / name).exists() for name in (".gitconfig", ".config/git/config")):
         return "the home holds settings of git"
@@ -488,11 +493,11 @@ def doubt(folder: Path, root: Path) -> str:
         if inside.exists() or inside.is_symlink():
             if not place.resolve().is_relative_to(root.resolve()):
                 return "the repository lies outside the home"
-            return _repository(inside)
+            return _repository_doubt(inside)
     return ""
 
 
-def _repository(git: Path) -> str:
+def _repository_doubt(git: Path) -> str:
     if git.is_symlink() or not git.is_dir():
         return "the repository's data lie elsewhere"
     for name in ("commondir", "objects/info/alternates"):
@@ -501,28 +506,28 @@ def _repository(git: Path) -> str:
     try:
         if (git / "config").is_symlink():
             return "the repository's settings lie elsewhere"
-        if (git / "index").exists() and _nested(git):
+        if (git / "index").exists() and _has_nested_repository(git):
             return "the repository holds others"
-        return settings(_text(git / "config")) if (git / "config").exists() else ""
+        return settings_doubt(_read_config(git / "config")) if (git / "config").exists() else ""
     except (OSError, ValueError):
         return "the repository's settings cannot be read"
 
 
-def _text(path: Path) -> str:
+def _read_config(path: Path) -> str:
     if path.stat().st_size > 1_000_000:
         raise ValueError(path)
     return read_bytes(path).decode("utf-8")
 
 
-def _nested(git: Path) -> bool:
+def _has_nested_repository(git: Path) -> bool:
     indexes = [git / "index", *git.glob("sharedindex.*")]
     if any(index.stat().st_size > _LARGEST for index in indexes):
         return True
     return any(_GITLINK in read_bytes(index) for index in indexes)
 
 
-def settings(text: str) -> str:
-    """Why a repository with these settings (.git/config) may start programs; "" when none may."""
+def settings_doubt(text: str) -> str:
+    """Why a repository with these settings (.git/config) may start programs; "" when it cannot."""
     section = ""
     for line in text.split("\n"):
         line = line.removesuffix("\r")

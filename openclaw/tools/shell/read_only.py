@@ -33,8 +33,15 @@ from openclaw.storage.git import Git, environ, folder_of
 from openclaw.storage.home import Home, name_trouble
 from openclaw.storage.text import read_text
 from openclaw.tools.paths import SPILL
-from openclaw.tools.shell.command_rules import PROGRAMS, Use, all_below, tell_apart, use, why_not
-from openclaw.tools.shell.parser import Command, Unreadable, Unsafe, Word, commands
+from openclaw.tools.shell.command_rules import (
+    PROGRAMS,
+    Reads,
+    find_reads,
+    pattern_below,
+    refusal_reason,
+    split_arguments,
+)
+from openclaw.tools.shell.parser import Command, Unreadable, Unsafe, Word, parse_commands
 from openclaw.tools.shell.process import posix_shell
 from openclaw.tools.shell.program_rules import RULES, doubt
 from openclaw.tools.shell.program_rules import git as git_rule
@@ -136,14 +143,14 @@ def read_line(text: str, *, home: str = "", git: Callable[[str], str] | None = N
     `program_rules.doubt`); without it no git command is safe.
     """
     try:
-        found = commands(text, home)
+        found = parse_commands(text, home)
     except Unreadable as problem:
         return Reading(False, f"cannot be read with certainty: {problem}")
     except Unsafe as problem:
         return Reading(False, str(problem))
     programs = tuple(dict.fromkeys(command.words[0].text for command in found))
     try:
-        line = _Line(home.rstrip("/"), git)
+        line = _LineReads(home.rstrip("/"), git)
         for command in found:
             line.add(command)
     except Unsafe as problem:
@@ -152,7 +159,7 @@ def read_line(text: str, *, home: str = "", git: Callable[[str], str] | None = N
     return Reading(True, "", programs, paths, patterns, trees, elsewhere, line.history)
 
 
-def _judge_command(command: Command) -> Use:
+def _judge_command(command: Command) -> Reads:
     name, arguments = command.words[0].text, command.words[1:]
     if name == "git":
         return git_rule(arguments)
@@ -160,12 +167,12 @@ def _judge_command(command: Command) -> Use:
         return rule(arguments)
     program = PROGRAMS.get(name)
     if program is None:
-        raise Unsafe(why_not(name))
-    return use(program, tell_apart(name, program, arguments))
+        raise Unsafe(refusal_reason(name))
+    return find_reads(program, split_arguments(name, program, arguments))
 
 
 @dataclass(slots=True)
-class _Line:
+class _LineReads:
     """Collects what the commands of one line read.
 
     `folders` are the folders in which a command may run. Each `cd` adds some and none is removed:
@@ -190,7 +197,7 @@ class _Line:
         for word in (*used.files, *command.inputs):
             self._add(word, self.paths)
         for word in used.trees:
-            self._add(all_below(word) if word.glob else word, self.trees)
+            self._add(pattern_below(word) if word.glob else word, self.trees)
         if used.git:
             self._check_git()
         self.history = self.history or used.history

@@ -26,17 +26,25 @@ from openclaw.storage.readers import held
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import USUAL, Room, as_data
 from openclaw.tools.shell import process, sandbox
-from openclaw.tools.shell.output import MOST_CHANGES, UNKNOWN, Look, as_text, changed, disarm, look
+from openclaw.tools.shell.output import (
+    MOST_CHANGES,
+    UNKNOWN,
+    HomeFiles,
+    as_text,
+    changed_files,
+    drop_setuid,
+    scan_home,
+)
 from openclaw.tools.shell.process import (
     CMD,
     Finished,
     Limits,
     Show,
-    group,
-    joined,
-    limited,
+    control_group,
+    join_group,
     posix_shell,
     run,
+    with_limits,
 )
 from openclaw.tools.tool import Form, Tool, tool
 from openclaw.types import Action, Held, Ledger, ToolProblem
@@ -156,7 +164,7 @@ class Runner:
     limits: Limits = Limits()
     room: Room = USUAL  # how much of the output the model sees
     show: Show | None = None  # receives the output while the program runs
-    _last: Look | None = field(default=None, init=False)
+    _last: HomeFiles | None = field(default=None, init=False)
 
     def run(self, order: Order) -> str:
         """Run it and report how it ended. Raises ToolProblem when it cannot be started."""
@@ -175,7 +183,7 @@ class Runner:
             layer = stack.enter_context(sandbox.layer(root)) if layered else None
             alone = order.reads or layered
             others = None if alone else stack.enter_context(watching(root, fixed))
-            before = look(self.home, self._last, contents=not order.reads)
+            before = scan_home(self.home, self._last, contents=not order.reads)
             room = sandbox.Room(
                 self.home,
                 read_only=order.reads,
@@ -201,7 +209,9 @@ class Runner:
             printed = self._fence_output(printed, f"command: {order.name}", finished)
         return describe_run(replace(finished, text=printed), self.home, offline, changed, notes)
 
-    def _hidden(self, root: Path, before: Look, layer: sandbox.Layer | None) -> tuple[Path, ...]:
+    def _hidden(
+        self, root: Path, before: HomeFiles, layer: sandbox.Layer | None
+    ) -> tuple[Path, ...]:
         """The paths that a command does not see. Sockets need no hiding in a layer."""
         found = credentials(root)
         if why := found.crowded(root):
@@ -213,7 +223,7 @@ class Runner:
     ) -> Finished:
         argv: Sequence[str] = order.argv
         if os.name == "posix":
-            argv = limited(argv, self.limits, own_users=confined)
+            argv = with_limits(argv, self.limits, own_users=confined)
         if confined:
             argv = sandbox.wrap(argv, room)
         if layer:
@@ -225,10 +235,10 @@ class Runner:
         try:
             with (
                 sandbox.placeholders(room) if confined else nullcontext(),
-                group(self.limits.processes) as made,
+                control_group(self.limits.processes) as made,
             ):
                 return run(
-                    joined(argv, made),
+                    join_group(argv, made),
                     cwd=root,
                     env=env,
                     timeout=self.timeout,
@@ -254,16 +264,16 @@ class Runner:
         return as_data(printed, source, self.ledger, replace(self.room, chars=2 * self.room.page))
 
     def _record_changes(
-        self, before: Look, theirs: Collection[str], written: Mapping[str, str]
+        self, before: HomeFiles, theirs: Collection[str], written: Mapping[str, str]
     ) -> list[str]:
         """Record the changed files in the ledger; for the receipt, which is for people, at most
         200. `theirs` are files and folders that the command did not change, `written` the hashes
         of files that openclaw wrote meanwhile. When the command changed such a file too, its
         content before is unknown."""
-        after = look(self.home, before)
-        disarm(after)
+        after = scan_home(self.home, before)
+        drop_setuid(after)
         self._last = after
-        found = changed(before, after)
+        found = changed_files(before, after)
         for name in list(found):
             mine = written.get(name)
             if _is_below(theirs, name) or (mine and mine == _sha256(after.root, name)):
@@ -284,14 +294,14 @@ class Runner:
         return list(found)
 
     def _bring_into_home(
-        self, before: Look, layer: sandbox.Layer, room: sandbox.Room
+        self, before: HomeFiles, layer: sandbox.Layer, room: sandbox.Room
     ) -> tuple[list[str], list[str]]:
         """Move what the command wrote into the home. Returns the changed files and the notes."""
         from openclaw.tools.shell.change_set import Bringing, read
 
         self._last = before
         found = read(layer.root, layer.upper, sandbox.unchangeable_names(room))
-        counts = found.counts, process.written(layer.upper)  # the latter as while it ran
+        counts = found.counts, process.count_written(layer.upper)  # the latter as while it ran
         if why := next(filter(None, (self.limits.exceeded(*each) for each in counts)), ""):
             return [], [f"nothing of what it wrote was kept, as it {why}"]
         bringing = Bringing(found, before, self.ledger)

@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.tools.shell.output import KEPT, LONGEST_LINE, Output, excerpt, plain, wrapped
+from openclaw.tools.shell.output import KEPT, LONGEST_LINE, Output, excerpt, plain, wrap_lines
 from openclaw.tools.shell.process import (
     CMD,
     Finished,
     Limits,
     LimitWatch,
-    group,
-    joined,
+    control_group,
+    join_group,
     processes,
     run,
-    spelled,
     threads_below,
+    to_command_line,
 )
 
 posix = pytest.mark.skipif(os.name == "nt", reason="sh and signals")
@@ -262,14 +262,14 @@ def test_an_excerpt_is_short_and_has_both_ends(text: str, limit: int) -> None:
 @given(st.text(alphabet="ab \n", max_size=9_000))
 def test_wrapping_loses_nothing_and_leaves_no_long_line(text: str) -> None:
     text = text.replace("b", "word " * 30)
-    assert wrapped(text).replace("\n", "") == text.replace("\n", "")
-    assert max(map(len, wrapped(text).split("\n"))) <= LONGEST_LINE
+    assert wrap_lines(text).replace("\n", "") == text.replace("\n", "")
+    assert max(map(len, wrap_lines(text).split("\n"))) <= LONGEST_LINE
 
 
 def test_a_secret_is_not_cut_when_a_long_line_is_wrapped() -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     for before in (1_400, 1_490, 1_499, 2_950):
-        lines = wrapped(("so " * 1_000)[:before] + f" {key}" + " so" * 500).split("\n")
+        lines = wrap_lines(("so " * 1_000)[:before] + f" {key}" + " so" * 500).split("\n")
         assert any(key in line for line in lines) and max(map(len, lines)) <= LONGEST_LINE
 
 
@@ -289,11 +289,11 @@ def test_what_was_not_kept_is_counted(tmp_path: Path) -> None:
 
 def test_cmd_gets_its_line_as_it_was_shown() -> None:
     line = 'echo "a b" & dir "C:\\x y"'
-    assert spelled(("cmd.exe", *CMD, line)) == f'cmd.exe /d /s /c "{line}"'
-    assert spelled(("C:\\my tools\\cmd.exe", *CMD, "ver")) == (
+    assert to_command_line(("cmd.exe", *CMD, line)) == f'cmd.exe /d /s /c "{line}"'
+    assert to_command_line(("C:\\my tools\\cmd.exe", *CMD, "ver")) == (
         '"C:\\my tools\\cmd.exe" /d /s /c "ver"'
     )
-    assert spelled(("bash", "-c", line)) == ["bash", "-c", line]
+    assert to_command_line(("bash", "-c", line)) == ["bash", "-c", line]
 
 
 # -------- what a command may use up
@@ -355,12 +355,12 @@ class TestWatch:
 
 @linux
 def test_a_control_group_holds_even_root_to_a_number_of_processes(tmp_path: Path) -> None:
-    with group(12) as made:
+    with control_group(12) as made:
         if made is None:
             pytest.skip("only root can make a control group, and not in most containers")
         line = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 9 & done; echo all"
         finished = run(
-            joined(["/bin/sh", "-c", line], made),
+            join_group(["/bin/sh", "-c", line], made),
             cwd=tmp_path,
             env=ENV,
             timeout=8,
@@ -372,6 +372,6 @@ def test_a_control_group_holds_even_root_to_a_number_of_processes(tmp_path: Path
 
 
 def test_where_there_are_no_control_groups_a_program_runs_without(tmp_path: Path) -> None:
-    with group(12, tmp_path) as made:
+    with control_group(12, tmp_path) as made:
         assert made is None
-        assert joined(["true"], made) == ["true"]
+        assert join_group(["true"], made) == ["true"]

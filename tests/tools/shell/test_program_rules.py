@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.storage.home import Home
-from openclaw.tools.shell.program_rules import doubt, settings
+from openclaw.tools.shell.program_rules import doubt, settings_doubt
 from openclaw.tools.shell.read_only import read_line
 from openclaw.tools.shell.shell import environment
 from tests.data.shell_lines import READS
@@ -56,8 +56,8 @@ def home(tmp_path: Path) -> Path:
 def test_a_repository_as_git_makes_it_raises_no_doubt(home: Path) -> None:
     assert doubt(home, home) == ""
     assert doubt(home / "memory", home) == ""
-    assert settings(PLAIN) == ""
-    assert settings(PLAIN.replace("\n", "\r\n")) == ""
+    assert settings_doubt(PLAIN) == ""
+    assert settings_doubt(PLAIN.replace("\n", "\r\n")) == ""
 
 
 def test_a_folder_without_a_repository_raises_no_doubt(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_folder_without_a_repository_raises_no_doubt(tmp_path: Path) -> None:
     ],
 )
 def test_settings_that_may_name_a_program_raise_doubt(text: str, reason: str) -> None:
-    assert reason in settings(f"{PLAIN}{text}\n" if text[0] == "[" else f"{text}\n")
+    assert reason in settings_doubt(f"{PLAIN}{text}\n" if text[0] == "[" else f"{text}\n")
 
 
 def test_a_repository_above_the_home_raises_doubt(home: Path) -> None:

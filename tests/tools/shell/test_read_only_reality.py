@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, assume, event, given, settings
 from hypothesis import strategies as st
 
 from openclaw.tools.shell.command_rules import PROGRAMS
-from openclaw.tools.shell.parser import Unsafe, commands
+from openclaw.tools.shell.parser import Unsafe, parse_commands
 from openclaw.tools.shell.read_only import read_line
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="lines are for POSIX shells")
@@ -197,7 +197,7 @@ WORDS = st.sampled_from(
 def test_the_words_are_those_that_a_shell_sees(place: Place, text: str) -> None:
     line = f"printf '<%s>\\0' {text}"
     try:
-        (command,) = commands(line, str(place.home))
+        (command,) = parse_commands(line, str(place.home))
     except (Unsafe, ValueError):
         assume(False)
     assume(all(word.known for word in command.words) and not command.inputs)

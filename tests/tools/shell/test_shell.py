@@ -20,7 +20,7 @@ from openclaw.security.policy import Policy, Question
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.shell import sandbox
-from openclaw.tools.shell.output import changed, look
+from openclaw.tools.shell.output import changed_files, scan_home
 from openclaw.tools.shell.process import Limits
 from openclaw.tools.shell.read_only import LineRules, committed
 from openclaw.tools.shell.shell import Order, Runner, ShellTools, environment
@@ -564,18 +564,18 @@ def test_what_was_changed_is_known_even_when_the_command_is_interrupted(
 
 def test_a_change_that_keeps_size_and_time_is_noticed(home: Home) -> None:
     notes = home.workspace / "notes.md"
-    before, status = look(home), notes.stat()
+    before, status = scan_home(home), notes.stat()
     notes.write_text("two\none\n")
     os.utime(notes, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert changed(before, look(home, before)) == {"workspace/notes.md": b"one\ntwo\n"}
+    assert changed_files(before, scan_home(home, before)) == {"workspace/notes.md": b"one\ntwo\n"}
 
 
 def test_a_home_of_many_files_is_looked_over_quickly(home: Home) -> None:
     for number in range(1_500):
         (home.workspace / f"note-{number}.md").write_text(f"note {number}\n")
-    first = look(home)
+    first = scan_home(home)
     began = time.monotonic()
-    assert changed(first, look(home, first)) == {}
+    assert changed_files(first, scan_home(home, first)) == {}
     assert time.monotonic() - began < 2
 
 
