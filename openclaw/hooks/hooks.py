@@ -1,8 +1,8 @@
-"""The user's own programs around turns, tools and compactions: asked when it is their time.
+"""Run the user's own programs around turns, tools and compactions.
 
-Loaded where openclaw.yaml names one. None runs unless the user has said yes to exactly this home,
-these commands and these files (`openclaw.security.trust`); that is looked at before each of them,
-as an agent may write into its home.
+Only loaded when openclaw.yaml names a hook. No hook runs unless the user has said yes to exactly
+this home, these commands and these files (`openclaw.security.trust`). This is checked before each
+run, as an agent may write into its home.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from openclaw.tools.results import Room, as_data, cut
 from openclaw.types import Action, Ledger
 
 VERSION = 1
-"""Of the facts that a hook is given."""
+"""Version of the facts that a hook gets."""
 TRUST = "openclaw hooks trust"
 Text = tuple[Hook, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the hooks of one event came to: texts that they add, or why it is not to happen."""
+    """The result of all hooks of an event: texts that they add, or why they refuse it."""
 
     texts: tuple[Text, ...] = ()
     refused: str = ""
@@ -41,9 +41,9 @@ class Answer:
 
 @dataclass(slots=True)
 class Hooks:
-    """The hooks of a home. `faults` are those that are written wrongly, told with their place;
-    `mask` puts names in the place of secrets. What the user should know waits for `news`. `_ran`
-    says that they ran when the turn that goes on began."""
+    """The hooks of a home. `faults` are the malformed settings, with their place. `mask` replaces
+    secrets with their names. `news` returns the notices for the user. `_ran` tells that the hooks
+    ran when the present turn began."""
 
     home: Home
     hooks: tuple[Hook, ...]
@@ -51,7 +51,7 @@ class Hooks:
     mask: Callable[[str], str] = str
     trust: Trust = field(default_factory=lambda: Trust(trust_file()))
     _news: list[str] = field(default_factory=list)
-    _told: set[str] = field(default_factory=set)
+    _reported: set[str] = field(default_factory=set)
     _turn: dict[str, Any] = field(default_factory=dict)
     _ended: Done | None = None
     _ran: bool = False
@@ -61,7 +61,7 @@ class Hooks:
         return news
 
     def asked(self) -> Asked:
-        """What a yes would now be said to."""
+        """The commands and files that a yes would now cover."""
         return asked(self.home, self.hooks)
 
     def state(self, now: Asked) -> State:
@@ -72,7 +72,8 @@ class Hooks:
     def before_turn(
         self, session: str, number: int, prompt: str, material: Sequence[str]
     ) -> tuple[Text, ...]:
-        """What goes along with the prompt. Refused with the reason when there is to be no turn."""
+        """The texts that go along with the prompt. Raises Refused, with the reason, when a hook
+        forbids the turn."""
         self._turn = {"session": session, "turn": number, "prompt": prompt}
         self._ended = None
         self._ran = self.state(self.asked()) == "trusted"
@@ -82,12 +83,12 @@ class Hooks:
         return answer.texts
 
     def ended(self, done: Done) -> None:
-        """The turn is over; its after_turn hooks run when its answer was shown."""
+        """Note the end of the turn; its after_turn hooks run after its answer is shown."""
         self._ended = done
         self._ran = False
 
     def after_turn(self) -> list[str]:
-        """Run the hooks of the turn that ended; what the user should know. Ctrl-C ends them."""
+        """Run the hooks of the ended turn; returns notices for the user. Ctrl-C ends them."""
         done, self._ended = self._ended, None
         if done is None:
             return []
@@ -109,8 +110,8 @@ class Hooks:
     def before_compact(
         self, session: str, number: int, messages: int, focus: str | None, *, dry_run: bool
     ) -> str | None:
-        """The focus of a compaction with the words of trusted hooks behind it. Refused with the
-        reason when there is to be none."""
+        """The focus of a compaction, followed by the words of trusted hooks. Raises Refused, with
+        the reason, when a hook forbids it."""
         facts = {"session": session, "turn": number, "messages": messages, "focus": focus or ""}
         answer = self._fire("before_compact", {**facts, "dry_run": dry_run})
         if answer.refused:
@@ -120,7 +121,7 @@ class Hooks:
             )
         words = [line(text) for hook, text in answer.texts if hook.trusted]
         untrusted = [hook.label for hook, _ in answer.texts if not hook.trusted]
-        self._once(f"words of {name} count with `trusted: true` only" for name in untrusted)
+        self._report_once(f"words of {name} count with `trusted: true` only" for name in untrusted)
         return " ".join(filter(None, (focus, *words))) if words else focus
 
     def around(self, ledger: Ledger) -> AroundTools:
@@ -128,11 +129,11 @@ class Hooks:
         return AroundTools(self, ledger)
 
     def shown(self, texts: Sequence[Text], ledger: Ledger, room: Room) -> list[str]:
-        """Texts of hooks as the model is given them: fenced. Anybody's words may come out of a
-        program, so they count as text of others unless the user says that they do not."""
-        return [self._shown(hook, text, ledger, room) for hook, text in texts]
+        """Fence the texts of hooks for the model. The output of a program may have anybody's words,
+        so it counts as text of others unless the user says otherwise."""
+        return [self._fence_text(hook, text, ledger, room) for hook, text in texts]
 
-    def _shown(self, hook: Hook, text: str, ledger: Ledger, room: Room) -> str:
+    def _fence_text(self, hook: Hook, text: str, ledger: Ledger, room: Room) -> str:
         source = f"hook {hook.label}"
         if not hook.trusted:
             return as_data(text, source, ledger, room)
@@ -146,10 +147,10 @@ class Hooks:
         return self._fire(event, {**place, **facts}, name)
 
     def _fire(self, event: Event, facts: Mapping[str, Any], tool: str = "") -> Answer:
-        """Run the hooks of an event one after the other, up to one that refuses."""
+        """Run the hooks of an event one after the other, until one refuses."""
         if os.environ.get(HOOK_VARIABLE):
             return Answer()
-        self._once(fault.text for fault in self.faults)
+        self._report_once(fault.text for fault in self.faults)
         wrong = next((fault for fault in self.faults if fault.required), None)
         if wrong and event in REFUSING:
             return Answer(refused=f"a required hook is written wrongly, {wrong.text}")
@@ -164,11 +165,11 @@ class Hooks:
         return Answer(tuple(texts))
 
     def _run(self, hook: Hook, facts: Mapping[str, Any]) -> Reply:
-        """What one hook comes to, its failure told, and made a refusal where it is required."""
+        """Run one hook. Reports its failure, which for a required hook is a refusal."""
         now = self.asked()
         if why := why_not(now, self.state(now)):
-            self._once([f"hooks of this home do not run: {why} ({TRUST})"])
-            if self._ran and hook.event in REFUSING:  # what others wrote may be behind the change
+            self._report_once([f"hooks of this home do not run: {why} ({TRUST})"])
+            if self._ran and hook.event in REFUSING:  # text of others may be behind the change
                 return Reply(refused=f"it ran when this turn began, and now may not: {why}")
             return Reply(refused=f"it is required and may not run: {why}" if hook.required else "")
         reply = self.try_one(hook, facts, now)
@@ -183,13 +184,13 @@ class Hooks:
         """Run a hook to which the user has said yes. A refusal that comes too late is a failure."""
         if missing := now.missing(hook):
             return Reply(failed=f"{line(missing)} is not there")
-        reply = self._masked(run_hook(self.home, hook, facts, now.programs.held))
+        reply = self._mask_reply(run_hook(self.home, hook, facts, now.programs.held))
         if reply.refused and hook.event not in REFUSING:
             failed = f"{hook.event} comes too late to refuse: {reply.refused}"
             return replace(reply, refused="", failed=failed)
         return reply
 
-    def _masked(self, reply: Reply) -> Reply:
+    def _mask_reply(self, reply: Reply) -> Reply:
         return replace(
             reply,
             text=self.mask(reply.text),
@@ -198,32 +199,32 @@ class Hooks:
             failed=self.mask(reply.failed),
         )
 
-    def _once(self, lines: Iterable[str]) -> None:
-        new = [text for text in lines if text not in self._told]
-        self._told.update(new)
+    def _report_once(self, lines: Iterable[str]) -> None:
+        new = [text for text in lines if text not in self._reported]
+        self._reported.update(new)
         self._news += new
 
 
 @dataclass(frozen=True, slots=True)
 class AroundTools:
-    """Asks the hooks before and after each tool of a turn; see `openclaw.tools.toolbox.Around`."""
+    """Runs the hooks before and after each tool of a turn; see `openclaw.tools.toolbox.Around`."""
 
     hooks: Hooks
     ledger: Ledger
 
     def before(self, action: Action, arguments: Mapping[str, Any]) -> str:
-        return self.hooks.tool("before_tool", action.tool, _call(action, arguments)).refused
+        return self.hooks.tool("before_tool", action.tool, _call_facts(action, arguments)).refused
 
     def after(
         self, action: Action, arguments: Mapping[str, Any], output: str, ok: bool, room: Room
     ) -> str:
-        facts = {**_call(action, arguments), "output": output, "ok": ok}
+        facts = {**_call_facts(action, arguments), "output": output, "ok": ok}
         texts = self.hooks.tool("after_tool", action.tool, facts).texts
         return "\n".join(self.hooks.shown(texts, self.ledger, room))
 
 
 def open_hooks(home: Home, settings: Settings, mask: Callable[[str], str] = str) -> Hooks:
-    """The hooks that the settings name. Nothing is run."""
+    """The hooks that the settings name. Runs nothing."""
     hooks, faults = read_hooks(settings.hooks or {})
     text = settings_text(home) if faults else ""
     told = [replace(fault, text=fault_line(text, fault)) for fault in faults]
@@ -231,11 +232,11 @@ def open_hooks(home: Home, settings: Settings, mask: Callable[[str], str] = str)
 
 
 def head(event: Event, home: Home) -> dict[str, Any]:
-    """What every hook is told first."""
+    """The facts that every hook gets first."""
     return {"version": VERSION, "event": event, "home": os.path.realpath(home.root)}
 
 
-def _call(action: Action, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _call_facts(action: Action, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tool": action.tool,
         "effect": action.effect,

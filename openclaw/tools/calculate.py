@@ -36,17 +36,17 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def calculate(expression: str) -> str:
     """Compute numbers, e.g. (3 + 4.5) * 12."""
-    return f"{_plain(expression)} = {value_of(expression)}"
+    return f"{_normalize(expression)} = {value_of(expression)}"
 
 
 def value_of(expression: str) -> str:
     """The value of an arithmetic expression. Raises ToolProblem for anything else."""
-    text = _plain(expression)
+    text = _normalize(expression)
     if len(text) > MAX_CHARS:
         raise ToolProblem(f"The expression is longer than {MAX_CHARS} characters.")
     try:
         value = _value(ast.parse(text, mode="eval").body)
-        return _written(value)
+        return _format_number(value)
     except ZeroDivisionError:
         raise ToolProblem("Division by zero.") from None
     except (SyntaxError, ValueError, TypeError, OverflowError, RecursionError, MemoryError):
@@ -56,7 +56,7 @@ def value_of(expression: str) -> str:
         ) from None
 
 
-def _plain(expression: str) -> str:
+def _normalize(expression: str) -> str:
     text = expression.strip().rstrip("=?").strip().replace("\u00d7", "*").replace("\u00f7", "/")
     text = text.replace("\u2212", "-").replace("^", "**")
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text) if "(" not in text else text
@@ -71,16 +71,16 @@ def _value(node: ast.AST) -> Any:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _power(_value(left), _value(right))
         case ast.BinOp(left=left, op=op, right=right):
-            return _bounded(_OPERATORS[type(op)](_value(left), _value(right)))
+            return _check_bounds(_OPERATORS[type(op)](_value(left), _value(right)))
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
             return _OPERATORS[type(op)](_value(operand))
         case ast.Call(func=ast.Name(id=name), args=values, keywords=[]) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](*_flat(values))
+            return _FUNCTIONS[name](*_flatten(values))
     raise ValueError("not arithmetic")
 
 
-def _flat(nodes: list[ast.expr]) -> list[Any]:
-    """Arguments of a call; `sum([1, 2])` is the same as `sum(1, 2)`."""
+def _flatten(nodes: list[ast.expr]) -> list[Any]:
+    """The arguments of a call; `sum([1, 2])` is the same as `sum(1, 2)`."""
     if len(nodes) == 1 and isinstance(nodes[0], ast.List | ast.Tuple):
         nodes = nodes[0].elts
     return [_value(node) for node in nodes]
@@ -89,16 +89,16 @@ def _flat(nodes: list[ast.expr]) -> list[Any]:
 def _power(base: Any, exponent: Any) -> Any:
     if abs(exponent) * max(math.log10(abs(base) or 1), 1) > MAX_DIGITS:
         raise OverflowError
-    return _bounded(base**exponent)
+    return _check_bounds(base**exponent)
 
 
-def _bounded(value: Any) -> Any:
+def _check_bounds(value: Any) -> Any:
     if isinstance(value, complex) or abs(value) > 10**MAX_DIGITS:
         raise OverflowError
     return value
 
 
-def _written(value: Any) -> str:
+def _format_number(value: Any) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise OverflowError

@@ -25,27 +25,27 @@ _NESTED = re.compile(r"[+*}]\)+[+*{?]")
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 
-def found_text(home: Home, text: str, folder: Path) -> str:
-    """Lines with a text as `path:line: text`: first the text itself in any case, then as a regular
-    expression, then lines that have all of its words. Sessions only when their folder is named."""
+def search_text(home: Home, text: str, folder: Path) -> str:
+    """Search lines, as `path:line: text`: first for the text itself in any case, then as a regular
+    expression, then for all of its words. Sessions only when their folder is named."""
     wanted = text.strip()
     if not wanted:
         raise ToolProblem("text is empty: give a word to look for.")
     files = list(_files(home, folder))
-    for matches in _ways(wanted):
-        hits = list(_hits(home, files, matches))
+    for matches in _matchers(wanted):
+        hits = list(_find_hits(home, files, matches))
         if hits:
-            return _shown(hits)
+            return _format_hits(hits)
     near = _nearest(home, files, wanted)
     if near:
-        return f'No line has all of "{wanted}"; these have some of its words:\n{_shown(near)}'
+        return f'No line has all of "{wanted}"; these have some of its words:\n{_format_hits(near)}'
     named = [home.relative(file) for file in files if wanted.casefold() in file.name.casefold()]
     if named:
         return "No line has it, but these files are named so:\n" + "\n".join(named[:MAX_HITS])
     return f'No line has "{wanted}" in {len(files)} files. Try one word or a part of a word.'
 
 
-def _ways(wanted: str) -> Iterator[Matches]:
+def _matchers(wanted: str) -> Iterator[Matches]:
     folded = wanted.casefold()
     yield lambda line: folded in line
     if _SPECIAL.search(wanted) and not _NESTED.search(wanted):
@@ -70,7 +70,7 @@ def _nearest(home: Home, files: list[Path], wanted: str) -> list[tuple[str, int,
     def score(line: str) -> int:
         return sum(word in line for word in words)
 
-    hits = list(_hits(home, files, lambda line: score(line) > 0))
+    hits = list(_find_hits(home, files, lambda line: score(line) > 0))
     best = max((score(hit[2].casefold()) for hit in hits), default=0)
     return [hit for hit in hits if score(hit[2].casefold()) == best]
 
@@ -87,7 +87,7 @@ def _files(home: Home, folder: Path) -> Iterator[Path]:
             yield file
 
 
-def _hits(home: Home, files: list[Path], matches: Matches) -> Iterator[tuple[str, int, str]]:
+def _find_hits(home: Home, files: list[Path], matches: Matches) -> Iterator[tuple[str, int, str]]:
     for file in files:
         count = 0
         for number, line in enumerate(_lines(home, file), 1):
@@ -99,7 +99,7 @@ def _hits(home: Home, files: list[Path], matches: Matches) -> Iterator[tuple[str
 
 
 def _lines(home: Home, file: Path) -> list[str]:
-    """The lines of a text file; none of one that is not text, too large or unreadable."""
+    """The lines of a text file; none of a file that is not text, too large or unreadable."""
     try:
         real = home.inside(home.relative(file)) if file.is_symlink() else file
         data = read_bytes(real, MAX_BYTES)
@@ -111,7 +111,7 @@ def _lines(home: Home, file: Path) -> list[str]:
     return ["" if key_begin(lines, number) < number else line for number, line in enumerate(lines)]
 
 
-def _shown(hits: list[tuple[str, int, str]]) -> str:
+def _format_hits(hits: list[tuple[str, int, str]]) -> str:
     lines = [f"{path}:{number}: {line[:LONGEST_LINE]}" for path, number, line in hits[:MAX_HITS]]
     if len(hits) > MAX_HITS:
         lines.append(f"[{len(hits) - MAX_HITS} more lines: search for a rarer word or in a folder]")

@@ -19,7 +19,7 @@ from openclaw.storage.readers import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
 from openclaw.storage.saving import Changed, Saved, save_over
 from openclaw.storage.text import decode, in_the_manner_of, md5
-from openclaw.tools.file_search import found_text
+from openclaw.tools.file_search import search_text
 from openclaw.tools.paths import (
     DeniedFile,
     check_kept,
@@ -154,7 +154,7 @@ class FileTools:
 
     def search_files(self, text: str, folder: str = "") -> str:
         """Find lines with a text in the files."""
-        return found_text(self.home, text, existing_folder(self.home, folder))
+        return search_text(self.home, text, existing_folder(self.home, folder))
 
     def _preview(
         self, planned: Callable[..., _Plan], arguments: Mapping[str, Any]

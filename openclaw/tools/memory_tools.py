@@ -1,4 +1,8 @@
-"""To-dos and memories as tools. The rooms they come from meet here as protocols."""
+"""The tools for to-dos, for memories, and for the search in them.
+
+The stores behind them come in as protocols, so that this package imports neither `memory` nor
+`retrieval`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ _TO_LIST = re.compile(r"\s+(?:on|onto|to) (?:my|the) [\w -]*\b(?:list|to-?dos?)\
 Where = Literal["lasting", "today"]
 Action = Literal["list", "add", "done", "undone", "remove", "remove_list"]
 
-# Names by which models mean "the" list.
+# Names that models write for the default list.
 _NO_LIST = frozenset(
     (
         *("", "todo", "todos", "to-do", "to-dos", "to do", "todo list", "to-do list", "to do list"),
@@ -48,7 +52,7 @@ class TodoItem(Protocol):
 
 
 class TodoStore(Protocol):
-    """The to-do file. `similar` gives the open to-do of a list that says the same as a text."""
+    """The to-do file. `similar` returns the open to-do of a list that means the same."""
 
     @property
     def path(self) -> Path: ...
@@ -72,7 +76,7 @@ class NoteItem(Protocol):
 
 
 class Candidate(Protocol):
-    """What waits in the inbox for the user's yes."""
+    """An entry of the inbox that waits for the user's yes."""
 
     @property
     def path(self) -> Path: ...
@@ -81,7 +85,7 @@ class Candidate(Protocol):
 
 
 class Kept(Protocol):
-    """A memory as it was written, and the ones that it took the place of."""
+    """A memory that was written, and the memories that it replaced."""
 
     @property
     def note(self) -> NoteItem: ...
@@ -90,7 +94,7 @@ class Kept(Protocol):
 
 
 class NoteStore(Protocol):
-    """The memory folder. `remember` and `propose` raise ToolProblem for what is known already."""
+    """The memory folder. `remember` and `propose` raise ToolProblem for a fact that is known."""
 
     def target(self, where: Where, /) -> Path: ...
     def remember(self, text: str, where: Where, /) -> Kept: ...
@@ -100,7 +104,7 @@ class NoteStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeTools:
-    """To-dos and memories. `origin` says where the words of a memory come from, "" when they are
+    """The tools `todo` and `remember`. `origin` tells where the words of a memory come from, "" for
     the user's own: all others wait for the user's yes."""
 
     home: Home
@@ -138,14 +142,14 @@ class KnowledgeTools:
         """Show or change to-dos: add items to a list, mark one item done."""
         match action:
             case "list":
-                return self._listed(list)
+                return self._show_list(list)
             case "add":
                 return self._add(list, items or ([item] if item else []))
             case "remove_list":
                 return self._remove_list(list or item)
         texts = items or ([item] if item else [])
         if not texts:
-            raise ToolProblem(f"{action} needs item. To-dos:\n{self._listed('')}")
+            raise ToolProblem(f"{action} needs item. To-dos:\n{self._show_list('')}")
         return self._change(action, texts, list)
 
     def _act(self, arguments: Mapping[str, Any]) -> types.Action:
@@ -155,7 +159,7 @@ class KnowledgeTools:
     def remember(self, fact: str, where: Where = "lasting") -> str:
         """Keep a fact in memory."""
         if source := self.origin(fact):
-            return self._proposed(fact, source)
+            return self._propose(fact, source)
         places = (self.notes.target("lasting"), self.notes.target("today"))
         old = {path: _text(path) for path in places}
         kept = self.notes.remember(fact, where)
@@ -165,7 +169,7 @@ class KnowledgeTools:
         corrected = "; ".join(item.text for item in kept.superseded)
         return f"{told} It replaces, struck through: {corrected}" if corrected else told
 
-    def _proposed(self, fact: str, source: str) -> str:
+    def _propose(self, fact: str, source: str) -> str:
         path = self.notes.inbox()
         old = _text(path)
         candidate = self.notes.propose(defused(fact), plain_source(source))
@@ -186,13 +190,13 @@ class KnowledgeTools:
             "remove_list.list": self.todos.lists(),
         }
 
-    def _listed(self, name: str) -> str:
+    def _show_list(self, name: str) -> str:
         items = self.todos.items()
         if not items:
             return "There are no to-dos."
-        wanted = self._list_named(name) if name.strip() else None
+        wanted = self._list_name(name) if name.strip() else None
         if name.strip().casefold() not in _NO_LIST and wanted not in self.todos.lists():
-            raise ToolProblem(f"There is no list {name}. To-dos:\n{self._listed('')}")
+            raise ToolProblem(f"There is no list {name}. To-dos:\n{self._show_list('')}")
         lists = dict.fromkeys(todo.list for todo in items)
         if wanted in lists:
             return _list_lines(str(wanted), items)
@@ -201,16 +205,15 @@ class KnowledgeTools:
     def _add(self, name: str, texts: Sequence[str]) -> str:
         if not texts:
             raise ToolProblem("add needs items: the texts of the new to-dos.")
-        list_name = self._list_named(name)
+        list_name = self._list_name(name)
         new: list[str] = []
         known: list[str] = []
-        for text in _different(_without_orders(texts)):
+        for text in _without_duplicates(_without_orders(texts)):
             (known if self.todos.similar(list_name, text) else new).append(text)
         if not new:
-            raise ToolProblem(
-                f"Already there: {', '.join(known)}. Nothing was added.\n{self._listed(list_name)}"
-            )
-        self._before()
+            shown = self._show_list(list_name)
+            raise ToolProblem(f"Already there: {', '.join(known)}. Nothing was added.\n{shown}")
+        self._note_before()
         added = self.todos.add(list_name, new)
         words = f"Added to {added[0].list}: {', '.join(todo.text for todo in added)}."
         if known:
@@ -219,12 +222,12 @@ class KnowledgeTools:
 
     def _change(self, action: Action, texts: Sequence[str], name: str) -> str:
         items = self.todos.items()
-        chosen = [self._meant(text, items, name, action) for text in texts]
+        chosen = [self._find_todo(text, items, name, action) for text in texts]
         wanted = action == "done"
         if action != "remove" and all(todo.done == wanted for todo in chosen):
             state = "done" if wanted else "open"
-            raise ToolProblem(f"{chosen[0].text} is {state} already.\n{self._listed('')}")
-        self._before()
+            raise ToolProblem(f"{chosen[0].text} is {state} already.\n{self._show_list('')}")
+        self._note_before()
         for todo in chosen:
             if action == "remove":
                 self.todos.remove(todo.id)
@@ -239,14 +242,17 @@ class KnowledgeTools:
     def _remove_list(self, name: str) -> str:
         if not name.strip():
             raise ToolProblem(f"remove_list needs list: {', '.join(self.todos.lists())}.")
-        list_name = self._list_named(name)
-        self._before()
+        list_name = self._list_name(name)
+        self._note_before()
         gone = self.todos.remove_list(list_name)
-        return f"Removed the list {list_name} with {len(gone)} to-dos.\n{self._listed('')}"
+        return f"Removed the list {list_name} with {len(gone)} to-dos.\n{self._show_list('')}"
 
-    def _meant(self, text: str, items: Sequence[TodoItem], name: str, action: Action) -> TodoItem:
-        """The to-do that a model names by id or text; among several those that can change."""
-        list_name = self._list_named(name) if name.strip() else ""
+    def _find_todo(
+        self, text: str, items: Sequence[TodoItem], name: str, action: Action
+    ) -> TodoItem:
+        """Find the to-do that a model names by id or text; of several, prefer those that the action
+        can change."""
+        list_name = self._list_name(name) if name.strip() else ""
         found = [*self.todos.find(text)]
         found = [todo for todo in found if todo.list == list_name] or found
         if len(found) > 1 and action != "remove":
@@ -256,17 +262,17 @@ class KnowledgeTools:
         if found:
             labels = _labels(items, found)
             raise ToolProblem(f"{text} fits several; say which: {'; '.join(labels)}.")
-        raise ToolProblem(f"There is no to-do {text}. To-dos:\n{self._listed('')}")
+        raise ToolProblem(f"There is no to-do {text}. To-dos:\n{self._show_list('')}")
 
-    def _list_named(self, name: str) -> str:
-        """The name of a live list as it is written; a new name with a capital; Tasks for none."""
+    def _list_name(self, name: str) -> str:
+        """The name of an existing list as written; a new name with a capital; Tasks for none."""
         bare = _bare_list(name)
         if bare.casefold() in _NO_LIST:
             return DEFAULT_LIST
         known = {_singular(_bare_list(each)): each for each in reversed(self.todos.lists())}
         return known.get(_singular(bare)) or bare[:1].upper() + bare[1:]
 
-    def _before(self) -> None:
+    def _note_before(self) -> None:
         path = self.todos.path
         self.ledger.before.setdefault(self.home.relative(path), _text(path))
 
@@ -279,13 +285,13 @@ def _text(path: Path) -> str | None:
 
 
 def _without_orders(texts: Sequence[str]) -> Sequence[str]:
-    """The texts without what repeats the order itself ("put both on my list", "... to my list")."""
+    """Strip words that repeat the order itself ("put both on my list", "... to my list")."""
     kept = [text for text in texts if not _ORDER.match(text.strip())]
     return [_TO_LIST.sub("", text) or text for text in kept or texts]
 
 
-def _different(texts: Sequence[str]) -> Sequence[str]:
-    """The texts as single lines, each once whatever its case, in their order."""
+def _without_duplicates(texts: Sequence[str]) -> Sequence[str]:
+    """Make the texts single lines and drop duplicates, ignoring case; the order stays."""
     once: dict[str, str] = {}
     for line in (" ".join(text.split()) for text in texts):
         once.setdefault(line.casefold(), line)
@@ -293,7 +299,7 @@ def _different(texts: Sequence[str]) -> Sequence[str]:
 
 
 def _bare_list(name: str) -> str:
-    """A list's name without what models put around it: "the Groceries list" is Groceries."""
+    """Strip the words that models put around a list's name: "the Groceries list" is Groceries."""
     words = " ".join(name.strip().strip("#\"'").split())
     if words.casefold() in _NO_LIST:
         return words
@@ -301,12 +307,12 @@ def _bare_list(name: str) -> str:
 
 
 def _singular(name: str) -> str:
-    """For comparing: "grocery" and "Groceries" are one list."""
+    """A form of a name for comparisons: "grocery" and "Groceries" are one list."""
     return re.sub(r"(?<=\w\w)s$", "", re.sub(r"ies$", "y", name.casefold()))
 
 
 def _labels(items: Sequence[TodoItem], chosen: Sequence[TodoItem]) -> list[str]:
-    """How to-dos are named: by their text, with the id where two have the same."""
+    """The labels of to-dos: their texts, with the id when two have the same text."""
     texts = Counter(todo.text.casefold() for todo in items)
     return [
         todo.text if texts[todo.text.casefold()] == 1 else f"{todo.text} ^{todo.id}"
@@ -315,7 +321,7 @@ def _labels(items: Sequence[TodoItem], chosen: Sequence[TodoItem]) -> list[str]:
 
 
 def _list_lines(name: str, items: Sequence[TodoItem]) -> str:
-    """A list as the model sees it: open to-dos, then the last done ones."""
+    """Format a list for the model: open to-dos, then the last done ones."""
     own = [todo for todo in items if todo.list == name]
     undone = [todo for todo in own if not todo.done]
     done = [todo for todo in own if todo.done]
@@ -329,8 +335,8 @@ def _list_lines(name: str, items: Sequence[TodoItem]) -> str:
 
 
 def _open_lines(items: Sequence[TodoItem]) -> str:
-    """All open to-dos, each with its list: under a heading a small model takes the list's name for
-    a to-do, and a done one for an open one."""
+    """All open to-dos, each with its list. Under headings a small model takes the list's name for
+    a to-do, and a done to-do for an open one."""
     undone = [todo for todo in items if not todo.done]
     shown = undone[:SHOWN_OPEN]
     labels = zip(_labels(items, shown), shown, strict=True)
@@ -348,7 +354,7 @@ MOST_LINES = 200
 
 
 class Searcher(Protocol):
-    """The index of the home. Both raise ToolProblem when they cannot."""
+    """The index of the home. Both methods raise ToolProblem when they fail."""
 
     def search(self, question: str, k: int, /) -> Sequence[Mapping[str, Any]]: ...
     def get(self, path: str, start: int, end: int, /) -> str: ...
@@ -381,11 +387,11 @@ class RecallTools:
 
 
 def where(passage: Mapping[str, Any]) -> str:
-    """`path:line` of a passage, or `path:first-last`."""
+    """Format the place of a passage: `path:line` or `path:first-last`."""
     start, end = passage["start_line"], passage["end_line"]
     return f"{passage['path']}:{start}" + (f"-{end}" if end > start else "")
 
 
 def flat(text: str) -> str:
-    """A passage without the list mark and the comments that only concern its keeping."""
+    """A passage without its list mark and internal comments."""
     return re.sub(r"^[-*+] (?:\[[ xX]\] )?", "", without_comments(text).strip())

@@ -1,8 +1,8 @@
-"""Tools that the head of the prompt does not list: a few of many, told beside each request.
+"""The shortlist: tools that the head of the prompt does not list, a few of many for each request.
 
-A list of a hundred tools costs more than everything else in the prompt, a small model gets lost in
-it, and the head must not change with what is asked. So the head only has a gateway, and the message
-of the user names the tools that may fit it.
+A list of a hundred tools costs more than the rest of the prompt, a small model gets lost in it, and
+the head must not change with the request. So the head only has a gateway tool, and the user's
+message lists the tools that may fit.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from openclaw.tools.tool import Form, Tool, signature_text
 from openclaw.types import ToolProblem
 
 MOST_LISTED = 12
-"""So many tools, built in and from servers, all stand in the head."""
+"""Up to so many tools, built in and from servers, are all listed in the head."""
 MOST_FOUND = 6
 GATEWAY = "use_tool"
 
 Find = Callable[[str, Sequence[Tool]], Sequence[Tool]]
 Show = Callable[[Sequence[Tool], str], str]
-"""Takes note that the model is told of tools, and makes what is said of them ready for it."""
+"""Notes that the model sees tools, and prepares the text about them."""
 
 
 @dataclass(slots=True)
 class Shortlist:
     """The tools of servers in one turn. `told` are those that fit the request, best first; `find`
-    ranks them for other words. What is found may be called like what was told. All that a server
-    says of its tools goes through `show`."""
+    ranks them for other words. The model may call found tools like those in `told`. All text from
+    a server goes through `show`."""
 
     tools: Mapping[str, Tool]
     told: Sequence[Tool]
@@ -42,16 +42,16 @@ class Shortlist:
         return list({tool.name: tool for tool in (*self.told, *self._found)}.values())
 
     def named(self, name: str) -> Tool | None:
-        """The tool of that name, or the only one that a server calls so."""
+        """The tool of that name, or the only one with that name on its server."""
         plain = _plain(name)
         ends = [known for known in self.tools if known.partition("__")[2] == plain]
         found = self.tools.get(plain) or (self.tools[ends[0]] if len(ends) == 1 else None)
-        if found:  # what is wrong with a call tells how it is to look
+        if found:  # an error text about a call shows its right form
             self.show([found], "")
         return found
 
     def meant(self, call: ToolCall) -> ToolCall:
-        """The tool's own call for one of `use_tool`. Raises ToolProblem for a tool that is none."""
+        """The tool's own call for a call of `use_tool`. Raises ToolProblem for an unknown tool."""
         if _plain(call.name) != GATEWAY:
             return call
         rest = dict(call.arguments)
@@ -65,8 +65,8 @@ class Shortlist:
         return ToolCall(call.id, tool.name, given if isinstance(given, Mapping) else {})
 
     def gateway(self) -> list[Tool]:
-        """The two tools of the head by which the others are reached. A step in JSON only has the
-        first: there, what was found is called by its own name."""
+        """The two tools in the head that reach the others. A step in JSON only has the first; there
+        a found tool is called by its own name."""
         return [
             Tool(
                 "more_tools",
@@ -80,12 +80,12 @@ class Shortlist:
                 "Call a tool that is named beside the request or that more_tools has shown.",
                 _parameters(name="string", arguments="object"),
                 (),
-                _nothing,
+                _run_nothing,
             ),
         ]
 
     def lines(self, *, native: bool) -> list[str]:
-        """What the message of the user says of the tools that fit it."""
+        """The lines in the user's message about the tools that fit it."""
         told = [tool for tool in self.told if tool.available()]
         if not told:
             return []
@@ -97,14 +97,16 @@ class Shortlist:
         found = [t for t in self.find(query, list(self.tools.values())) if t.available()]
         if not found:
             groups = sorted({name.partition("__")[0] for name in self.tools})
-            raise ToolProblem(f'No tool is about "{query}". There are tools for {_some(groups)}.')
+            raise ToolProblem(
+                f'No tool is about "{query}". There are tools for {_list_some(groups)}.'
+            )
         self._found += found[:MOST_FOUND]
         self.show(found[:MOST_FOUND], "")
         return "\n".join(map(line, found[:MOST_FOUND]))
 
 
 def line(tool: Tool) -> str:
-    """A tool as it stands in a list."""
+    """The line of a tool in a list."""
     return f"{signature_text(tool.name, tool.parameters)}: {tool.description}"
 
 
@@ -117,9 +119,9 @@ def _parameters(**kinds: str) -> Mapping[str, object]:
     return {"type": "object", "properties": properties, "required": list(kinds)}
 
 
-def _nothing(**arguments: object) -> str:
+def _run_nothing(**arguments: object) -> str:
     raise ToolProblem(f"{GATEWAY} needs the name of a tool that more_tools has shown.")
 
 
-def _some(names: Sequence[str], most: int = 12) -> str:
+def _list_some(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + (" and others" if len(names) > most else "")

@@ -1,4 +1,4 @@
-"""The search in conversations as a tool. What searches comes in as a protocol."""
+"""The tool that searches conversations. The index behind it comes in as a protocol."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REPLY = 120
 @dataclass(frozen=True, slots=True)
 class Said:
     """A message that was found. `talk` is the title of its conversation, "" for this one; `reply`
-    what was answered to it; `source` whose words it may hold, "" when nobody else's."""
+    is the answer to it; `source` names others whose words it may contain, "" for nobody."""
 
     at: str
     talk: str
@@ -37,8 +37,8 @@ class Said:
 
 
 class Talks(Protocol):
-    """The conversations of the home. `find` gives messages about some words: at most so many, each
-    shown in at most so many characters. `any` says whether there is something to find."""
+    """The conversations of the home. `find` returns messages about some words: at most `most`, each
+    of at most `length` characters. `any` tells whether there is something to find."""
 
     def find(self, words: str, most: int, length: int, /) -> Sequence[Said]: ...
     def any(self) -> bool: ...
@@ -51,7 +51,7 @@ class SessionTools:
     room: Room = USUAL
 
     def tools(self) -> list[Tool]:
-        """One tool. It stands in every head and is offered when there is something to find."""
+        """One tool. It is in every head, and callable when there is something to find."""
         return [replace(tool(self.search_sessions), available=self.talks.any)]
 
     def search_sessions(self, words: str) -> str:

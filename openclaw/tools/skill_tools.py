@@ -1,4 +1,4 @@
-"""Skills as tools: their instructions, their files, and the search for one that fits."""
+"""The tools that read, find and propose skills, and the skills of one turn (`Shelf`)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ MOST_NAMES = 12
 
 
 class SkillShelf(Protocol):
-    """The skills of one turn. `listed` are the names that stand in the head, of a few skills all;
-    `offered` are all that the model has been told."""
+    """The skills of one turn. `listed` are the names in the head (all, when there are few skills);
+    `offered` are all names that the model has seen."""
 
     @property
     def names(self) -> Sequence[str]: ...
@@ -45,14 +45,14 @@ class SkillShelf(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SkillTools:
-    """The tools; the ledger is told which tools the skill that was read last leaves."""
+    """The tools for skills. The ledger notes which tools the last read skill permits."""
 
     shelf: SkillShelf
     ledger: Ledger
 
     def tools(self) -> list[Tool]:
-        """`read_skill`, with an argument for a file only where a skill has one; `find_skill` only
-        where not all skills are listed: what cannot be used costs no token."""
+        """`read_skill`, with an argument for a file only when a skill has files; `find_skill` only
+        when not all skills are listed. What cannot be used must not cost tokens."""
         forms = [Form("read", arguments=("name",))]
         run = self.read_skill
         more = len(self.shelf.names) > len(self.shelf.listed)
@@ -63,7 +63,7 @@ class SkillTools:
         return [replace(read, name="read_skill"), *([tool(self.find_skill)] if more else ())]
 
     def _act(self, arguments: Mapping[str, Any]) -> Action:
-        found = _skill_named(str(arguments["name"]), self.shelf.names)
+        found = _find_skill_name(str(arguments["name"]), self.shelf.names)
         file = str(arguments.get("file") or "").strip() or "SKILL.md"
         return Action("read_skill", "read", f"skills/{found}/{file}" if found else "")
 
@@ -101,14 +101,14 @@ class SkillTools:
         return "\n".join(f"{name}: {about}" for name, about in found)
 
     def _named(self, name: str) -> str:
-        found = _skill_named(name, self.shelf.names)
+        found = _find_skill_name(name, self.shelf.names)
         if found is None:
             known = self.shelf.offered[:MOST_NAMES]
             raise ToolProblem(f"There is no skill {name}. Skills: {', '.join(known) or 'none'}.")
         return found
 
 
-def _skill_named(name: str, names: Sequence[str]) -> str | None:
+def _find_skill_name(name: str, names: Sequence[str]) -> str | None:
     plain = re.sub(r"[\s_]+", "-", name.strip().strip("\"'`").casefold())
     plain = re.sub(r"^(?:read|use|skill|the|skills/)[-/]|/skill\.md$|-skill$", "", plain)
     known = {each.casefold(): each for each in names}
@@ -126,7 +126,7 @@ LONGEST_NAME = 64
 
 @dataclass(frozen=True, slots=True)
 class ProposeTools:
-    """The tool, over the tools for files."""
+    """The tool `propose_skill`, which writes with the file tools."""
 
     files: FileTools
 
@@ -153,7 +153,7 @@ def _path(name: str) -> str:
 
 
 def _slug(name: str) -> str:
-    """A name as the standard for skills wants it. Raises ToolProblem when nothing is left of it."""
+    """Convert a name to the form of the skills standard. Raises ToolProblem for an empty one."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:LONGEST_NAME].strip("-")
     if not slug:
         raise ToolProblem("name must hold letters or digits, for example water-plants.")
@@ -164,13 +164,13 @@ MOST_BYTES = 1_000_000
 DEEPEST = 3
 NOT_FOR_USE = frozenset({"evals", "__pycache__", "scripts/__pycache__"})
 TESTS = "evals/"
-"""A skill's tests are for `openclaw skills test`; no model is told of them."""
+"""The folder of a skill's tests, for `openclaw skills test`; models do not see it."""
 
 
 @dataclass
 class Shelf:
-    """The skills that the model may use in one turn. `request` is what the user asked for: of many
-    skills the model is only told of those that may fit it."""
+    """The skills that the model may use in one turn. `request` is the user's request: of many
+    skills the model only sees those that may fit it."""
 
     skills: Sequence[Skill]
     request: str = ""
@@ -186,13 +186,13 @@ class Shelf:
 
     @cached_property
     def listed(self) -> list[str]:
-        """The names that stand in the head."""
+        """The names in the head."""
         return [blurb.name for blurb in listed(self.blurbs)]
 
     @property
     def offered(self) -> list[str]:
-        """The names that the model has been told: in the head, in the shortlist of this request, or
-        when it looked for some."""
+        """The names that the model has seen: in the head, in the shortlist of this request, or in a
+        search."""
         return list(dict.fromkeys((*self.listed, *self._near, *self._found)))
 
     @cached_property
@@ -203,7 +203,7 @@ class Shelf:
         return self._skill(name).body()
 
     def allowed(self, name: str) -> tuple[str, ...]:
-        """The skill's `allowed-tools`, empty when it leaves all."""
+        """The skill's `allowed-tools`, empty when it permits all."""
         return self._skill(name).allowed_tools
 
     def files(self, name: str) -> list[str]:
@@ -212,7 +212,7 @@ class Shelf:
         return sorted(file for file in found if not file.startswith(TESTS))
 
     def read(self, name: str, file: str) -> str:
-        """A text file of a skill. Raises ToolProblem for one that is none or leaves the folder."""
+        """Read a text file of a skill. Raises ToolProblem for other files and paths outside."""
         folder = self._skill(name).folder.resolve()
         path = (folder / file).resolve()
         if not path.is_relative_to(folder) or not path.is_file():
@@ -223,7 +223,7 @@ class Shelf:
         return decode(data)
 
     def find(self, words: str) -> list[tuple[str, str]]:
-        """Names and descriptions of skills that are about some words, best first."""
+        """Names and descriptions of the skills that match some words, best first."""
         near = found(words, self.blurbs)[:SHORTLIST]
         self._found += [blurb.name for blurb in near]
         return [(blurb.name, blurb.about) for blurb in near]
@@ -233,8 +233,8 @@ class Shelf:
 
 
 def wanted(skills: Sequence[Skill], name: str) -> Skill:
-    """The skill that a user asks for by name. Raises UsageError when there is none of this name
-    that a user may ask for."""
+    """Find the skill that a user asks for by name. Raises UsageError when the user cannot call a
+    skill of this name."""
     skill = next((each for each in skills if each.name == name and each.user_invocable), None)
     if skill is None:
         raise UsageError(f"there is no skill {name}", "see them all: openclaw skills list")
@@ -242,7 +242,7 @@ def wanted(skills: Sequence[Skill], name: str) -> Skill:
 
 
 def instructions(skill: Skill, words: str) -> str:
-    """What a skill says to do, as the user's order, `$ARGUMENTS` filled with the user's words."""
+    """The instructions of a skill as the user's order, with the user's words for `$ARGUMENTS`."""
     body = skill.body().replace("$ARGUMENTS", words)
     order = "Do what this skill says, in exactly the form that it gives."
     return f"{order}\nSkill {skill.name}:\n{body}"

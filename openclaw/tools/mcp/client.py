@@ -56,7 +56,7 @@ class Door:
         connection = Connection(server, self)
         with self._lock:
             self._connections.append(connection)
-            self._begin()
+            self._start_loop()
         connection.open()
         return connection
 
@@ -85,7 +85,7 @@ class Door:
             if not thread.is_alive():
                 loop.close()
 
-    def _begin(self) -> None:
+    def _start_loop(self) -> None:
         if self._loop is None:
             quiet = logging.getLogger("mcp")  # its warnings would stand in the user's terminal
             quiet.addHandler(logging.NullHandler())
@@ -115,7 +115,7 @@ class Connection:
         self._over = threading.Event()
 
     def open(self) -> None:
-        self._task = self._door.run(self._live())
+        self._task = self._door.run(self._run_session())
         seconds = self._door.start_seconds
         try:
             self._ready.result(seconds)
@@ -130,12 +130,12 @@ class Connection:
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         """Call a tool. Returns an `mcp_types.CallToolResult`. Raises CallFailedError, or AwayError,
         after which the connection is closed."""
-        return self._asked(self._call(tool, dict(arguments)), self.server.timeout)
+        return self._wait_for(self._call(tool, dict(arguments)), self.server.timeout)
 
     def list(self) -> None:
         """Read the list of tools again. Raises AwayError, after which the connection is closed."""
         self.listing_changed = False
-        self._asked(self._list(), self._door.start_seconds)
+        self._wait_for(self._list(), self._door.start_seconds)
 
     def leave(self) -> None:
         """Ask the server to end, without waiting."""
@@ -163,7 +163,7 @@ class Connection:
 
     # -------- in the thread of the servers
 
-    def _asked(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
+    def _wait_for(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         future = self._door.run(work)
         try:
             return future.result(seconds)
@@ -180,11 +180,11 @@ class Connection:
             self.close()
             raise self._away(error) from error
 
-    async def _live(self) -> None:
+    async def _run_session(self) -> None:
         """The life of a server, in one task: the SDK must be left in the task that entered it."""
         self._stop = asyncio.Event()
         try:
-            async with reach(self.server, self._door.around, self._reached, self._heard):
+            async with reach(self.server, self._door.around, self._reached, self._handle_message):
                 await self._list()
                 self._ready.set_result(None)
                 await self._stop.wait()
@@ -237,7 +237,7 @@ class Connection:
         except Exception as error:
             raise self._away(error) from error
 
-    async def _heard(self, message: Any) -> None:
+    async def _handle_message(self, message: Any) -> None:
         """Handle a message that the server sends unasked."""
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             self.listing_changed = True
@@ -317,7 +317,7 @@ async def _local(
     root = os.path.realpath(around.root)
     ours = {**around.environment, "PATH": program_path(around.environment, root)}
     environment = clean_environment(server, ours)
-    words = (server.command, *(_filled(word, ours) for word in server.args))
+    words = (server.command, *(_fill_variables(word, ours) for word in server.args))
     # Not the home, where the agent may write: programs read code and settings from their folder.
     folder = Path(root, server.cwd) if server.cwd else stack.enter_context(scratch(around.root))
     start = stack.enter_context(around.prepare(server, Start(words, folder, environment)))
@@ -336,8 +336,10 @@ async def _local(
 async def _web(
     open_web: Callable[..., Any], server: Server, around: Surroundings, stack: AsyncExitStack
 ) -> Any:
-    headers = {name: _filled(text, around.environment) for name, text in server.headers.items()}
-    address = _filled(server.url, around.environment)
+    headers = {
+        name: _fill_variables(text, around.environment) for name, text in server.headers.items()
+    }
+    address = _fill_variables(server.url, around.environment)
     return await stack.enter_async_context(open_web(address, headers))
 
 
@@ -346,10 +348,10 @@ def clean_environment(server: Server, environment: Mapping[str, str]) -> dict[st
     AwayError for a variable that is not set."""
     names = (*INHERITED, *ON_WINDOWS) if os.name == "nt" else INHERITED
     kept = {name: environment[name] for name in names if name in environment}
-    return kept | {name: _filled(value, environment) for name, value in server.env.items()}
+    return kept | {name: _fill_variables(value, environment) for name, value in server.env.items()}
 
 
-def _filled(text: str, environment: Mapping[str, str]) -> str:
+def _fill_variables(text: str, environment: Mapping[str, str]) -> str:
     try:
         value = filled(text, environment)
     except KeyError as missing:

@@ -99,7 +99,7 @@ def plain_about(text: str, name: str) -> str:
 def flatten(schema: Schema) -> Flat:
     """Flatten the arguments of a tool. Raises ValueError for a schema that no flat call can
     fill."""
-    walk = _Walk(schema)
+    walk = _Flattener(schema)
     walk.object(schema, (), required=True, depth=0)
     required = [name for name in walk.properties if name in walk.required]
     if len(required) > MOST_ARGUMENTS:
@@ -127,29 +127,29 @@ def nest(flat: Flat, given: Mapping[str, Any]) -> dict[str, Any]:
 def _value(name: str, slot: Slot, value: Any) -> Any:
     match slot.form:
         case "choice":
-            return next((each for each in slot.values if _word(each) == value), value)
+            return next((each for each in slot.values if _enum_word(each) == value), value)
         case "list":
             return [_item(name, slot.items, each) for each in value]
         case "json":
-            return _loaded(name, value)
+            return _parse_json(name, value)
         case "any":
             with suppress(ToolProblem):
-                return _loaded(name, value)
+                return _parse_json(name, value)
     return value
 
 
 def _item(name: str, kind: str, text: Any) -> Any:
-    return text if kind == "string" else _loaded(name, text)
+    return text if kind == "string" else _parse_json(name, text)
 
 
-def _loaded(name: str, text: Any) -> Any:
+def _parse_json(name: str, text: Any) -> Any:
     try:
         return json.loads(text) if isinstance(text, str) else text
     except (ValueError, RecursionError):
         raise ToolProblem(f'{name} is a text that holds JSON, for example {{"key": 1}}.') from None
 
 
-class _Walk:
+class _Flattener:
     """Walks through a schema and collects the flat arguments."""
 
     def __init__(self, root: Schema) -> None:
@@ -165,7 +165,7 @@ class _Walk:
         for key, inner in properties.items() if isinstance(properties, Mapping) else ():
             if len(self.properties) < 4 * MOST_ARGUMENTS:
                 must = required and key in needed
-                self.argument((*path, str(key)), self.meant(inner), must, depth)
+                self.argument((*path, str(key)), self.simplified(inner), must, depth)
 
     def argument(self, path: tuple[str, ...], schema: Schema, required: bool, depth: int) -> None:
         inner = schema.get("properties")
@@ -173,7 +173,7 @@ class _Walk:
             self.object(schema, path, required=required, depth=depth + 1)
             return
         name = self.name(path)
-        self.properties[name], self.slots[name] = _argument(path, schema, self)
+        self.properties[name], self.slots[name] = _flatten_argument(path, schema, self)
         if required:
             self.required.add(name)
 
@@ -187,12 +187,12 @@ class _Walk:
             name, number = f"{plain}_{number}", number + 1
         return name
 
-    def meant(self, schema: Any, hops: int = 8) -> Schema:
+    def simplified(self, schema: Any, hops: int = 8) -> Schema:
         """Simplify a schema: follow references, drop null and wrappers."""
         if not isinstance(schema, Mapping) or hops == 0:
             return {}
         if isinstance(reference := schema.get("$ref"), str):
-            return self.meant(self.referred(reference), hops - 1)
+            return self.simplified(self.resolve_reference(reference), hops - 1)
         for key in ("anyOf", "oneOf", "allOf"):
             if isinstance(options := schema.get(key), list) and "properties" not in schema:
                 return self.one(options[:20], hops, every=key == "allOf")
@@ -203,7 +203,7 @@ class _Walk:
         return schema
 
     def one(self, options: Sequence[Any], hops: int, *, every: bool) -> Schema:
-        found = [self.meant(each, hops - 1) for each in options]
+        found = [self.simplified(each, hops - 1) for each in options]
         found = [each for each in found if each.get("type") != "null" and each]
         if len(found) == 1:
             return found[0]
@@ -216,7 +216,7 @@ class _Walk:
             return {"type": "number"}
         return {}
 
-    def referred(self, reference: str) -> Any:
+    def resolve_reference(self, reference: str) -> Any:
         place: Any = self.root
         if not reference.startswith("#/"):
             return {}
@@ -226,18 +226,20 @@ class _Walk:
         return place
 
 
-def _argument(path: tuple[str, ...], schema: Schema, walk: _Walk) -> tuple[dict[str, Any], Slot]:
+def _flatten_argument(
+    path: tuple[str, ...], schema: Schema, walk: _Flattener
+) -> tuple[dict[str, Any], Slot]:
     """The flat schema of one argument, and where it goes."""
     values = _choices(schema)
-    words = list(dict.fromkeys(map(_word, values)))
-    if words and len(words) <= MOST_CHOICES and all(map(_harmless, words)):
+    words = list(dict.fromkeys(map(_enum_word, values)))
+    if words and len(words) <= MOST_CHOICES and all(map(_is_harmless, words)):
         return {"type": "string", "enum": words}, Slot(path, "choice", tuple(values))
     kind = schema.get("type")
     if kind in SCALARS:
         return {"type": kind}, Slot(path)
     if kind == "array":
-        items = walk.meant(schema.get("items"))
-        inner, slot = _argument((), items, walk)
+        items = walk.simplified(schema.get("items"))
+        inner, slot = _flatten_argument((), items, walk)
         if slot.form == "plain" and inner["type"] in SCALARS:
             return {"type": "array", "items": inner}, Slot(path, "list", items=inner["type"])
         if slot.form == "choice" and all(isinstance(each, str) for each in slot.values):
@@ -255,11 +257,11 @@ def _choices(schema: Schema) -> list[Any]:
     return [each for each in values if each is not None] if isinstance(values, list) else []
 
 
-def _word(value: Any) -> str:
+def _enum_word(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _harmless(word: str) -> bool:
+def _is_harmless(word: str) -> bool:
     """Return True for a value that may go into a prompt: short, visible, and hardly a sentence."""
     return (
         0 < len(word) <= LONGEST_CHOICE
@@ -372,7 +374,10 @@ def read_cache(path: Path) -> Cache:
             cache.pins = {str(name): str(digest) for name, digest in value["pins"].items()}
             cache.away = {str(name): float(at) for name, at in value["away"].items()}
             for name, entry in value["lists"].items():
-                cache.lists[name] = (entry["settings"], [_listed(t) for t in entry["tools"]])
+                cache.lists[name] = (
+                    entry["settings"],
+                    [_tool_from_json(t) for t in entry["tools"]],
+                )
     return cache
 
 
@@ -409,7 +414,7 @@ def _digest(tool: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _listed(value: Mapping[str, Any]) -> Listed:
+def _tool_from_json(value: Mapping[str, Any]) -> Listed:
     flat = value["flat"]
     slots = {
         name: Slot(tuple(s["path"]), s["form"], tuple(s["values"]), s["items"])

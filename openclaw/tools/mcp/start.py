@@ -83,10 +83,10 @@ class Starts:
                 # Python would import modules from its folder before its own.
                 safe = Path(os.path.realpath(folder)).is_relative_to(root)
             near, code = (start.folder if server.cwd else root), code_words(root, server)
-            words = tuple(real_word(root, _in_full(near, word, code)) for word in start.words)
+            words = tuple(real_word(root, _full_path(near, word, code)) for word in start.words)
             if needed:
-                words = _copied(copies, words)
-            _check(root, server, words)
+                words = _use_copies(copies, words)
+            _check_no_home_files(root, server, words)
             given = {name: copies.text(start.environment[name]) for name in server.env}
             more = {"PYTHONSAFEPATH": "1"} if safe else {}
             yield Start(words, folder, {**start.environment, **more, **given})
@@ -96,7 +96,7 @@ def _is_python(server: Server) -> bool:
     return bool(PYTHON.fullmatch(name_of(server.command)))
 
 
-def _in_full(folder: Path, word: str, code: Sequence[str]) -> str:
+def _full_path(folder: Path, word: str, code: Sequence[str]) -> str:
     """The full path of an argument, for a program that runs elsewhere."""
     with suppress(OSError, ValueError):
         if (word == "." or "/" in word or word in code) and (folder / word).exists():
@@ -104,7 +104,7 @@ def _in_full(folder: Path, word: str, code: Sequence[str]) -> str:
     return word
 
 
-def _copied(copies: Sealed, words: tuple[str, ...]) -> tuple[str, ...]:
+def _use_copies(copies: Sealed, words: tuple[str, ...]) -> tuple[str, ...]:
     """The command words with copies in place of the files that they run."""
     try:
         return tuple(copies.command(words))
@@ -112,7 +112,7 @@ def _copied(copies: Sealed, words: tuple[str, ...]) -> tuple[str, ...]:
         raise AwayError(str(error)) from error
 
 
-def _check(root: Path, server: Server, words: tuple[str, ...]) -> None:
+def _check_no_home_files(root: Path, server: Server, words: tuple[str, ...]) -> None:
     """Refuse words that would still run a file of the home: it may change at any moment."""
     found = replace(server, command=words[0], args=words[1:], cwd="", env={})
     for text in in_home(root, code_words(root, found)):

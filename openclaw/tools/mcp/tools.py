@@ -59,7 +59,7 @@ class McpServers:
             if connection and connection.alive and connection.listing_changed:
                 try:
                     connection.list()
-                    self._take(connection)
+                    self._take_list(connection)
                 except AwayError as error:
                     self._lose(server, error)
 
@@ -70,7 +70,7 @@ class McpServers:
     def list_missing(self) -> None:
         """Ask these servers for their tools, all at once."""
         if missing := self._missing():
-            self._opened_door()
+            self._open_door()
             with ThreadPoolExecutor(len(missing)) as pool:
                 try:
                     list(pool.map(self._try, missing))
@@ -91,7 +91,7 @@ class McpServers:
     def refresh(self) -> None:
         """Start the servers and read their lists anew. Raises AwayError."""
         for server in self._servers:
-            self._connected(server)
+            self._connect(server)
 
     def close(self) -> None:
         if self._door is not None:
@@ -136,7 +136,7 @@ class McpServers:
     def _call(self, server: Server, listed: Listed, arguments: Mapping[str, Any]) -> str:
         nested = nest(listed.flat, arguments)
         try:
-            connection = self._connected(server)
+            connection = self._connect(server)
             self._check_same(server, listed)
             result = connection.call(listed.raw, nested)
         except CallFailedError as error:
@@ -175,11 +175,11 @@ class McpServers:
 
     def _try(self, server: Server) -> None:
         try:
-            self._connected(server)
+            self._connect(server)
         except AwayError as error:
             self._lose(server, error)
 
-    def _connected(self, server: Server) -> Connection:
+    def _connect(self, server: Server) -> Connection:
         """A running connection; the list of a new one is read."""
         if server.name in self._away:
             raise self._away[server.name]
@@ -188,18 +188,18 @@ class McpServers:
             doing = "connecting to" if server.url else "starting"
             self._tell(f"{doing} MCP server {server.name}")
             try:
-                connection = self._connections[server.name] = self._opened_door().open(server)
-                self._take(connection)
+                connection = self._connections[server.name] = self._open_door().open(server)
+                self._take_list(connection)
             finally:
                 self._tell("")
         return connection
 
-    def _opened_door(self) -> Door:
+    def _open_door(self) -> Door:
         if self._door is None:
             self._door = self._make_door()
         return self._door
 
-    def _take(self, connection: Connection) -> None:
+    def _take_list(self, connection: Connection) -> None:
         server = connection.server
         tools, unusable = read_list(server, connection.tools)
         with self._lock:
@@ -207,11 +207,11 @@ class McpServers:
             self._cache.save()
         if changed:
             self._news.append(
-                f"MCP server {server.name} now describes {_some(changed)} otherwise than before; "
-                "what was allowed for good is asked again"
+                f"MCP server {server.name} now describes {_list_some(changed)} otherwise than "
+                "before; what was allowed for good is asked again"
             )
         if unusable:
-            self._news.append(f"MCP server {server.name}: cannot be used: {_some(unusable)}")
+            self._news.append(f"MCP server {server.name}: cannot be used: {_list_some(unusable)}")
         if connection.left_out:
             self._news.append(
                 f"MCP server {server.name} lists {len(tools) + connection.left_out:,} tools or "
@@ -226,7 +226,7 @@ class McpServers:
             self._cache.fail(server, rests=why.rests)
 
 
-def _some(names: Sequence[str], most: int = 5) -> str:
+def _list_some(names: Sequence[str], most: int = 5) -> str:
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest
 
@@ -238,13 +238,13 @@ LONGEST = 200_000
 def text_of(result: Any) -> str:
     """The content of an `mcp_types.CallToolResult`: its texts, and type and size of other content.
     Structured content only when there is no text, which would say the same."""
-    parts = [_part(block) for block in result.content]
+    parts = [_block_text(block) for block in result.content]
     if result.structured_content is not None and not any(map(_is_text, result.content)):
         parts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=1))
-    return _joined(parts) or "It gave back nothing."
+    return _join(parts) or "It gave back nothing."
 
 
-def _joined(parts: Iterable[str]) -> str:
+def _join(parts: Iterable[str]) -> str:
     return "\n".join(part for part in parts if part)[:LONGEST]
 
 
@@ -252,29 +252,29 @@ def _is_text(block: Any) -> bool:
     return block.type == "text" and bool(block.text.strip())
 
 
-def _part(block: Any) -> str:
+def _block_text(block: Any) -> str:
     match block.type:
         case "text":
             return str(block.text)
         case "image" | "audio":
-            return f"[{block.type}, {block.mime_type}, {_decoded(block.data):,} bytes]"
+            return f"[{block.type}, {block.mime_type}, {_decoded_size(block.data):,} bytes]"
         case "resource_link":
             size = f", {block.size:,} bytes" if block.size else ""
             return f"[resource {block.uri}, {block.mime_type or 'of unknown type'}{size}]"
         case "resource":
-            return _resource(block.resource)
+            return _resource_text(block.resource)
     return f"[{block.type}]"
 
 
-def _resource(resource: Any) -> str:
+def _resource_text(resource: Any) -> str:
     kind = resource.mime_type or "of unknown type"
     text = getattr(resource, "text", None)
     if text is not None:
         return f"[resource {resource.uri}, {kind}, {len(text.encode()):,} bytes]\n{text}"
-    return f"[resource {resource.uri}, {kind}, {_decoded(resource.blob):,} bytes]"
+    return f"[resource {resource.uri}, {kind}, {_decoded_size(resource.blob):,} bytes]"
 
 
-def _decoded(base64: str) -> int:
+def _decoded_size(base64: str) -> int:
     return len(base64.rstrip("=")) * 3 // 4
 
 

@@ -89,7 +89,7 @@ async def open_pipe(
         yield pipe, _transport(pipe, log)
     finally:
         with anyio.CancelScope(shield=True):
-            await _end(pipe)
+            await _end_server(pipe)
 
 
 @asynccontextmanager
@@ -97,7 +97,7 @@ async def _transport(pipe: Pipe, log: Path) -> AsyncIterator[tuple[Any, Any]]:
     heard, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, said = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks, heard, read, write, said:
-        tasks.start_soon(_hear, pipe, heard)
+        tasks.start_soon(_pass_on_messages, pipe, heard)
         tasks.start_soon(_say, pipe, said, heard)
         tasks.start_soon(_keep_log, pipe, log)
         try:
@@ -106,7 +106,9 @@ async def _transport(pipe: Pipe, log: Path) -> AsyncIterator[tuple[Any, Any]]:
             tasks.cancel_scope.cancel()
 
 
-async def _hear(pipe: Pipe, heard: ObjectSendStream[SessionMessage | Exception]) -> None:
+async def _pass_on_messages(
+    pipe: Pipe, heard: ObjectSendStream[SessionMessage | Exception]
+) -> None:
     """Pass on messages until the end; the closed stream then fails the calls that still wait."""
     noise = 0
     async with heard:
@@ -120,7 +122,7 @@ async def _hear(pipe: Pipe, heard: ObjectSendStream[SessionMessage | Exception])
             except (asyncio.IncompleteReadError, OSError):
                 return
             try:
-                message = _message(line)
+                message = _parse_message(line)
             except ValueError:
                 noise += bool(line.strip())
                 continue
@@ -130,14 +132,14 @@ async def _hear(pipe: Pipe, heard: ObjectSendStream[SessionMessage | Exception])
         pipe.kill()
 
 
-def _message(line: bytes) -> Any:
+def _parse_message(line: bytes) -> Any:
     """Parse the message in a line. A malformed answer becomes an error for the call that waits for
     it, which would otherwise time out. Raises ValueError for a line that is not a message."""
     text = mend_json(line.decode("utf-8", "replace"))
     try:
         return jsonrpc_message_adapter.validate_json(text, by_name=False)
     except ValueError:
-        call = _answered(text)
+        call = _answered_id(text)
         if call is None:
             raise
         error = {"code": INVALID_REQUEST, "message": "its answer is not what MCP allows"}
@@ -146,7 +148,7 @@ def _message(line: bytes) -> Any:
         )
 
 
-def _answered(text: str) -> str | int | None:
+def _answered_id(text: str) -> str | int | None:
     """The id of the call that a line seems to answer, None when it does not look like an answer."""
     if '"jsonrpc"' not in text or '"method"' in text:
         return None
@@ -197,20 +199,20 @@ def _open_log(log: Path) -> BinaryIO:
     return file
 
 
-async def _end(pipe: Pipe) -> None:
+async def _end_server(pipe: Pipe) -> None:
     """Close its input, wait, and end the rest of the group, as the protocol demands."""
     leader = pipe.child.get_pid()
     pipe.stdin.close()
-    if not await _ended(pipe):
+    if not await _ends_soon(pipe):
         end_group(leader, hard=False)
-        await _ended(pipe)
+        await _ends_soon(pipe)
     end_group(leader, hard=True)
-    await _ended(pipe)
+    await _ends_soon(pipe)
     pipe.child.close()
     await asyncio.sleep(0)
 
 
-async def _ended(pipe: Pipe) -> bool:
+async def _ends_soon(pipe: Pipe) -> bool:
     """Wait a little; return True when it has ended. Not `wait()`: a grandchild that has the pipes
     open would block it."""
     for _ in range(int(PATIENCE / 0.01)):
@@ -245,10 +247,10 @@ async def _limit(response: httpx2.Response) -> None:
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise httpx2.DecodingError("it packs its reply, which was not asked for")
     if not response.headers.get("content-type", "").startswith("text/event-stream"):
-        response.stream = _Limited(response.stream)
+        response.stream = _LimitedStream(response.stream)
 
 
-class _Limited(httpx2.AsyncByteStream):
+class _LimitedStream(httpx2.AsyncByteStream):
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 

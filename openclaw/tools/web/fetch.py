@@ -1,4 +1,4 @@
-"""Fetch web pages as text, part by part."""
+"""The tool that fetches web pages as text, part by part."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class WebPages:
-    """The tool that fetches. `allow_hosts` are hosts that may be inside (`localhost:8080`);
-    `permit` is asked before a redirect leads to another host, and raises ToolProblem for a no. A
-    page is shown in parts of `page_chars` characters."""
+    """The tool `fetch_url`. `allow_hosts` are hosts that may be local (`localhost:8080`). `permit`
+    is called before a redirect to another host, and raises ToolProblem for a no. A page is shown in
+    parts of `page_chars` characters."""
 
     ledger: Ledger
     seen: Seen = field(default_factory=Seen)
@@ -50,14 +50,14 @@ class WebPages:
         return [tool(self.fetch_url, forms=forms, action=self.action, foreign="web", masks="url")]
 
     def action(self, arguments: Mapping[str, Any]) -> Action:
-        """What a call would do. A page that is kept is read again without the network. Raises
-        ToolProblem for what could never be fetched, so that nobody is asked about it."""
+        """The action of a call. A kept page is read again without the network. Raises ToolProblem
+        for an address that can never be fetched, so that the user is not asked."""
         text = str(arguments.get("url", ""))
         url = read_url(text)
         if self.seen.page(url) is not None:
             return Action("fetch_url", "read", url.host, str(url))
         check_url_allowed(url, self.allow_hosts, self.resolve)
-        if MASK.search(text):  # a secret takes its place before the page is fetched
+        if MASK.search(text):  # a secret replaces it before the page is fetched
             return Action("fetch_url", "send", url.host, text.strip())
         typed = urls_in(self.ledger.request) if self.ledger.typed else ()
         known = (*self.seen.links, *typed)
@@ -72,9 +72,9 @@ class WebPages:
             self.seen.keep(asked, fetched)
         number = max(page, 1)
         if number > len(fetched.parts):
-            raise ToolProblem(f"{asked} has only {_pages(len(fetched.parts))}.")
+            raise ToolProblem(f"{asked} has only {_count_parts(len(fetched.parts))}.")
         self.seen.read(fetched.parts[number - 1])
-        return _shown(fetched, asked, number)
+        return _format_part(fetched, asked, number)
 
     def _fetched(self, url: Url) -> Fetched:
         from openclaw.tools.web.http_get import Way, get
@@ -86,7 +86,7 @@ class WebPages:
             raise
         kind, where = reply.headers.get("content-type", ""), str(reply.url)
         if not 200 <= reply.status < 300:
-            raise ForeignProblem(_failed(reply))
+            raise ForeignProblem(_failure_line(reply))
         page = read_page_in_child(reply.body, kind, where)
         if not page.text.strip():
             raise ToolProblem(
@@ -97,7 +97,7 @@ class WebPages:
 
 
 def parts_of(text: str, most: int = PAGE_CHARS) -> tuple[str, ...]:
-    """The text in parts of at most `most` characters, cut at line ends, else at blanks."""
+    """Cut a text into parts of at most `most` characters, at line ends, else at blanks."""
     parts = []
     while len(text) > most:
         end = text.rfind("\n", most // 2, most)
@@ -108,7 +108,7 @@ def parts_of(text: str, most: int = PAGE_CHARS) -> tuple[str, ...]:
     return (*parts, text)
 
 
-def _shown(fetched: Fetched, asked: Url, number: int) -> str:
+def _format_part(fetched: Fetched, asked: Url, number: int) -> str:
     count = len(fetched.parts)
     head = [f"Title: {fetched.title}"] if fetched.title else []
     lines = [*head, f"URL: {fetched.url}", "", fetched.parts[number - 1]]
@@ -119,12 +119,12 @@ def _shown(fetched: Fetched, asked: Url, number: int) -> str:
     return "\n".join(lines)
 
 
-def _pages(count: int) -> str:
+def _count_parts(count: int) -> str:
     return f"{count} page{'' if count == 1 else 's'}"
 
 
-def _failed(reply: Reply) -> str:
-    """Status and what the server says about it, in a line."""
+def _failure_line(reply: Reply) -> str:
+    """The status and the server's explanation in one line."""
     try:
         phrase = f" {HTTPStatus(reply.status).phrase}"
     except ValueError:

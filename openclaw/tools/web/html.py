@@ -1,9 +1,9 @@
 """An HTML page as Markdown, its main content first. Imports lxml: import only lazily.
 
-Which part is the main one is said by the page (<main>, <article>) or guessed by readability-lxml;
-markdownify writes it down. Where the guess is a small part of what is there, all of it is taken.
-Compared on the pages of tests/pages with trafilatura 2.3, which loses blank lines in code, headings
-before the first paragraph and authors in a forum, and brings 40 MB along.
+The page names its main part (<main>, <article>), or readability-lxml guesses it; markdownify
+converts it. When the guess is only a small part of the page, the whole page is taken. Compared on
+the pages of tests/pages with trafilatura 2.3, which loses blank lines in code, headings before the
+first paragraph and authors in a forum, and needs 40 MB.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from openclaw.storage.child import quiet
 from openclaw.types import Page
 
 MOST_SOURCE = 1_500_000  # characters of HTML that are read: some seconds
-MOST_ELEMENTS = 50_000  # that are written as Markdown: each takes 50 us
-MOST_GUESSED = 300_000  # for more the guess takes too long
+MOST_ELEMENTS = 50_000  # elements that are converted to Markdown: each takes 50 us
+MOST_GUESSED = 300_000  # characters; for more the guess takes too long
 LONGEST_LINK = 300
 # Shares of all text: a smaller part is not believed to be the main one.
 SAID = 0.2
@@ -40,16 +40,16 @@ _LANGUAGE = re.compile(r"\b(?:language|lang|highlight-source)-([A-Za-z0-9+#-]{1,
 
 
 def html_page(source: str, url: str) -> Page:
-    """Title and Markdown of a page; its plain text where Markdown cannot be made."""
-    root = _tree(source)
+    """Title and Markdown of a page; its plain text when it cannot be converted to Markdown."""
+    root = _parse(source)
     if root is None:
         return Page("", "")
     title = _title(root)
     base = _base(root, url)
     drop_unseen(root)
     body = root.find("body") if root.find("body") is not None else root
-    _absolute(body, base)
-    chosen = _main(body)
+    _make_links_absolute(body, base)
+    chosen = _main_part(body)
     if sum(1 for _ in chosen.iter()) > MOST_ELEMENTS:
         return Page(title, _plain_text(chosen))
     with quiet("bs4"):
@@ -60,7 +60,7 @@ def html_page(source: str, url: str) -> Page:
     return Page(title, text)
 
 
-def _tree(source: str) -> HtmlElement | None:
+def _parse(source: str) -> HtmlElement | None:
     parser = HTMLParser(remove_comments=True, remove_pis=True, no_network=True, huge_tree=False)
     text = re.sub(r"\A\s*<\?xml[^>]*>", "", source[:MOST_SOURCE]).replace("\0", "")
     text = _HUGE_TAG.sub("", text)
@@ -78,7 +78,7 @@ def _title(root: HtmlElement) -> str:
 
 
 def _base(root: HtmlElement, url: str) -> str:
-    """What relative links are relative to."""
+    """The base URL of relative links."""
     found = root.find(".//base[@href]")
     try:
         return urljoin(url, found.get("href")) if found is not None else url
@@ -86,9 +86,9 @@ def _base(root: HtmlElement, url: str) -> str:
         return url
 
 
-def _absolute(body: HtmlElement, base: str) -> None:
-    """Make links whole. What leads nowhere (scripts, data, places in the page) or
-    is too long to be read loses its address, all else its attributes."""
+def _make_links_absolute(body: HtmlElement, base: str) -> None:
+    """Make links absolute. Links that lead nowhere (scripts, data, places in the page) or are too
+    long to read lose their address, all other elements their attributes."""
     for mark in [each for each in body.iter("a") if (each.text or "").strip() in _MARKS]:
         mark.drop_tree()
     for element in body.iter():
@@ -107,12 +107,12 @@ def _absolute(body: HtmlElement, base: str) -> None:
             elif number and name != "start":
                 element.set(name, str(min(int(number), MOST_COLUMNS)))
         element.attrib.pop("href", None)
-        whole = _whole(href, base)
+        whole = _absolute_url(href, base)
         if whole:
             element.set("href", whole)
 
 
-def _whole(href: str, base: str) -> str:
+def _absolute_url(href: str, base: str) -> str:
     if not href or href.startswith("#"):
         return ""
     try:
@@ -124,20 +124,20 @@ def _whole(href: str, base: str) -> str:
     return whole if web and not odd and len(whole) <= LONGEST_LINK else ""
 
 
-def _main(body: HtmlElement) -> HtmlElement:
-    """The main part, or the whole without what stands around it."""
+def _main_part(body: HtmlElement) -> HtmlElement:
+    """The main part of the page, or the whole body without navigation and the like."""
     for around in [each for each in body.iter() if _is_around(each)]:
         if around.getparent() is not None:
             around.drop_tree()
-    total = _size(body)
+    total = _text_length(body)
     for path in (".//main", ".//*[@role='main']", ".//article"):
         found = body.findall(path)
-        if len(found) == 1 and _size(found[0]) >= SAID * total:
+        if len(found) == 1 and _text_length(found[0]) >= SAID * total:
             return found[0]
-    guess = _guess(body)
-    if guess is None or _size(guess) < GUESSED * total:
+    guess = _guess_main_part(body)
+    if guess is None or _text_length(guess) < GUESSED * total:
         return body
-    # The guess is about prose; a page with tables or code beside it is more than that.
+    # The guess looks for prose; it may lose tables and code.
     lost = any(
         len(guess.findall(path)) < len(body.findall(path)) for path in (".//table", ".//pre")
     )
@@ -151,12 +151,12 @@ def _is_around(element: HtmlElement) -> bool:
     return element.tag == "header" and next(element.iterancestors(*inside), None) is None
 
 
-def _size(element: HtmlElement) -> int:
+def _text_length(element: HtmlElement) -> int:
     """Characters of text, blanks not counted."""
     return sum(len("".join(text.split())) for text in element.itertext())
 
 
-def _guess(body: HtmlElement) -> HtmlElement | None:
+def _guess_main_part(body: HtmlElement) -> HtmlElement | None:
     from readability import Document
     from readability.readability import Unparseable
 
@@ -186,10 +186,10 @@ def _markdown(element: HtmlElement) -> str:
 
 
 class _Converter(MarkdownConverter):
-    """The library looks for each row and each item at all that stand before it."""
+    """Avoids slow code of the library, which for each row and item looks at all earlier ones."""
 
     def convert_tr(self, row: Any, text: str, parent_tags: Any) -> str:
-        """Only the first row of a table's first part may be its head."""
+        """Only the first row of a table's first part may be a head row."""
         part = row.parent
         later = part.name == "tbody" and part.find_previous_sibling("tbody") is not None
         if later or row.find_previous_sibling() is not None:
@@ -197,7 +197,7 @@ class _Converter(MarkdownConverter):
         return str(super().convert_tr(row, text, parent_tags))  # type: ignore[misc]
 
     def convert_li(self, item: Any, text: str, parent_tags: Any) -> str:
-        """The items of a numbered list are told in their order, so they need not be counted."""
+        """The items of a numbered list come in their order, so they need not be counted."""
         numbered = item.parent
         if numbered is None or numbered.name != "ol":
             return str(super().convert_li(item, text, parent_tags))  # type: ignore[misc]
@@ -210,7 +210,7 @@ class _Converter(MarkdownConverter):
 
 
 def _language(element: Any) -> str:
-    """The language that highlighters write into the class of <pre> or the <code> in it."""
+    """The language that highlighters put into the class of <pre> or of the <code> in it."""
     inner = element.find("code")
     for each in (element, inner):
         found = _LANGUAGE.search(" ".join(each.get("class") or ())) if each is not None else None
@@ -229,7 +229,7 @@ _TAGS = (
     *("audio", "video", "img", "picture", "map", "input", "select", "textarea", "button"),
     *("datalist", "option", "noframes", "noembed", "head", "title", "meta", "link", "rp"),
 )
-# One that is not closed goes to the end, as in a browser.
+# A comment without an end goes to the end of the sheet, as in a browser.
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ZERO = r"\s*:\s*[+-]?0*(?:\.0*)?(?:px|em|rem|ex|ch|pt|%|vw|vh)?\s*(?:;|!|\Z)"
 _HIDING = re.compile(
@@ -255,15 +255,14 @@ _NAMES = {"white": "#ffffff", "black": "#000000", "rgb(255,255,255)": "#ffffff"}
 
 
 def drop_unseen(root: HtmlElement) -> None:
-    """Change the tree: elements that are not shown go, with all that is in them. The text behind
-    them stays."""
+    """Remove hidden elements and their content from the tree. The text after them stays."""
     classes, ids = _hidden_by_rules(root)
-    for element in [*root.iter(*_TAGS), *_hidden(root, classes, ids)]:
+    for element in [*root.iter(*_TAGS), *_find_hidden(root, classes, ids)]:
         if element.getparent() is not None:
             element.drop_tree()
 
 
-def _hidden(root: HtmlElement, classes: set[str], ids: set[str]) -> Iterator[HtmlElement]:
+def _find_hidden(root: HtmlElement, classes: set[str], ids: set[str]) -> Iterator[HtmlElement]:
     grounds: dict[HtmlElement, str] = {}
     for element in root.iter():
         if not isinstance(element.tag, str) or element.tag in ("html", "body"):
@@ -271,11 +270,11 @@ def _hidden(root: HtmlElement, classes: set[str], ids: set[str]) -> Iterator[Htm
         named = element.get("id") in ids or not classes.isdisjoint(
             (element.get("class") or "").split()
         )
-        if named or _by_attribute(element) or _by_style(element, grounds):
+        if named or _is_hidden_by_attribute(element) or _is_hidden_by_style(element, grounds):
             yield element
 
 
-def _by_attribute(element: HtmlElement) -> bool:
+def _is_hidden_by_attribute(element: HtmlElement) -> bool:
     return (
         "hidden" in element.attrib
         or element.get("aria-hidden", "").strip().lower() == "true"
@@ -283,19 +282,21 @@ def _by_attribute(element: HtmlElement) -> bool:
     )
 
 
-def _by_style(element: HtmlElement, grounds: dict[HtmlElement, str]) -> bool:
+def _is_hidden_by_style(element: HtmlElement, grounds: dict[HtmlElement, str]) -> bool:
     style = _COMMENT.sub("", element.get("style") or "")
     if style and (_HIDING.search(style) or (_BOX.search(style) and _CLIPPED.search(style))):
         return True
     if element.tag == "font" and element.get("color"):
         style = f"color:{element.get('color')};{style}"
     found = _COLOUR.search(style)
-    return found is not None and _like_its_ground(element, _plain_colour(found[1]), grounds)
+    return found is not None and _has_background_colour(element, _plain_colour(found[1]), grounds)
 
 
-def _like_its_ground(element: HtmlElement, colour: str, grounds: dict[HtmlElement, str]) -> bool:
-    """Whether a text colour is the one behind it. White without any background counts when no class
-    or id could give it one. `grounds` are the backgrounds that are known."""
+def _has_background_colour(
+    element: HtmlElement, colour: str, grounds: dict[HtmlElement, str]
+) -> bool:
+    """Return True when text has the colour of its background. White text without any background
+    counts when no class or id could give it one. `grounds` are the known backgrounds."""
     for each in (element, *element.iterancestors()):
         if each not in grounds:
             found = _BACKGROUND.search(each.get("style") or "")
@@ -308,7 +309,7 @@ def _like_its_ground(element: HtmlElement, colour: str, grounds: dict[HtmlElemen
 
 
 def _plain_colour(colour: str) -> str:
-    """A colour in one spelling, as far as that is easily told."""
+    """Convert a colour to one spelling, in the simple cases."""
     text = re.sub(r"\s+", "", colour).lower()
     if re.fullmatch(r"#[0-9a-f]{3}", text):
         text = "#" + "".join(digit * 2 for digit in text[1:])
@@ -316,13 +317,13 @@ def _plain_colour(colour: str) -> str:
 
 
 def _hidden_by_rules(root: HtmlElement) -> tuple[set[str], set[str]]:
-    """The classes and ids that the page's own style sheets hide, for every medium."""
+    """The classes and ids that the page's own style sheets hide in every medium."""
     classes: set[str] = set()
     ids: set[str] = set()
     for sheet in root.iter("style"):
         if "print" in (sheet.get("media") or ""):
             continue
-        for selectors, rules in _RULE.findall(_flat(sheet.text or "")):
+        for selectors, rules in _RULE.findall(_strip_nested_rules(sheet.text or "")):
             if not _HIDING.search(rules):
                 continue
             for selector in selectors.split(","):
@@ -331,8 +332,8 @@ def _hidden_by_rules(root: HtmlElement) -> tuple[set[str], set[str]]:
     return classes, ids
 
 
-def _flat(sheet: str) -> str:
-    """A style sheet without comments and without what stands inside @media and the like."""
+def _strip_nested_rules(sheet: str) -> str:
+    """A style sheet without comments and without the content of @media and similar blocks."""
     text = _COMMENT.sub("", sheet[:200_000])
     kept: list[str] = []
     depth = nested = 0
@@ -357,7 +358,7 @@ _DATES = ("pubDate", "published", "updated", "date")
 
 
 def feed_page(body: bytes, url: str) -> Page | None:
-    """Titles, dates and links of a feed's entries; None for what is none.
+    """Titles, dates and links of a feed's entries; None when the body is not a feed.
 
     Entities are not resolved and nothing is loaded.
     """

@@ -45,7 +45,7 @@ HEADERS = {
 
 @cache
 def trusting() -> ssl.SSLContext:
-    """The certificate authorities of the system, and certifi's where it has none. 40 ms, once."""
+    """The certificate authorities of the system, or certifi's when it has none. 40 ms, once."""
     import certifi
 
     context = ssl.create_default_context()
@@ -55,23 +55,22 @@ def trusting() -> ssl.SSLContext:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How pages are fetched. `allow` is the setting `web.allow_hosts`. `permit` is asked before
-    another host than the first is contacted and raises ToolProblem for a no; without it a redirect
-    to another host is told to the model, which may fetch it by a call of its own. `seconds` are for
-    all of it, names and redirects included; `most_bytes` are counted after unpacking."""
+    """How pages are fetched."""
 
-    allow: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()  # the setting `web.allow_hosts`
+    # Called before another host than the first is contacted; raises ToolProblem for a no. Without
+    # it the model is told of a redirect to another host and may fetch that by a call of its own.
     permit: Callable[[str], None] | None = None
     resolve: Resolve = system_resolve
-    seconds: float = 15.0
-    most_bytes: int = 5_000_000
+    seconds: float = 15.0  # for everything, name look-ups and redirects included
+    most_bytes: int = 5_000_000  # of the unpacked body
     redirects: int = 5
     tls: Callable[[], ssl.SSLContext] = trusting
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server said in the end; header names in lower case, the body unpacked."""
+    """The server's last answer; header names in lower case, the body unpacked."""
 
     url: Url
     status: int
@@ -80,12 +79,12 @@ class Reply:
 
 
 def get(url: Url, way: Way) -> Reply:
-    """Fetch a URL, redirects followed. Raises ToolProblem for whatever stands against it."""
+    """Fetch a URL and follow redirects. Raises ToolProblem for every obstacle."""
     clock = Clock(way.seconds, url.host)
     check_url_allowed(url, way.allow, way.resolve)
     seen = {url}
     while True:
-        reply = _hop(url, way, clock)
+        reply = _request_once(url, way, clock)
         location = reply.headers.get("location", "")
         if reply.status not in REDIRECTS or not location:
             return reply
@@ -100,11 +99,11 @@ def get(url: Url, way: Way) -> Reply:
 
 
 def check_redirect(url: Url, target: Url, way: Way) -> None:
-    """ToolProblem for a redirect that is not followed."""
+    """Raise ToolProblem for a redirect that must not be followed."""
     if url.scheme == "https" and target.scheme == "http":
         raise ToolProblem(f"Refused: {url.host} redirects from https to http.")
     if allows(way.allow, target) and not allows(way.allow, url):
-        # The user lets the agent go there; no page may send it there.
+        # The user allows the agent to go there, but no page may send it there.
         raise ToolProblem(f"Refused: {url.host} redirects to the local host {target.netloc}.")
     check_url_allowed(target, way.allow, way.resolve)
     if site(url) == site(target):
@@ -115,11 +114,11 @@ def check_redirect(url: Url, target: Url, way: Way) -> None:
 
 
 def site(url: Url) -> str:
-    """The host, without the www. that many sites put before their name or take away."""
+    """The host without "www.", which many sites add to their name or drop."""
     return url.host.removeprefix("www.")
 
 
-def _hop(url: Url, way: Way, clock: Clock) -> Reply:
+def _request_once(url: Url, way: Way, clock: Clock) -> Reply:
     """One request and its answer. The body of a redirect is not read."""
     guard = Guard(way.resolve, clock, local=allows(way.allow, url))
     address = httpcore.URL(scheme=url.scheme, host=url.host, port=url.port, target=url.target)
@@ -131,26 +130,27 @@ def _hop(url: Url, way: Way, clock: Clock) -> Reply:
             pool.stream("GET", address, headers=asked) as response,
         ):
             headers = {
-                name.decode("latin-1").lower(): _value(value) for name, value in response.headers
+                name.decode("latin-1").lower(): _header_value(value)
+                for name, value in response.headers
             }
             redirected = response.status in REDIRECTS and "location" in headers
-            body = b"" if redirected else _body(response.iter_stream(), headers, url, way)
+            body = b"" if redirected else _read_body(response.iter_stream(), headers, url, way)
             return Reply(url, response.status, headers, body)
     except httpcore.TimeoutException:
         raise clock.late() from None
     except (httpcore.NetworkError, httpcore.ProtocolError, OSError, UnicodeError) as error:
-        raise _told(error, url) from error
+        raise _to_tool_problem(error, url) from error
 
 
-def _value(raw: bytes) -> str:
-    """A header's value: by the book Latin-1, in a Location often UTF-8."""
+def _header_value(raw: bytes) -> str:
+    """Decode a header's value: by the standard Latin-1, in a Location often UTF-8."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return raw.decode("latin-1")
 
 
-def _body(chunks: Iterable[bytes], headers: Mapping[str, str], url: Url, way: Way) -> bytes:
+def _read_body(chunks: Iterable[bytes], headers: Mapping[str, str], url: Url, way: Way) -> bytes:
     declared = headers.get("content-length", "")
     most = f"{way.most_bytes / 1e6:g} MB"
     large = ToolProblem(f"{url.host}: larger than {most}; not fetched. {INSTEAD}")
@@ -173,8 +173,8 @@ def _body(chunks: Iterable[bytes], headers: Mapping[str, str], url: Url, way: Wa
     return bytes(body)
 
 
-def _told(error: BaseException, url: Url) -> ToolProblem:
-    """What went wrong on the way, in a line."""
+def _to_tool_problem(error: BaseException, url: Url) -> ToolProblem:
+    """Convert a network error into one line for the model."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
         causes.append(cause)
@@ -192,13 +192,13 @@ def _told(error: BaseException, url: Url) -> ToolProblem:
     return ToolProblem(f"{url.netloc} cannot be reached ({str(error)[:80]}).")
 
 
-# For each address of a name but the last, so that a dead IPv6 costs little.
+# The limit for each address of a name but the last, so that a dead IPv6 costs little.
 CONNECT_SECONDS = 5.0
 
 
 @dataclass(slots=True)
 class Clock:
-    """Counts down what one fetch may take in all."""
+    """Counts down the total time of one fetch."""
 
     seconds: float
     host: str
@@ -218,8 +218,8 @@ class Clock:
         return ToolProblem(f"{self.host} did not answer within {self.seconds:g} seconds. {INSTEAD}")
 
     def hold(self, function: Callable[[], list[str]]) -> list[str]:
-        """Its value, waited for only as long as there is time: the system's name look-up knows no
-        limit. One that hangs is left behind in its thread."""
+        """Run a function and wait for its value until the time is up: the system's name look-up has
+        no limit of its own. A call that hangs stays behind in its thread."""
         result: Future[list[str]] = Future()
 
         def work() -> None:
@@ -236,7 +236,7 @@ class Clock:
 
 
 class Guard(httpcore.NetworkBackend):
-    """Resolves a name once, judges all its addresses, and connects to one of these very ones."""
+    """Resolves a name once, checks all its addresses, and connects to exactly one of these."""
 
     def __init__(self, resolve: Resolve, clock: Clock, *, local: bool) -> None:
         self._resolve = resolve
@@ -274,7 +274,7 @@ class Guard(httpcore.NetworkBackend):
 
 
 class Timed(httpcore.NetworkStream):
-    """A stream whose every wait ends when the clock does: one byte a second is no way around."""
+    """A stream whose waits end with the clock: a server cannot evade it with a byte a second."""
 
     def __init__(self, stream: httpcore.NetworkStream, clock: Clock) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""What a server sent, as text that a model reads: bytes and content type to Markdown."""
+"""Convert the body of a web page into Markdown for the model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import asdict
 from openclaw.storage.child import ReadingError, extract, read_in_child
 from openclaw.types import Page, ToolProblem
 
-LONGEST = 400_000  # characters of a page; what is beyond is not even shown on later pages
+LONGEST = 400_000  # characters of a page; the rest is not even shown on later pages
 PDF_PAGES = 100
 SECONDS = 10.0
-"""To make text of a page, beside those to fetch it."""
+"""The time to convert a page into text; the time to fetch it is counted apart."""
 INSTEAD = "Try another address, or tell the user."
 
 _META = re.compile(
@@ -29,25 +29,27 @@ _HTML = re.compile(
     rb"\A\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
 _FEED = re.compile(rb"<(?:rss|feed|rdf:RDF)[\s>]")
-# Browsers read these as Windows does, and so do the pages (WHATWG Encoding, 4.2).
+# Browsers and pages take these names for Windows-1252 (WHATWG Encoding, 4.2).
 _AS_WINDOWS = frozenset({"iso8859-1", "ascii"})
 _NEVER = frozenset({"idna", "punycode", "undefined", "utf-7"})
 
 
 def read_page_in_child(body: bytes, content_type: str, url: str, seconds: float = SECONDS) -> Page:
-    """See `read_page`; raises ToolProblem also for what is too much work."""
+    """See `read_page`; also raises ToolProblem for a page that takes too much work."""
     arguments = {"content_type": content_type, "url": url}
     try:
-        told = read_in_child(f"{__name__}:told", body, arguments, seconds)
+        found = read_in_child(f"{__name__}:page_as_json", body, arguments, seconds)
     except ReadingError as error:
-        raise ToolProblem(f"It is too much work, {_size(len(body))}: {error}. {INSTEAD}") from None
-    if "problem" in told:
-        raise ToolProblem(told["problem"])
-    return Page(**told)
+        raise ToolProblem(
+            f"It is too much work, {_format_size(len(body))}: {error}. {INSTEAD}"
+        ) from None
+    if "problem" in found:
+        raise ToolProblem(found["problem"])
+    return Page(**found)
 
 
-def told(body: bytes, content_type: str, url: str) -> dict[str, str]:
-    """What `read_page` says, for another process."""
+def page_as_json(body: bytes, content_type: str, url: str) -> dict[str, str]:
+    """The result of `read_page` as plain JSON, for another process."""
     try:
         return asdict(read_page(body, content_type, url))
     except ToolProblem as problem:
@@ -55,37 +57,38 @@ def told(body: bytes, content_type: str, url: str) -> dict[str, str]:
 
 
 def read_page(body: bytes, content_type: str, url: str) -> Page:
-    """The text of a body. Raises ToolProblem for what has none, with its type and size."""
-    kind, charset = _kind(content_type)
+    """The text of a body. Raises ToolProblem, with type and size, for a body without text."""
+    kind, charset = _parse_content_type(content_type)
     if body.startswith(b"%PDF-") or kind == "application/pdf":
-        return _cut(_pdf(body))
+        return _cut_page(_pdf(body))
     is_html = kind in ("text/html", "application/xhtml+xml") or (not kind and _HTML.match(body))
     is_xml = kind.endswith(("/xml", "+xml")) and not kind.startswith("image/")
     if is_html or (is_xml and _FEED.search(body[:4096])):
         from openclaw.tools.web import html
 
-        page = html.html_page(decoded(body, charset), url) if is_html else html.feed_page(body, url)
+        text = decode_text(body, charset)
+        page = html.html_page(text, url) if is_html else html.feed_page(body, url)
         if page is not None:
-            return _cut(page)
+            return _cut_page(page)
     if kind.endswith(("/json", "+json")):
-        return _cut(Page("", _json(decoded(body, charset))))
+        return _cut_page(Page("", _json(decode_text(body, charset))))
     if is_xml:
-        return _cut(Page("", decoded(body, charset)))
-    text = _text(body, charset, sure=kind.startswith("text/"))
+        return _cut_page(Page("", decode_text(body, charset)))
+    text = _text_or_none(body, charset, sure=kind.startswith("text/"))
     if text is None:
-        raise ToolProblem(f"It is {kind or 'no text'}, {_size(len(body))}: nothing to read.")
-    return _cut(Page("", text))
+        raise ToolProblem(f"It is {kind or 'no text'}, {_format_size(len(body))}: nothing to read.")
+    return _cut_page(Page("", text))
 
 
-def decoded(body: bytes, charset: str = "") -> str:
-    """Text of bytes: by its byte order mark, by the header, by what it says of itself, as UTF-8,
-    as Windows does. Never raises; what cannot be read becomes U+FFFD."""
+def decode_text(body: bytes, charset: str = "") -> str:
+    """Decode bytes by, in this order: byte order mark, header, the page's own declaration, UTF-8,
+    Windows-1252. Never raises; unreadable bytes become U+FFFD."""
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body.decode(name, "replace")
     said = _XML.match(body) or _META.search(body[:4096])
     for name in (charset, said[1].decode("ascii") if said else ""):
-        if codec := _codec(name):
+        if codec := _find_codec(name):
             return body.decode(codec, "replace")
     try:
         return body.decode("utf-8")
@@ -94,12 +97,12 @@ def decoded(body: bytes, charset: str = "") -> str:
         return body.decode("utf-8" if cut else "cp1252", "replace")
 
 
-def _codec(name: str) -> str:
-    """The codec of a charset as pages name it, "" for one that is none for text."""
+def _find_codec(name: str) -> str:
+    """The codec for a charset's name on pages, "" when there is no text codec."""
     try:
         b"ab\0\0".decode(
             name.strip("\"' "), "replace"
-        )  # also refuses codecs that do not make text (zlib, rot13)
+        )  # also refuses codecs that do not decode to text (zlib, rot13)
         codec = codecs.lookup(name.strip("\"' ")).name
     except (LookupError, ValueError):
         return ""
@@ -108,14 +111,14 @@ def _codec(name: str) -> str:
     return "cp1252" if codec in _AS_WINDOWS else codec
 
 
-def _kind(content_type: str) -> tuple[str, str]:
+def _parse_content_type(content_type: str) -> tuple[str, str]:
     kind, _, rest = content_type.partition(";")
     found = re.search(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{2,40})", rest, re.IGNORECASE)
     return kind.strip().lower()[:60], found[1] if found else ""
 
 
 def _json(text: str) -> str:
-    """Laid out, as far as it is shown: the indents of deep lists would fill the memory."""
+    """Indent JSON, up to the shown length: the indents of deep lists would fill the memory."""
     shown: list[str] = []
     size = 0
     try:
@@ -130,14 +133,14 @@ def _json(text: str) -> str:
 
 
 def _pdf(body: bytes) -> Page:
-    told = extract(body, PDF_PAGES)
-    if "reason" in told:
-        raise ToolProblem(f"It is {told['reason']}, {_size(len(body))}: nothing to read.")
-    return Page("", "\n\n".join(told["text"].split("\n\f")))
+    found = extract(body, PDF_PAGES)
+    if "reason" in found:
+        raise ToolProblem(f"It is {found['reason']}, {_format_size(len(body))}: nothing to read.")
+    return Page("", "\n\n".join(found["text"].split("\n\f")))
 
 
-def _text(body: bytes, charset: str, *, sure: bool) -> str | None:
-    """Text of what is said to be text, or is it by its bytes; None for the rest."""
+def _text_or_none(body: bytes, charset: str, *, sure: bool) -> str | None:
+    """The text of a body that is declared as text or looks like text; None for any other."""
     if b"\0" in body[:8192] and not body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return None
     if not sure:
@@ -145,15 +148,15 @@ def _text(body: bytes, charset: str, *, sure: bool) -> str | None:
             body.decode("utf-8")
         except UnicodeDecodeError:
             return None
-    return decoded(body, charset)
+    return decode_text(body, charset)
 
 
-def _cut(page: Page) -> Page:
+def _cut_page(page: Page) -> Page:
     text = page.text.strip("\n")
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}\n[The rest is left out.]"
     return Page(" ".join(page.title.split())[:200], text)
 
 
-def _size(count: int) -> str:
+def _format_size(count: int) -> str:
     return f"{count:,} bytes" if count < 10_000 else f"{count / 1e6:.2f} MB"

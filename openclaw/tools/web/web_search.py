@@ -13,13 +13,13 @@ from openclaw.types import Action, Ledger, ToolProblem
 
 TIMEOUT_SECONDS = 10
 LONGEST_SNIPPET = 300
-# A word that always has results: when it has none either, the search engine shuts us out.
+# A word that always has results. Without results for it too, the search engine is blocking us.
 CONTROL = "weather"
-HOST = "duckduckgo.com"  # what a grant names; ddgs may ask engines beside it
+HOST = "duckduckgo.com"  # the host in a grant; ddgs may ask other engines too
 
 Search = Callable[[str, str, int], Sequence[Mapping[str, str]]]
-"""Query, region and number of results to results with title, href and body. Raises what ddgs
-raises: no result and a shut door look alike there."""
+"""Takes query, region and number of results; returns results with title, href and body. Raises
+what ddgs raises: no result and a blocked client look alike there."""
 
 
 def ddgs_search(query: str, region: str, count: int) -> Sequence[Mapping[str, str]]:
@@ -34,14 +34,14 @@ def ddgs_search(query: str, region: str, count: int) -> Sequence[Mapping[str, st
 
 @dataclass(slots=True)
 class Seen:
-    """Kept in memory only, while the program runs. `links` are what others wrote and the model
-    read: such an address carries nothing of the home (see `safety.url.effect_of`)."""
+    """Fetched pages and links, in memory only. `links` are addresses that others wrote and the
+    model read: such an address carries nothing of the home (see `security.network.effect_of`)."""
 
     links: dict[str, None] = field(default_factory=dict)
     _pages: OrderedDict[Url, Fetched] = field(default_factory=OrderedDict)
 
     def page(self, url: Url) -> Fetched | None:
-        """The page that was fetched from this URL lately."""
+        """The page that was recently fetched from this URL."""
         if url in self._pages:
             self._pages.move_to_end(url)
         return self._pages.get(url)
@@ -53,7 +53,7 @@ class Seen:
             self._pages.popitem(last=False)
 
     def read(self, text: str) -> None:
-        """Note the URLs of a text that the model is given."""
+        """Note the URLs of a text that the model gets."""
         for url in urls_in(text):
             self.links.pop(url, None)
             self.links[url] = None
@@ -80,17 +80,17 @@ class WebTools:
         if not words:
             raise ToolProblem("query is empty: give words to search for.")
         self.ledger.searches.append(words)
-        found = self._found(words)
+        found = self._search_or_refuse(words)
         if not found:
-            if not self._found(CONTROL):
+            if not self._search_or_refuse(CONTROL):
                 raise ToolProblem(_SHUT)
             return f'The web has no results for "{words}". Try fewer or other words.'
-        text = "\n\n".join(_entry(number, hit) for number, hit in enumerate(found, 1))
+        text = "\n\n".join(_format_hit(number, hit) for number, hit in enumerate(found, 1))
         self.seen.read(text)
         return text
 
-    def _found(self, query: str) -> Sequence[Mapping[str, str]]:
-        """Results, none when the engine says so. Raises ToolProblem when it cannot be asked."""
+    def _search_or_refuse(self, query: str) -> Sequence[Mapping[str, str]]:
+        """The results, none when there are none. Raises ToolProblem when the search fails."""
         from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
 
         try:
@@ -113,7 +113,7 @@ _SHUT = "The search engine refuses searches for now (rate limit). Tell the user;
 _AWAY = "The search engine cannot be reached. Tell the user; do not guess."
 
 
-def _entry(number: int, hit: Mapping[str, str]) -> str:
+def _format_hit(number: int, hit: Mapping[str, str]) -> str:
     body = " ".join(hit.get("body", "").split())
     if len(body) > LONGEST_SNIPPET:
         body = body[:LONGEST_SNIPPET].rsplit(" ", 1)[0] + " ..."
@@ -126,7 +126,7 @@ MOST_LINKS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page as it was fetched: where it was in the end, and its text cut into parts."""
+    """A fetched page: its final URL, and its text cut into parts."""
 
     url: Url
     title: str

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.tools.web.page import LONGEST, decoded, read_page
+from openclaw.tools.web.page import LONGEST, decode_text, read_page
 from openclaw.types import ToolProblem
 from tests.fakes.pdf import pdf
 
@@ -227,15 +227,15 @@ def test_links_are_whole_and_lead_somewhere() -> None:
     ],
 )
 def test_the_charset_is_found(body: bytes, header: str) -> None:
-    assert decoded(body, header).endswith("Größe")
+    assert decode_text(body, header).endswith("Größe")
 
 
 def test_latin_1_is_read_as_windows_does() -> None:
-    assert decoded(b"\x93Tea\x94 \x80 5", "ISO-8859-1") == "\u201cTea\u201d \u20ac 5"
+    assert decode_text(b"\x93Tea\x94 \x80 5", "ISO-8859-1") == "\u201cTea\u201d \u20ac 5"
 
 
 def test_text_cut_inside_a_character_is_still_utf_8() -> None:
-    assert decoded("Tee für".encode() + "ü".encode()[:1]) == "Tee für\ufffd"
+    assert decode_text("Tee für".encode() + "ü".encode()[:1]) == "Tee für\ufffd"
 
 
 def test_json_is_laid_out() -> None:
