@@ -66,8 +66,11 @@ def read_page(body: bytes, content_type: str, url: str) -> Page:
     if is_html or (is_xml and _FEED.search(body[:4096])):
         from openclaw.tools.web import html
 
-        text = decode_text(body, charset)
-        page = html.html_page(text, url) if is_html else html.feed_page(body, url)
+        page = (
+            html.html_page(decode_text(body, charset), url)
+            if is_html
+            else html.feed_page(body, url)
+        )
         if page is not None:
             return _cut_page(page)
     if kind.endswith(("/json", "+json")):
