@@ -138,7 +138,7 @@ def _read_mapping(
         try:
             found[name] = (convert(loader, value, key), line)
         except MismatchError as error:
-            _refuse(line, f"{name}: expected {error}, not {_shown(value)}")
+            _refuse(line, f"{name}: expected {error}, not {_describe_node(value)}")
 
 
 def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
@@ -157,8 +157,8 @@ def convert(loader: Any, node: yaml.Node, key: Key) -> Any:
     except (yaml.YAMLError, ValueError, TypeError) as error:
         raise MismatchError(expected(key)) from error
     for kind in kinds:
-        fitted = _fit(value, node, kind)
-        if fitted is not None and _narrow(fitted, key):
+        fitted = _convert_to(value, node, kind)
+        if fitted is not None and _is_in_range(fitted, key):
             return fitted
     raise MismatchError(expected(key))
 
@@ -174,14 +174,14 @@ def _name_by_text(node: yaml.Node, seen: set[int]) -> None:
         _name_by_text(value, seen)
 
 
-def _fit(value: Any, node: yaml.Node, kind: Any) -> Any:
+def _convert_to(value: Any, node: yaml.Node, kind: Any) -> Any:
     """The value as `kind`, None when it is of another one."""
     if get_origin(kind) is Literal:  # by its text: YAML reads a bare off as false
         return node.value if node.value in get_args(kind) else None
     if get_origin(kind) is tuple:
         if not isinstance(value, list):
             return None
-        texts = [_fit(item, part, str) for item, part in zip(value, node.value, strict=True)]
+        texts = [_convert_to(item, part, str) for item, part in zip(value, node.value, strict=True)]
         return None if None in texts else tuple(texts)
     if get_origin(kind) is Mapping:
         return value if isinstance(value, dict) else None
@@ -207,7 +207,7 @@ def _lines(node: yaml.Node, key: Key) -> tuple[str, ...]:
     )
 
 
-def _narrow(value: Any, key: Key) -> bool:
+def _is_in_range(value: Any, key: Key) -> bool:
     if key.form == "duration" and not DURATION.fullmatch(value):
         return False
     return (key.least is None or value >= key.least) and (key.most is None or value <= key.most)
@@ -230,7 +230,7 @@ def expected(key: Key) -> str:
     return text if key.most is None else f"{text} and at most {key.most:g}"
 
 
-def _shown(node: yaml.Node) -> str:
+def _describe_node(node: yaml.Node) -> str:
     if isinstance(node.value, str):
         return f"'{node.value}'" if node.value else "nothing"
     return "a list" if node.tag.endswith(":seq") else "keys and values"
@@ -290,10 +290,10 @@ def set_value(home: Home, name: str, text: str, keep: Keep = keep_nothing) -> An
     """
     key = find_key(name)
     value = parse_value(key, text)
-    with _alone(home):
+    with _lock_settings(home):
         old = settings_text(home)
-        wanted = _wanted(old) | {name: value}
-        _write(home, name, _changed(old, name, render(value)), wanted, keep)
+        wanted = _plain_values(old) | {name: value}
+        _write(home, name, _set_key(old, name, render(value)), wanted, keep)
     return value
 
 
@@ -302,10 +302,10 @@ def add_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> Non
 
     Raises UsageError for a file too unusual to be changed by a program.
     """
-    with _alone(home):
-        old, lines = _list_of(home, name)
-        wanted = _wanted(old) | {name: (*lines, line)}
-        _write(home, name, _with_line(old, name, lines, line), wanted, keep)
+    with _lock_settings(home):
+        old, lines = _read_list(home, name)
+        wanted = _plain_values(old) | {name: (*lines, line)}
+        _write(home, name, _add_item(old, name, lines, line), wanted, keep)
 
 
 def drop_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> None:
@@ -313,37 +313,37 @@ def drop_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> No
 
     Raises UsageError when it is not there, or for a file too unusual to be changed by a program.
     """
-    with _alone(home):
-        old, lines = _list_of(home, name)
+    with _lock_settings(home):
+        old, lines = _read_list(home, name)
         if line not in lines:
             raise UsageError(f"{name} has no entry '{line}'", f"openclaw config get {name}")
         number = lines.index(line)
         left = lines[:number] + lines[number + 1 :]
-        wanted = _wanted(old) | {name: left}
-        _write(home, name, _without_line(old, name, number, left), wanted, keep)
+        wanted = _plain_values(old) | {name: left}
+        _write(home, name, _drop_item(old, name, number, left), wanted, keep)
 
 
 @contextmanager
-def _alone(home: Home) -> Iterator[None]:
+def _lock_settings(home: Home) -> Iterator[None]:
     """Nobody else changes the settings between reading and writing them."""
     with locked(home.private / "locks" / "settings.lock", what=FILE):
         yield
 
 
-def _list_of(home: Home, name: str) -> tuple[str, tuple[str, ...]]:
+def _read_list(home: Home, name: str) -> tuple[str, tuple[str, ...]]:
     """The text of the settings file, and what the list of this key holds in it."""
     key, text = find_key(name), settings_text(home)
     return text, tuple(read_values(text).get(name, (key.default, 0))[0])
 
 
-def _wanted(text: str) -> dict[str, Any]:
+def _plain_values(text: str) -> dict[str, Any]:
     return {known: given for known, (given, _) in read_values(text).items()}
 
 
 def _write(home: Home, name: str, text: str, wanted: dict[str, Any], keep: Keep) -> None:
     """Write the settings, unless another program would not read what is wanted out of them."""
     try:
-        got = _wanted(text)
+        got = _plain_values(text)
     except UsageError:
         got = {}
     if got != wanted:
@@ -355,11 +355,11 @@ def _write(home: Home, name: str, text: str, wanted: dict[str, Any], keep: Keep)
     write_text(home.settings, text, keep)
 
 
-def _with_line(text: str, name: str, lines: tuple[str, ...], line: str) -> str:
+def _add_item(text: str, name: str, lines: tuple[str, ...], line: str) -> str:
     """The file with one more item in the list of a top key: below the others, or as a new list."""
     pair = _pairs(compose(text)[1]).get(name)
     if pair and pair[1].tag.endswith(":seq") and pair[1].flow_style and lines:
-        return _changed(text, name, render((*lines, line)))
+        return _set_key(text, name, render((*lines, line)))
     rows = text.splitlines()
     if pair and lines:
         last = pair[1].value[-1]
@@ -378,11 +378,11 @@ def _with_line(text: str, name: str, lines: tuple[str, ...], line: str) -> str:
     return newline.join(rows) + newline
 
 
-def _without_line(text: str, name: str, number: int, left: tuple[str, ...]) -> str:
+def _drop_item(text: str, name: str, number: int, left: tuple[str, ...]) -> str:
     """The file without one item of the list of a top key."""
     value = _pairs(compose(text)[1])[name][1]
     if value.flow_style or not left:
-        return _changed(text, name, render(left))
+        return _set_key(text, name, render(left))
     rows = text.splitlines()
     item = value.value[number]
     del rows[item.start_mark.line : item.end_mark.line + 1]
@@ -427,7 +427,7 @@ def render(value: Any) -> str:
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in written)
 
 
-def _changed(text: str, name: str, written: str) -> str:
+def _set_key(text: str, name: str, written: str) -> str:
     """The file with `name` set to `written`: replaced where it stands, else added."""
     section, _, leaf = name.rpartition(".")
     _, root = compose(text)

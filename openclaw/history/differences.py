@@ -57,7 +57,7 @@ class Difference:
     def unified(self) -> Iterator[str]:
         """The lines of the diff, without their ends. Bytes that are no UTF-8 are lone surrogates,
         as Python makes them of file names."""
-        old, new = _quoted(f"a/{self.path}"), _quoted(f"b/{self.path}")
+        old, new = _quote_path(f"a/{self.path}"), _quote_path(f"b/{self.path}")
         yield f"diff --git {old} {new}"
         if self.created or self.deleted:
             yield f"{'new' if self.created else 'deleted'} file mode 100644"
@@ -129,10 +129,10 @@ def _hunks(old: list[bytes], new: list[bytes]) -> Iterator[str]:
         yield f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@"
         for kind, a, b, c, d in group:
             if kind == "equal":
-                yield from _shown(" ", old[a:b])
+                yield from _format_lines(" ", old[a:b])
             else:
-                yield from _shown("-", old[a:b])
-                yield from _shown("+", new[c:d])
+                yield from _format_lines("-", old[a:b])
+                yield from _format_lines("+", new[c:d])
 
 
 def _groups(found: list[Block]) -> Iterator[list[Block]]:
@@ -161,20 +161,20 @@ def _range(start: int, end: int) -> str:
     return f"{start + 1}" if count == 1 else f"{start + bool(count)},{count}"
 
 
-def _shown(sign: str, lines: Sequence[bytes]) -> Iterator[str]:
+def _format_lines(sign: str, lines: Sequence[bytes]) -> Iterator[str]:
     for line in lines:
         yield sign + line.removesuffix(b"\n").decode("utf-8", "surrogateescape")
         if not line.endswith(b"\n"):
             yield "\\ No newline at end of file"
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     """A path as git writes it into a diff (core.quotePath off): in quotes when it must be."""
-    text = "".join(map(_escaped, path))
+    text = "".join(map(_escape_char, path))
     return f'"{text}"' if text != path else path
 
 
-def _escaped(sign: str) -> str:
+def _escape_char(sign: str) -> str:
     plain = sign >= " " and sign != "\x7f"
     return _ESCAPES.get(sign, sign if plain else f"\\{ord(sign):03o}")
 
@@ -212,12 +212,12 @@ class _Search:
         """Let an older version take over the lines that it has; the others are their writers'."""
         left: list[_Trail] = []
         for trail in self.trails:
-            kept = _shared(trail.lines, older.lines)
+            kept = _map_shared_lines(trail.lines, older.lines)
             for line, at in list(trail.places.items()):
                 if at in kept:
                     older.places[line] = kept[at]
                     del trail.places[line]
-            if trail.lost or _gives_back(trail.turn):
+            if trail.lost or _is_undo_or_redo(trail.turn):
                 trail.lost = True
                 left.append(trail)
             else:
@@ -245,7 +245,7 @@ def _as_lines(lines: list[bytes], found: dict[int, Turn | None]) -> Iterator[Lin
         yield Line(number + 1, text, found.get(number))
 
 
-def _shared(new: list[bytes], old: list[bytes]) -> dict[int, int]:
+def _map_shared_lines(new: list[bytes], old: list[bytes]) -> dict[int, int]:
     """For each line of `new` that `old` has as well, its place there."""
     kept: dict[int, int] = {}
     for kind, a, b, c, _ in blocks(new, old):
@@ -254,5 +254,5 @@ def _shared(new: list[bytes], old: list[bytes]) -> dict[int, int]:
     return kept
 
 
-def _gives_back(turn: Turn | None) -> bool:
+def _is_undo_or_redo(turn: Turn | None) -> bool:
     return turn is not None and turn.kind in ("undo", "redo")

@@ -67,8 +67,8 @@ class Commits:
         beyond = frozenset(path for path in paths if self._is_beyond(path))
         standing = self._standing([path for path in paths if path not in beyond])
         beyond |= standing.ignored
-        beyond |= {step.path for step in record.turn.steps if self._is_lost(step)}
-        if there := self._is_there(record, standing.head):
+        beyond |= {step.path for step in record.turn.steps if self._has_lost_content(step)}
+        if there := self._find_commit(record, standing.head):
             return there, beyond
         outside: dict[str, Blob] = {}
         final: dict[str, Blob] = {}
@@ -79,7 +79,7 @@ class Commits:
         for step in mine:
             states.setdefault(step.path, []).append((step.before, step.after))
         for path, found in states.items():
-            if not self._follow(path, found, standing, outside, final):
+            if not self._trace_file(path, found, standing, outside, final):
                 beyond |= {path}
         entries = outside | {p: b for p, b in final.items() if b != self._was(p, standing, outside)}
         if not entries and record.turn.kind == "turn":
@@ -87,7 +87,7 @@ class Commits:
         self._move_index(standing, outside, final)
         return self._import(record.turn, standing, outside, final), beyond
 
-    def _is_there(self, record: Record, head: str) -> str:
+    def _find_commit(self, record: Record, head: str) -> str:
         """The commit that holds the record already: we may have died before it was dropped, or it
         came out of a backup together with its commit."""
         if not head or head == record.head:
@@ -96,7 +96,7 @@ class Commits:
         grep = f"--grep=^{TRAILER}-Id: {record.turn.id}$"
         return self.git.says("log", "-1", "--format=%H", grep, *since, "--")
 
-    def _is_lost(self, step: Step) -> bool:
+    def _has_lost_content(self, step: Step) -> bool:
         """Whether a content was not kept, or is damaged by a power cut."""
         names = (step.before, step.after)
         return any(name and content(self.place, name) is None for name in names)
@@ -106,7 +106,7 @@ class Commits:
 
     # -------- what becomes of one file
 
-    def _follow(
+    def _trace_file(
         self,
         path: str,
         steps: Sequence[tuple[str | None, str | None]],
@@ -124,7 +124,7 @@ class Commits:
             if was.oid != state.oid:
                 moved = self._has_moved(path)
                 theirs = path in self.others or moved
-                replayed = self._replayed(path, was, state, became) if theirs else None
+                replayed = self._replay(path, was, state, became) if theirs else None
                 if replayed is not None:
                     state, mine = replayed, True
                     continue
@@ -133,7 +133,7 @@ class Commits:
                     return False
                 # What was edited in the middle of the turn goes before it, if that can be told.
                 base = outside.get(path, head)
-                edited = self._merged(state, base, was) if mine else was
+                edited = self._merge_blobs(state, base, was) if mine else was
                 if edited is not None:
                     outside[path] = edited
             state, mine = became, True
@@ -146,11 +146,11 @@ class Commits:
         words = ("diff-tree", "-r", "--name-only", self._began, "HEAD", "--", path)
         return bool(self._began and self.git.says(*words))
 
-    def _replayed(self, path: str, was: Blob, state: Blob, became: Blob) -> Blob | None:
+    def _replay(self, path: str, was: Blob, state: Blob, became: Blob) -> Blob | None:
         """The change of a turn made to what another turn has committed meanwhile. Lines that both
         put in at one place stand in the order in which the file has them."""
         for first in (False, True):
-            found = self._merged(was, state, became, both=True, first=first)
+            found = self._merge_blobs(was, state, became, both=True, first=first)
             if found is None or first or self._holds(path, found):
                 return found
         return None
@@ -169,7 +169,7 @@ class Commits:
             return found.data if found else None
         return None
 
-    def _merged(
+    def _merge_blobs(
         self, base: Blob, ours: Blob, theirs: Blob, *, both: bool = False, first: bool = False
     ) -> Blob | None:
         """The change from `base` to `theirs` made to `ours`, None when it does not fit. With `both`
@@ -184,7 +184,7 @@ class Commits:
         if merged.conflicts:
             if not both or any(conflict.base for conflict in merged.conflicts):
                 return None
-            data = _united(merged, first=first)
+            data = _join_sides(merged, first=first)
         oid = self.git.run("hash-object", "-w", "--no-filters", "--stdin", data=data)
         return Blob(theirs.mode, oid.decode().strip())
 
@@ -202,7 +202,7 @@ class Commits:
         new: dict[tuple[str, str], bytes] = {}
         for key in {(s.path, name): None for s in steps for name in (s.before, s.after) if name}:
             head = standing.blobs.get(key[0], NO_BLOB)
-            data = self._ended(self._content(*key), head)
+            data = self._convert_line_ends(self._content(*key), head)
             if head.oid and oid_of(data, head.oid) == head.oid:
                 self._oids[key] = head.oid
             else:
@@ -216,7 +216,7 @@ class Commits:
             said = self.git.run(*words, data=listed).decode().split() if new else []
         self._oids |= zip(new, said, strict=True)
 
-    def _ended(self, data: bytes, head: Blob) -> bytes:
+    def _convert_line_ends(self, data: bytes, head: Blob) -> bytes:
         """A text with the line ends that HEAD has of the file, where git is told to convert them:
         the folder then has others than the commits."""
         if b"\r\n" not in data or not head.oid or not self._converts():
@@ -299,7 +299,7 @@ class Commits:
         if outside:
             mark += 1
             edited = Turn(turn.id, "outside", turn.at, _edited(outside))
-            stream += commit_lines(edited, mark, parent, outside, self._you())
+            stream += commit_lines(edited, mark, parent, outside, self._user_ident())
             parent = f":{mark}"
         changed = {
             path: blob for path, blob in final.items() if blob != self._was(path, standing, outside)
@@ -311,14 +311,14 @@ class Commits:
         said = self.git.run("fast-import", "--quiet", data=b"".join(stream))
         return said.decode().strip()
 
-    def _you(self) -> str:
+    def _user_ident(self) -> str:
         """The user as git knows him."""
         name, mail = self.git.says("config", "user.name"), self.git.says("config", "user.email")
         clean = [re.sub(r"[<>\n]", "", text) for text in (name, mail)]
         return f"{clean[0]} <{clean[1]}>" if all(clean) else YOU
 
 
-def _united(merged: Merged, *, first: bool) -> bytes:
+def _join_sides(merged: Merged, *, first: bool) -> bytes:
     lines = list(merged.lines)
     for conflict in reversed(merged.conflicts):
         at = conflict.at + (0 if first else len(conflict.ours))

@@ -113,10 +113,10 @@ class Undo:
             # git may have kept them with other line ends than the file has.
             before, after = ended_like(now, before), ended_like(now, after)
             fits = now == after
-            plan.wanted[path] = before if fits else self._merged(plan, path, now, before, after)
+            plan.wanted[path] = before if fits else self._merge_back(plan, path, now, before, after)
         return False
 
-    def _merged(
+    def _merge_back(
         self, plan: Plan, path: str, now: bytes | None, before: bytes | None, after: bytes | None
     ) -> bytes | None:
         if now is None:  # removed since: nothing of the turn is left in it
@@ -130,7 +130,7 @@ class Undo:
             plan.merged[path] = None
             return data
         if before is None or after is None:
-            return self._kept(plan, path, now, before)
+            return self._keep_with_conflict(plan, path, now, before)
         try:
             data, found = merge_bytes(after, now, before, touching=True)
         except ValueError:
@@ -141,7 +141,7 @@ class Undo:
         plan.merged[path] = None
         return data
 
-    def _kept(self, plan: Plan, path: str, now: bytes, before: bytes | None) -> bytes:
+    def _keep_with_conflict(self, plan: Plan, path: str, now: bytes, before: bytes | None) -> bytes:
         what = "it was made by the turn" if before is None else "the turn had removed it"
         plan.conflicts.append(FileConflict(path, f"{what} and was changed since"))
         return now
@@ -149,10 +149,10 @@ class Undo:
 
 def marked(found: Merged) -> str:
     """The conflicts as text, with the marks of git's style diff3."""
-    return "\n".join(_marked(conflict) for conflict in found.conflicts)
+    return "\n".join(_format_conflict(conflict) for conflict in found.conflicts)
 
 
-def _marked(conflict: Conflict) -> str:
+def _format_conflict(conflict: Conflict) -> str:
     parts: Sequence[tuple[str, tuple[str, ...]]] = (
         ("<<<<<<< now", conflict.ours),
         ("||||||| after the turn", conflict.base),

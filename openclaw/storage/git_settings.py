@@ -42,15 +42,15 @@ def trouble(root: Path, folder: Path) -> str:
     named = root / ".git"
     if named.is_symlink():
         return f"{named} is a link"
-    odd = next(_odd(folder), "")
+    odd = next(_find_odd(folder), "")
     if not odd:
-        if named.is_file() and not _knows(folder, named):
+        if named.is_file() and not _is_linked_back(folder, named):
             return f"{named} names a repository that does not know of it"
         common = common_of(folder)
         if common != folder and not (named.is_file() and folder.parent == common / "worktrees"):
             return f"{folder / 'commondir'} leads to another repository"
-        odd = next(_odd(common), "")
-        if not odd and _borrows(common):
+        odd = next(_find_odd(common), "")
+        if not odd and _has_alternates(common):
             return f"{common / 'objects'} borrows those of another repository"
     ignoring = root / ".gitignore"  # of a link git takes no notice
     if not odd and not ignoring.is_symlink() and not _is(str(ignoring), _is_plain):
@@ -58,7 +58,7 @@ def trouble(root: Path, folder: Path) -> str:
     return f"{odd} is a link, too large, or no plain file" if odd else ""
 
 
-def _knows(folder: Path, named: Path) -> bool:
+def _is_linked_back(folder: Path, named: Path) -> bool:
     """Whether a repository says that `named` leads to it: a linked worktree's, or a submodule's."""
     with suppress(OSError):
         if (folder / "gitdir").is_file():
@@ -79,14 +79,14 @@ def common_of(folder: Path) -> Path:
     return Path(os.path.normpath(folder / named))
 
 
-def _borrows(folder: Path) -> bool:
+def _has_alternates(folder: Path) -> bool:
     """Whether objects of another repository count as this one's."""
     with suppress(OSError):
         return bool((folder / "objects" / "info" / "alternates").read_bytes().strip())
     return False
 
 
-def _odd(folder: Path) -> Iterator[str]:
+def _find_odd(folder: Path) -> Iterator[str]:
     """What is not what git makes there, of all that it follows or reads without asking."""
     for all_of, kind in ((SMALL, _is_small), (PLAIN, _is_plain), (FOLDERS, _is_folder)):
         yield from (path for name in all_of if not _is(path := f"{folder}/{name}", kind))

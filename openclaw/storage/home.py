@@ -79,7 +79,7 @@ class Home:
     @property
     def private(self) -> Path:
         """Indexes, caches, locks, records and secrets."""
-        return self.root / ".openclaw" if self.trusted else _passing_folder(self.root)
+        return self.root / ".openclaw" if self.trusted else _temporary_folder(self.root)
 
     @property
     def settings(self) -> Path:
@@ -126,7 +126,7 @@ class Home:
 
 
 @cache
-def _passing_folder(root: Path) -> Path:
+def _temporary_folder(root: Path) -> Path:
     """A folder that ends with this process, in place of the private one of an untrusted home."""
     import tempfile  # takes 13 ms of each command
 
@@ -146,12 +146,12 @@ def find_home(
     """
     named = flag or environ.get("OPENCLAW_HOME")
     if named:
-        return _checked(cwd / Path(named).expanduser())
+        return _check_home(cwd / Path(named).expanduser())
     last = default_folder(environ)
     found = nearest_home(cwd)
     if notes and not found and not last.is_dir() and any((cwd / "memory").glob("*.md")):
         found = cwd
-    return _checked(found or last)
+    return _check_home(found or last)
 
 
 def nearest_home(cwd: Path) -> Path | None:
@@ -183,8 +183,8 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     if settings:
         files["openclaw.yaml"] = settings.encode()
     try:
-        folders = [name for name in ("sessions", "skills", "memory") if _make(root / name)]
-        created = [name for name, data in sorted(files.items()) if _put(root / name, data)]
+        folders = [name for name in ("sessions", "skills", "memory") if _make_missing(root / name)]
+        created = [name for name, data in sorted(files.items()) if _write_new(root / name, data)]
     except OSError as error:
         raise unwritable(root, error) from error
     created = [name for name in created if not name.startswith(".openclaw/")]
@@ -196,18 +196,18 @@ def create_home(target: Path, settings: str = "") -> list[str]:
     return sorted(created + empty)
 
 
-def _make(folder: Path) -> bool:
+def _make_missing(folder: Path) -> bool:
     if folder.is_dir():
         return False
     folder.mkdir(parents=True)
     return True
 
 
-def _put(path: Path, data: bytes) -> bool:
+def _write_new(path: Path, data: bytes) -> bool:
     return not os.path.lexists(path) and write_if_same(path, None, data)
 
 
-def _checked(folder: Path) -> Home:
+def _check_home(folder: Path) -> Home:
     root = Path(os.path.realpath(folder))
     make = f'make one: openclaw init "{folder}"'
     try:
@@ -303,10 +303,10 @@ def starter_files() -> Mapping[str, bytes]:
 def files_of(folder: Path) -> Mapping[str, bytes]:
     """The same, out of a folder that holds them."""
     shipped = json.loads(LIST.read_text("utf-8"))
-    return {path: _shipped(folder, path, blob) for path, blob in shipped.items()}
+    return {path: _read_shipped(folder, path, blob) for path, blob in shipped.items()}
 
 
-def _shipped(folder: Path, path: str, blob: str) -> bytes:
+def _read_shipped(folder: Path, path: str, blob: str) -> bytes:
     """The file as it lies there, else, where it was changed, as git has kept it."""
     try:
         data = (folder / path).read_bytes()

@@ -86,11 +86,11 @@ def locked(path: Path, timeout: float = 10.0, what: str = "") -> Iterator[None]:
     try:
         make_folder(path.parent)
         lock = FileLock(checked(path))
-        held = _acquired(lock, path, timeout)
+        held = _acquire(lock, path, timeout)
     except (OSError, NotImplementedError) as error:
         raise unwritable(path, error) from error
     if not held:
-        raise _held(what or path.stem, path, timeout)
+        raise _to_in_use_error(what or path.stem, path, timeout)
     try:
         # Beside the lock, not in it: whoever tries to lock may empty the lock file.
         with contextlib.suppress(OSError), writing(_owner_file(path)) as file:
@@ -102,7 +102,7 @@ def locked(path: Path, timeout: float = 10.0, what: str = "") -> Iterator[None]:
         lock.release()
 
 
-def _acquired(lock: BaseFileLock, path: Path, timeout: float) -> bool:
+def _acquire(lock: BaseFileLock, path: Path, timeout: float) -> bool:
     """Try again and again, at random moments, more often when it has waited long."""
     from filelock import Timeout
 
@@ -118,7 +118,7 @@ def _acquired(lock: BaseFileLock, path: Path, timeout: float) -> bool:
                 return False
         else:
             return True
-        now, holder = time.monotonic(), _said(path)
+        now, holder = time.monotonic(), _read_owner(path)
         if holder != seen:
             seen, patient = holder, now
         if now - patient >= timeout or now - start >= timeout * PATIENCE:
@@ -137,14 +137,14 @@ def _owner_file(path: Path) -> Path:
     return path.with_name(f"{path.name}.owner")
 
 
-def _said(path: Path) -> bytes:
+def _read_owner(path: Path) -> bytes:
     try:
         return read_bytes(_owner_file(path))
     except OSError:
         return b""
 
 
-def _held(what: str, path: Path, timeout: float) -> OpenclawError:
+def _to_in_use_error(what: str, path: Path, timeout: float) -> OpenclawError:
     found = owner(path)
     who = "another process"
     if found:

@@ -62,7 +62,7 @@ def merge(
         end = max(change.end for part in group for change in part)
         lines += base[at:start]
         mine, other = (
-            _became(part, side, base, start, end)
+            _lines_of_side(part, side, base, start, end)
             for part, side in zip(group, (ours, theirs), strict=True)
         )
         if group[0] and group[1] and mine != other:
@@ -107,10 +107,10 @@ def changes(base: Sequence[str], side: Sequence[str]) -> list[Change]:
         if match != (old, new):
             found.append(Change(old, match[0], new, match[1]))
         old, new = match[0] + 1, match[1] + 1
-    return _slid(found, base, side)
+    return _slide_down(found, base, side)
 
 
-def _slid(found: list[Change], base: Sequence[str], side: Sequence[str]) -> list[Change]:
+def _slide_down(found: list[Change], base: Sequence[str], side: Sequence[str]) -> list[Change]:
     """Pure insertions and deletions among equal lines moved down, so that the two sides of a
     merge choose the same of several places; ones that meet become one."""
     done: list[Change] = []
@@ -153,7 +153,7 @@ def _groups(
         yield group
 
 
-def _became(
+def _lines_of_side(
     part: list[Change], side: Sequence[str], base: Sequence[str], start: int, end: int
 ) -> tuple[str, ...]:
     """What one side made of base[start:end]."""
@@ -182,11 +182,11 @@ def _middle(old: Sequence[str], new: Sequence[str], head: int, tail: int) -> lis
     here, there = set(old[head : len(old) - tail]), set(new[head : len(new) - tail])
     a = [at for at in range(head, len(old) - tail) if old[at] in there]
     b = [at for at in range(head, len(new) - tail) if new[at] in here]
-    pairs = _shortest([old[at] for at in a], [new[at] for at in b])
+    pairs = _find_longest_common([old[at] for at in a], [new[at] for at in b])
     return [(a[x], b[y]) for x, y in pairs]
 
 
-def _shortest(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+def _find_longest_common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
     """The pairs of a longest common subsequence (Myers 1986, "An O(ND) difference algorithm"),
     or of a good one where that would take too long."""
     ends = {1: 0}
@@ -201,26 +201,26 @@ def _shortest(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
                 x, y = x + 1, y + 1
             reached[diagonal] = x
             if x >= len(a) and y >= len(b):
-                return _walked_back(trace, len(a), len(b))
+                return _walk_back(trace, len(a), len(b))
         ends = reached
-    return _roughly(a, b)
+    return _match_roughly(a, b)
 
 
 def _furthest(ends: dict[int, int], diagonal: int, edits: int) -> int:
-    if _down(ends, diagonal, edits):
+    if _goes_down(ends, diagonal, edits):
         return ends[diagonal + 1]
     return ends[diagonal - 1] + 1
 
 
-def _down(ends: dict[int, int], diagonal: int, edits: int) -> bool:
+def _goes_down(ends: dict[int, int], diagonal: int, edits: int) -> bool:
     return diagonal == -edits or (diagonal != edits and ends[diagonal - 1] < ends[diagonal + 1])
 
 
-def _walked_back(trace: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
+def _walk_back(trace: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
     for edits in range(len(trace) - 1, -1, -1):
         ends, diagonal = trace[edits], x - y
-        before = diagonal + 1 if _down(ends, diagonal, edits) else diagonal - 1
+        before = diagonal + 1 if _goes_down(ends, diagonal, edits) else diagonal - 1
         from_x = ends[before] if edits else 0
         from_y = from_x - before if edits else 0
         while x > from_x and y > from_y:
@@ -230,7 +230,7 @@ def _walked_back(trace: list[dict[int, int]], x: int, y: int) -> list[tuple[int,
     return pairs[::-1]
 
 
-def _roughly(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+def _match_roughly(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
     from difflib import SequenceMatcher
 
     blocks = SequenceMatcher(None, a, b).get_matching_blocks()

@@ -57,7 +57,7 @@ def of_mounts(mountinfo: str, here: Path) -> str:
         before, _, after = line.partition(" - ")
         fields = before.split(" ")
         if after and len(fields) > 4:
-            kinds[_unescaped(fields[4])] = after.split(" ")[0]
+            kinds[_unescape(fields[4])] = after.split(" ")[0]
     return _name_of(kinds, here)
 
 
@@ -79,7 +79,7 @@ def _name_of(kinds: dict[str, str], here: Path) -> str:
     return ""
 
 
-def _unescaped(field: str) -> str:
+def _unescape(field: str) -> str:
     """Blanks, tabs, line ends and backslashes are octal there."""
     for code, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         field = field.replace(code, char)

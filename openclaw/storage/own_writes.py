@@ -52,14 +52,14 @@ def watching(root: Path, fixed: Collection[str] = ()) -> Iterator[Watch]:
     folder = root / PLACE
     make_folder(folder)
     path = folder / secrets.token_hex(6)
-    with _removed_at_last(path), path.open("xb", buffering=0) as file:
+    with _remove_at_end(path), path.open("xb", buffering=0) as file:
         _lock(file.fileno())
         file.write(f"{json.dumps(sorted(fixed))}\n".encode())
         yield Watch(path)
 
 
 @contextlib.contextmanager
-def _removed_at_last(path: Path) -> Iterator[None]:
+def _remove_at_end(path: Path) -> Iterator[None]:
     try:
         yield
     finally:  # Windows removes no file that is open
@@ -73,10 +73,10 @@ def announce(target: Path, data: bytes) -> None:
     if root is None or not is_folder(root / PLACE):
         return
     for name in os.listdir(root / PLACE):  # noqa: PTH208  nearly always there is none
-        _tell(root / PLACE / name, target.relative_to(root).as_posix(), data)
+        _note_write(root / PLACE / name, target.relative_to(root).as_posix(), data)
 
 
-def _tell(path: Path, name: str, data: bytes) -> None:
+def _note_write(path: Path, name: str, data: bytes) -> None:
     until = time.monotonic() + LONGEST_WAIT
     while _is_running(path):
         with appending(path) as file:

@@ -81,7 +81,9 @@ class Folder:
             found = os.fstat(number)
             _check(found, path)
             if flags & _WRITES and found.st_nlink > 1:
-                raise _refused("it has another name (a hard link), which may lie anywhere", path)
+                raise _not_ordinary(
+                    "it has another name (a hard link), which may lie anywhere", path
+                )
         except BaseException:
             os.close(number)
             raise
@@ -133,7 +135,7 @@ class Folder:
     def at(self, name: str) -> str:
         """How a file in here is named to the operating system."""
         if name in ("", ".", "..") or "/" in name or os.sep in name:
-            raise _refused("no name of a file in a folder", name)
+            raise _not_ordinary("no name of a file in a folder", name)
         return os.path.join(self.path, name) if self.number is None else name
 
     def close(self) -> None:
@@ -157,7 +159,7 @@ def descend(root: str, parts: Sequence[str], *, make: bool = False, mode: int = 
 @contextmanager
 def folder_of(path: Path, *, make: bool = False) -> Iterator[Folder]:
     """The folder that a file lies in or is to lie in, open; with `make` it is made."""
-    folder = _opened(os.path.dirname(os.path.abspath(path)), make=make)
+    folder = _open_folder(os.path.dirname(os.path.abspath(path)), make=make)
     try:
         yield folder
     finally:
@@ -166,7 +168,7 @@ def folder_of(path: Path, *, make: bool = False) -> Iterator[Folder]:
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
     """Make a folder and those above it, so that they outlast a power cut."""
-    _opened(os.path.abspath(path), make=True, mode=mode).close()
+    _open_folder(os.path.abspath(path), make=True, mode=mode).close()
 
 
 def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
@@ -232,7 +234,7 @@ def checked(path: Path) -> Path:
             found = os.lstat(place)
         except (FileNotFoundError, NotADirectoryError):
             break
-        if _is_link(found) and (target := _followed(place)):
+        if _is_link(found) and (target := _follow_link(place)):
             place = target
         elif not stat.S_ISDIR(found.st_mode) or _is_link(found):
             _check(found, str(path), "" if number == len(parts) else part)
@@ -286,12 +288,12 @@ def _split(path: str) -> tuple[str, list[str]] | None:
     return None
 
 
-def _opened(path: str, *, make: bool, mode: int = 0o777) -> Folder:
+def _open_folder(path: str, *, make: bool, mode: int = 0o777) -> Folder:
     found = _split(path)
     if found:
         return descend(*found, make=make, mode=mode)
     if make and not os.path.isdir(path):
-        above = _opened(os.path.dirname(path), make=True)
+        above = _open_folder(os.path.dirname(path), make=True)
         try:
             return _step(above, os.path.basename(path), make=True, mode=mode)
         finally:
@@ -303,7 +305,7 @@ def _step(folder: Folder, name: str, *, make: bool, mode: int) -> Folder:
     """One folder further down."""
     path = os.path.join(folder.path, name)
     try:
-        return _entered(folder, name, path)
+        return _enter(folder, name, path)
     except FileNotFoundError:
         if not make:
             raise
@@ -313,29 +315,29 @@ def _step(folder: Folder, name: str, *, make: bool, mode: int) -> Folder:
         pass  # another process was quicker
     else:
         folder.sync()
-    return _entered(folder, name, path)
+    return _enter(folder, name, path)
 
 
-def _entered(folder: Folder, name: str, path: str) -> Folder:
+def _enter(folder: Folder, name: str, path: str) -> Folder:
     if BY_DESCRIPTOR:
         try:
             return Folder(path, os.open(folder.at(name), _ONE_STEP, dir_fd=folder.number))
         except OSError as error:
             if found := folder.status(name):
-                if _is_link(found) and (target := _followed(path)):
+                if _is_link(found) and (target := _follow_link(path)):
                     return Folder(target, os.open(target, _FOLDER))
                 _check_folder(found, path, name)
             error.filename = path
             raise
     if not (found := folder.status(name)):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    if _is_link(found) and (target := _followed(path)):
+    if _is_link(found) and (target := _follow_link(path)):
         return Folder(target, None)
     _check_folder(found, path, name)
     return Folder(path, None)
 
 
-def _followed(link: str) -> str:
+def _follow_link(link: str) -> str:
     """The folder that a link leads to, where the user has named it, else ""."""
     root, parts = _split(link) or ("", [])
     targets = _targets.get(os.path.normcase(root))
@@ -361,12 +363,12 @@ def _check(found: os.stat_result, path: str, folder: str = "") -> None:
     """Raise for all but an ordinary file. `folder` is the one on the way that is none."""
     what = f"its folder {folder}" if folder else "it"
     if _is_link(found):
-        raise _refused(f"{what} {_LINK}", path)
+        raise _not_ordinary(f"{what} {_LINK}", path)
     kind = stat.S_IFMT(found.st_mode)
     if kind == stat.S_IFDIR:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if kind != stat.S_IFREG:
-        raise _refused(f"{what} is {_KINDS.get(kind, 'a device')}, not a regular file", path)
+        raise _not_ordinary(f"{what} is {_KINDS.get(kind, 'a device')}, not a regular file", path)
 
 
 def _check_size(file: BinaryIO, largest: int, path: str) -> None:
@@ -380,5 +382,5 @@ def _is_link(found: os.stat_result) -> bool:
     return stat.S_ISLNK(found.st_mode) or is_mount
 
 
-def _refused(reason: str, path: str) -> NotOrdinary:
+def _not_ordinary(reason: str, path: str) -> NotOrdinary:
     return NotOrdinary(errno.ELOOP, reason, path)

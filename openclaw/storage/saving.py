@@ -50,7 +50,7 @@ def save_over(path: Path, base: bytes | None, new: bytes, keep: Keep = keep_noth
             now = atomic.current(target)
             if now != base:
                 now = atomic.settled(target)
-            data = new if now == base else _merged(path, base, now, new)
+            data = new if now == base else _merge_with(path, base, now, new)
             if now == data:
                 return Saved(now, data, now not in (base, new))
             with keeping(keep, target, now, data) as done:
@@ -65,7 +65,7 @@ def save_over(path: Path, base: bytes | None, new: bytes, keep: Keep = keep_noth
     )
 
 
-def _merged(path: Path, base: bytes | None, now: bytes | None, new: bytes) -> bytes:
+def _merge_with(path: Path, base: bytes | None, now: bytes | None, new: bytes) -> bytes:
     if now == new:
         return new
     if now is None:

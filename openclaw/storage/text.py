@@ -179,7 +179,7 @@ def in_the_manner_of(before: bytes | None, text: str, path: Path) -> bytes:
     if before is None:
         return encode(text)
     check_not_utf_16(before, path)
-    if "\ufffd" in text and _undecodable(before):
+    if "\ufffd" in text and _is_undecodable(before):
         raise OpenclawError(
             f"{path} is not UTF-8 text; writing it would lose what could not be read",
             f"convert it first, for example: iconv -f latin1 -t utf-8 {path.name}",
@@ -215,7 +215,7 @@ def encode(text: str) -> bytes:
         return joined.encode("utf-8")
 
 
-def _undecodable(data: bytes) -> bool:
+def _is_undecodable(data: bytes) -> bool:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -249,11 +249,11 @@ def encoding_of(data: bytes) -> str:
     if named:
         return named
     if b"\0" in data:
-        return "UTF-16" if _without_bom(data) else ""
+        return "UTF-16" if _guess_utf_16(data) else ""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        return "Latin-1" if _whole(data) is None else CUT
+        return "Latin-1" if _drop_cut_character(data) is None else CUT
     return "UTF-8"
 
 
@@ -266,7 +266,7 @@ def as_utf8(data: bytes) -> bytes | None:
     encoding = encoding_of(data)
     try:
         if encoding in ("UTF-16", "UTF-32"):
-            name = encoding if any(map(data.startswith, _boms())) else _without_bom(data)
+            name = encoding if any(map(data.startswith, _boms())) else _guess_utf_16(data)
             return data.decode(name).removeprefix("\ufeff").encode("utf-8")
     except UnicodeError:
         return None
@@ -275,11 +275,11 @@ def as_utf8(data: bytes) -> bytes | None:
 
 def pieces(data: bytes) -> bytes:
     """Bytes that are UTF-8 for the most part, or in parts, as UTF-8."""
-    whole = _whole(data)
-    return b"".join(map(_line, data.splitlines(keepends=True))) if whole is None else whole
+    whole = _drop_cut_character(data)
+    return b"".join(map(_line_to_utf8, data.splitlines(keepends=True))) if whole is None else whole
 
 
-def _whole(data: bytes) -> bytes | None:
+def _drop_cut_character(data: bytes) -> bytes | None:
     """The text before a character that is broken off at its end; None where that is not what is
     wrong: a text with no other such character may as well end with a letter of Latin-1."""
     begun = _BEGUN.search(data)
@@ -291,22 +291,22 @@ def _whole(data: bytes) -> bytes | None:
     return None if begun and whole.isascii() else whole
 
 
-def _line(line: bytes) -> bytes:
+def _line_to_utf8(line: bytes) -> bytes:
     """A line in which most of the characters are no UTF-8 has none of it but by chance."""
     kinds = [found.lastgroup for found in _BYTES.finditer(line)]
     if kinds.count("other") > kinds.count("several"):
-        return _windows(line)
-    return _BYTES.sub(lambda found: found["several"] or _windows(found[0]), line)
+        return _windows_to_utf8(line)
+    return _BYTES.sub(lambda found: found["several"] or _windows_to_utf8(found[0]), line)
 
 
-def _windows(data: bytes) -> bytes:
+def _windows_to_utf8(data: bytes) -> bytes:
     try:
         return data.decode("cp1252").encode("utf-8")
     except UnicodeDecodeError:
         return data.decode("latin-1").encode("utf-8")
 
 
-def _without_bom(data: bytes) -> str:
+def _guess_utf_16(data: bytes) -> str:
     """The name of UTF-16 in one of its byte orders when mostly one byte of two is zero, else ""."""
     sample = data[:SAMPLE]
     half = len(sample) // 2
