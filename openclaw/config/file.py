@@ -1,4 +1,4 @@
-"""Reading openclaw.yaml: every fault names its line and what was expected there.
+"""Reads and changes openclaw.yaml. An error names the line and the expected value.
 
 PyYAML is only loaded for a file that sets something.
 """
@@ -52,7 +52,7 @@ def load_settings(home: Home) -> Settings:
 
 
 def given_values(home: Home) -> dict[str, tuple[Any, int]]:
-    """What openclaw.yaml gives, by dotted key, each with its line."""
+    """The values in openclaw.yaml by dotted key, each with its line."""
     return read_values(settings_text(home))
 
 
@@ -68,7 +68,7 @@ def origins(home: Home) -> list[tuple[str, Any, str]]:
 
 
 def settings_text(home: Home) -> str:
-    """What stands in openclaw.yaml, "" when there is none."""
+    """The text of openclaw.yaml, "" when there is none."""
     try:
         return decode(read_bytes(home.settings, LARGEST))
     except FileNotFoundError:
@@ -214,7 +214,7 @@ def _is_in_range(value: Any, key: Key) -> bool:
 
 
 def expected(key: Key) -> str:
-    """What a key takes, in words."""
+    """Describe the values that a key takes."""
     if key.form == "duration":
         return "a time such as 30m, 2h or -1s (for ever)"
     if get_origin(key.type) is tuple:
@@ -257,9 +257,9 @@ def line_of(text: str, path: Sequence[str]) -> int:
 
 
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*(:[\w./-]+)*|[0-9]+(ms|s|m|h)")
-# A day and words that no YAML reader takes for anything else, so `- 2026-11-21 host example.org`.
 WORDS = ("null", "true", "false")
-"""What YAML takes for something else than a text."""
+"""Words that YAML does not read as text."""
+# A day and words that every YAML reader takes for text: `- 2026-11-21 host example.org`.
 BARE = re.compile(r"\d{4}-\d\d-\d\d [a-z]+ [\w./=@%+,-]+(?: [\w./=@%+,-]+)*")
 HEADING = """\
 ## Settings of this openclaw home. Every key is optional: what stands behind a # is the default.
@@ -325,7 +325,7 @@ def drop_line(home: Home, name: str, line: str, keep: Keep = keep_nothing) -> No
 
 @contextmanager
 def _lock_settings(home: Home) -> Iterator[None]:
-    """Nobody else changes the settings between reading and writing them."""
+    """Keep other processes from changing the settings between reading and writing."""
     with locked(home.private / "locks" / "settings.lock", what=FILE):
         yield
 
@@ -341,7 +341,7 @@ def _plain_values(text: str) -> dict[str, Any]:
 
 
 def _write(home: Home, name: str, text: str, wanted: dict[str, Any], keep: Keep) -> None:
-    """Write the settings, unless another program would not read what is wanted out of them."""
+    """Write the settings, but only if reading the new text gives exactly `wanted`."""
     try:
         got = _plain_values(text)
     except UsageError:
@@ -396,7 +396,7 @@ def _item(line: str) -> str:
 
 
 def parse_value(key: Key, text: str) -> Any:
-    """What a user typed, as the key's type; UsageError when it does not fit."""
+    """Convert what a user typed to the key's type. Raises UsageError for a wrong value."""
     if key.type is str and text.strip().lower() == "null":  # no text of the user's
         return key.default
     written = text

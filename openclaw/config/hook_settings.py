@@ -7,7 +7,7 @@
           timeout: 5
 
 The keys are those that Claude Code and git made known. A hook that is written wrongly is left out
-and told; the others run.
+and reported; the others run.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ LONGEST_LABEL = 60
 class Hook:
     """A program and when it runs: a text for the shell, or the program with its arguments.
 
-    `match` are globs of tool names, none for all tools. `timeout` in seconds. A `required` hook
-    that fails refuses; what a `trusted` one says does not count as text of others. `env` names
-    variables that it gets beside the usual few. `cwd` is the folder that it runs in: the home (".")
-    or one elsewhere, "" for a folder of copies.
+    match: globs of tool names, none for all tools
+    timeout: seconds
+    required: the hook refuses when it fails
+    trusted: its output does not count as untrusted text
+    env: names of variables that it gets besides the usual few
+    cwd: its folder: the home ("."), one elsewhere, or "" for a folder of copies
     """
 
     event: Event
@@ -66,8 +68,11 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a hook; `path` are the keys and numbers that lead to it, below `hooks`.
-    `required` says that nothing is to happen before it is mended."""
+    """A mistake in the settings of a hook.
+
+    path: the keys and numbers below `hooks` that lead to it
+    required: the hook's event is refused until the mistake is corrected
+    """
 
     path: tuple[str | int, ...]
     text: str
@@ -158,8 +163,7 @@ def _hook(event: Event, value: Any) -> Hook:
 
 
 def _is_required(value: Any) -> bool:
-    """Whether what is written wrongly was to be asked before anything happens: whether a key in it
-    is `required`, or close to that."""
+    """Return True when a wrongly written hook has a key `required`, or one spelled like it."""
     if isinstance(value, list):
         return any(map(_is_required, value))
     if not isinstance(value, Mapping):

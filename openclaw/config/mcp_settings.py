@@ -5,7 +5,7 @@
       web: {url: "https://example.org/mcp", headers: {Authorization: "Bearer ${WEB_KEY}"}}
 
 A block `mcpServers:` copied from a server's README may stand at the top of the file or below
-`mcp:`. A server that is written wrongly is left out and told; the others work.
+`mcp:`. A server that is written wrongly is left out and reported; the others work.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Server:
     """An MCP server: a `command` to start or a `url` to reach.
 
     `args`, `env`, `url` and `headers` may hold `${NAME}`, filled from the environment when the
-    server is started. `tools` are the only ones to be used, None for all. `trusted` servers are
+    server is started. `tools` are the only ones in use, None for all. `trusted` servers are
     believed when they say that a tool only reads. `timeout` is in seconds, for one call.
     """
 
@@ -60,7 +60,7 @@ STARTS = ("command", "args", "env", "cwd", "url", "headers")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a server; `path` are the keys that lead to it, below `mcp`."""
+    """A mistake in the settings of a server; `path` are the keys below `mcp` that lead to it."""
 
     server: str
     path: tuple[str, ...]

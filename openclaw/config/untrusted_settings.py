@@ -1,5 +1,7 @@
-"""What of a home's settings needs the user's yes: what gives away data or rights, and where the
-keys of the environment are sent."""
+"""The settings of a home that need the user's consent.
+
+These give away data or rights, or send keys of the environment to an address.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ Target = tuple[str, str]
 
 
 def turned_on(values: Mapping[str, tuple[Any, int]]) -> dict[str, Any]:
-    """Of the values of a settings file (`read_values`) those that need a yes, by dotted key."""
+    """The values of a settings file (`read_values`) that need a yes, by dotted key."""
     return {
         name: value
         for name, (value, _) in values.items()
@@ -32,13 +34,13 @@ def turned_on(values: Mapping[str, tuple[Any, int]]) -> dict[str, Any]:
 
 
 def _is_path(name: str, value: Any) -> bool:
-    """Whether a model is a file, which a program in C reads."""
+    """Return True when a model is a file, which a program in C reads."""
     names = value if name == "fallbacks" else (value,) if name == "model" else ()
     return any(str(each).casefold().endswith(".gguf") for each in names)
 
 
 def targets(settings: Settings) -> list[Target]:
-    """Which variables the settings send where, but for what this program does by itself."""
+    """The variables that the settings send, with their addresses; without the default one."""
     openai = settings.openai
     found = [(openai.api_key_env, address_of(openai.base_url or HOSTED))]
     if settings.ollama.host:

@@ -1,4 +1,4 @@
-"""What a turn changed, file by file, as the unified diff that git prints."""
+"""Differences between versions of files: git's unified diff, and the turn behind each line."""
 
 from __future__ import annotations
 
@@ -29,8 +29,12 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One file before and after; None stands for "there was no file". What `known` is False for was
-    too large to be kept, or is lost: `created` and `deleted` hold all the same."""
+    """One file before and after.
+
+    before, after: its bytes, None for "there was no file"
+    created, deleted: right also where `known` is False
+    known: False when a content was too large to be kept, or is lost
+    """
 
     path: str
     before: bytes | None
@@ -48,7 +52,7 @@ class Difference:
         return any(b"\0" in (data or b"")[:SNIFFED] for data in (self.before, self.after))
 
     def counts(self) -> tuple[int, int]:
-        """Lines added and removed; none of what is no text."""
+        """The numbers of lines added and removed; 0, 0 for a file that is not text."""
         if not self.known or self.binary:
             return 0, 0
         changed = [block for block in blocks(*self._lines()) if block[0] != "equal"]
@@ -77,8 +81,10 @@ class Difference:
 
 
 def differences(steps: Iterable[Step], read: Read) -> list[Difference]:
-    """What steps come to, in the order in which the files were first touched. A file that is as it
-    was before is not among them. `read` gives the content that a step names."""
+    """The differences that steps add up to, in the order in which the files were first touched.
+
+    A file that ends as it began is left out. `read` returns the content that a step names.
+    """
     ends: dict[str, tuple[str | None, str | None]] = {}
     for step in steps:
         before = ends[step.path][0] if step.path in ends else step.before
@@ -105,7 +111,7 @@ def lines_of(data: bytes) -> list[bytes]:
 
 
 def blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
-    """What two lists of lines share and where they differ, from beginning to end."""
+    """The equal and the different blocks of two lists of lines, in order."""
     head = sum(1 for _ in takewhile(_same, zip(old, new, strict=False)))
     pairs = zip(reversed(old[head:]), reversed(new[head:]), strict=False)
     tail = sum(1 for _ in takewhile(_same, pairs))

@@ -40,8 +40,13 @@ YOU = "you <you@localhost>"
 
 @dataclass(slots=True)
 class Standing:
-    """What the repository has of some files: HEAD's commit ("" before the first), HEAD's blobs and
-    the index's; `ignored` are those that git is told not to hold."""
+    """The state of some files in the repository.
+
+    head: HEAD's commit, "" before the first
+    blobs: HEAD's blobs by path
+    index: the index's blobs by path
+    ignored: the paths that git is told to ignore
+    """
 
     head: str
     blobs: dict[str, Blob] = field(default_factory=dict)
@@ -50,8 +55,10 @@ class Standing:
 
 
 class Commits:
-    """Commits records to the repository of a home. `others` are the paths that other records have
-    written which are not committed yet."""
+    """Commits records to the repository of a home.
+
+    `others` are the paths that other records, not committed yet, have written.
+    """
 
     def __init__(self, root: Path, place: Path, others: frozenset[str] = frozenset()) -> None:
         self.root, self.place, self.others = root, place, others
@@ -60,8 +67,10 @@ class Commits:
         self._oids: dict[tuple[str, str], str] = {}
 
     def commit(self, record: Record) -> tuple[str, frozenset[str]]:
-        """Commit what a record holds; the new commit, "" when there was nothing, and the paths that
-        git does not hold. GitError when it cannot be done; it can be tried again then."""
+        """Commit a record. Return the commit ("" for none) and the paths that git does not hold.
+
+        Raises GitError when git fails; the caller may then try again.
+        """
         self._began = record.head
         paths = list(dict.fromkeys(step.path for step in record.turn.steps))
         beyond = frozenset(path for path in paths if self._is_beyond(path))
@@ -88,8 +97,10 @@ class Commits:
         return self._import(record.turn, standing, outside, final), beyond
 
     def _find_commit(self, record: Record, head: str) -> str:
-        """The commit that holds the record already: we may have died before it was dropped, or it
-        came out of a backup together with its commit."""
+        """The commit that already holds the record, "" for none.
+
+        There is one when we died before the record was dropped, or when a backup brought both.
+        """
         if not head or head == record.head:
             return ""
         since = (f"{record.head}..{head}",) if record.head else ("-n", "1000", head)
@@ -97,14 +108,14 @@ class Commits:
         return self.git.says("log", "-1", "--format=%H", grep, *since, "--")
 
     def _has_lost_content(self, step: Step) -> bool:
-        """Whether a content was not kept, or is damaged by a power cut."""
+        """Return True when a content was not kept, or a power cut damaged it."""
         names = (step.before, step.after)
         return any(name and content(self.place, name) is None for name in names)
 
     def _was(self, path: str, standing: Standing, outside: Mapping[str, Blob]) -> Blob:
         return outside.get(path, standing.blobs.get(path, NO_BLOB))
 
-    # -------- what becomes of one file
+    # -------- one file
 
     def _trace_file(
         self,
@@ -141,8 +152,10 @@ class Commits:
         return True
 
     def _has_moved(self, path: str) -> bool:
-        """Whether a commit has changed the file since the turn began: what HEAD has is then newer
-        than what the turn found, not older."""
+        """Return True when a commit has changed the file since the turn began.
+
+        HEAD is then newer than what the turn found, not older.
+        """
         words = ("diff-tree", "-r", "--name-only", self._began, "HEAD", "--", path)
         return bool(self._began and self.git.says(*words))
 
@@ -156,14 +169,14 @@ class Commits:
         return None
 
     def _holds(self, path: str, blob: Blob) -> bool:
-        """Whether a file holds that now; with NO_BLOB whether there is none."""
+        """Return True when the file holds this blob now; with NO_BLOB, when there is no file."""
         data = self._now(path)
         if data is None or not blob.oid:
             return not blob.oid and not os.path.lexists(self.root / path)
         return oid_of(data, blob.oid) == blob.oid
 
     def _now(self, path: str) -> bytes | None:
-        """What a plain file holds now, None for anything else."""
+        """The bytes of a plain file now, None for anything else."""
         with suppress(NotPlain, OSError):
             found = look(self.root, path, LARGEST_KEPT)
             return found.data if found else None
@@ -233,10 +246,10 @@ class Commits:
             raise GitError(f"what {path} held is not in {self.place}", "openclaw doctor --fix")
         return data
 
-    # -------- what the repository has
+    # -------- reading the repository
 
     def _is_beyond(self, path: str) -> bool:
-        """Whether a path leads through a link or into another repository."""
+        """Return True when a path leads through a link or into another repository."""
         folder = self.root
         for part in Path(path).parts[:-1]:
             folder = folder / part

@@ -54,7 +54,7 @@ def chunks(paths: Iterable[str]) -> Iterator[list[str]]:
 
 
 def tree_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
-    """What `git ls-tree -z` lists."""
+    """The paths and blobs in the output of `git ls-tree -z`."""
     for entry in filter(None, listing.split(b"\0")):
         head, _, path = entry.partition(b"\t")
         mode, _, oid = head.decode().split(" ")
@@ -62,7 +62,7 @@ def tree_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
 
 
 def index_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
-    """What `git ls-files -s -z` lists. GitError for one that is in conflict."""
+    """The paths and blobs in the output of `git ls-files -s -z`. GitError for a conflict."""
     for entry in filter(None, listing.split(b"\0")):
         head, _, path = entry.partition(b"\t")
         mode, oid, stage = head.decode().split(" ")
@@ -95,7 +95,7 @@ def commit_lines(
 
 
 def trailers(turn: Turn) -> list[str]:
-    """What a commit's message says of a turn, by which it is found again."""
+    """The lines of a commit's message that describe a turn, and by which it is found again."""
     state = "interrupted" if turn.state == "interrupted" else turn.kind
     found = {
         "": state,
@@ -218,7 +218,7 @@ def _name(mode: str, oid: str) -> str | None:
 
 
 def blob_content(root: Path, name: str) -> bytes | None:
-    """What a blob holds, byte for byte; None when it cannot be read."""
+    """The bytes of a blob, None when it cannot be read."""
     try:
         return Git(root).run("cat-file", "blob", name.rpartition(":")[2])
     except GitError:

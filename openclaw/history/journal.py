@@ -1,4 +1,4 @@
-"""Keeps the record of a turn while it runs: what each file was before, which calls were begun."""
+"""Writes the record of a running turn: the earlier content of each file, and the tool calls."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Journal:
         self.record.calls.append(Call(call_id, tool, given))
 
     def ended(self, call_id: str, output: str, ok: bool) -> None:
-        """A call has ended; no message with it is saved yet."""
+        """A call has ended; no saved message holds it yet."""
         self.record.add(ended=call_id, output=output, ok=ok)
 
     def saved(self) -> None:
@@ -159,7 +159,7 @@ class Journal:
             self.record.drop()
 
     def settle(self) -> None:
-        """Void what was about to be written and was not, after a kill: the file is as before."""
+        """After a kill, void the steps that were announced but not written."""
         newest = {step.path: number for number, step in enumerate(self.record.steps) if step}
         for path, number in newest.items():
             step = self.record.steps[number]
@@ -167,7 +167,7 @@ class Journal:
                 self.record.void(number)
 
     def _put(self, name: str) -> str | None:
-        """Keep what a file holds now; UNKNOWN when it is too large, cannot be read, or is none."""
+        """Keep the content of a file; UNKNOWN when it is too large, unreadable or not a file."""
         try:
             found = look(self.root, name, LARGEST_KEPT)
         except (NotPlain, OSError):

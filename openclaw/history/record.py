@@ -56,7 +56,7 @@ HEADER = ("id", "kind", "at", "subject", "session", "number", "model", "of", "sc
 
 
 class Foreign(ValueError):
-    """A record that this user has not written on this machine, or that was changed since."""
+    """A record that this user did not write on this machine, or that was changed since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,16 @@ class Call:
 class Record:
     """One record as it is on the disk.
 
-    `steps` are those of the turn in the order of their lines, None for one that was voided. `calls`
-    are those that no saved message has. `head` is the commit that HEAD was at when it began, ""
-    where it is not known; `talk` what the files of the conversation held before. `sealed` says of
-    an undo that all its steps are noted: before that no file was written; `done` are the numbers of
-    those that were taken. `finished` is when it was finished, in ns, 0 while it is not; `commit`
-    the commit that holds all but `left`, paths that git does not hold. `mac` is the signature of
-    its last line, "" where it may not have come to the disk.
+    steps: the turn's steps in the order of their lines, None for a voided one
+    calls: the tool calls that no saved message holds
+    head: the commit of HEAD when the turn began, "" when unknown
+    talk: the earlier contents of the conversation's files, by path
+    finished: the time of its end in ns, 0 while it runs
+    sealed: for an undo, all its steps are noted; it writes no file before that
+    done: the numbers of the undo's steps that were taken
+    commit: the commit that holds all paths but `left`
+    left: paths that git does not hold
+    mac: the signature of the last line, "" where it may not have reached the disk
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""What the history of a home is made of: turns, each with the files that it changed."""
+"""The types of the history of a home: turns, each with the files that it changed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ TALK = "sessions/"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file that went from one content to another. `path` is relative to the home, with slashes.
-    A content is named by what `History.read` gives it back for; None stands for "there was no
-    file"."""
+    """A change of one file.
+
+    path: relative to the home, with slashes
+    before, after: names of contents (`History.read` reads them), None for "there was no file"
+    """
 
     path: str
     before: str | None
@@ -40,11 +42,14 @@ class Step:
 class Turn:
     """One entry of the history.
 
-    `id` is 8 hex digits; `at` an ISO 8601 time with offset; `number` counts the turns of a session
-    from 1. `kind` is "outside" for edits that others had made to a file before a turn changed it.
-    `of` names the turns that an undo takes back, or the one undo that a redo takes back. `steps`
-    come in the order in which they were made. `commit` is the commit that holds it, "" while it is
-    only in .openclaw/history. `undone` says what of it was taken back.
+    id: 8 hex digits
+    kind: "outside" for edits that others had made to a file before a turn changed it
+    at: ISO 8601 time with offset
+    number: counts the turns of a session from 1
+    steps: in the order in which they were made
+    of: the turns that an undo takes back, or the one undo that a redo takes back
+    commit: the commit that holds the turn, "" while it is only in .openclaw/history
+    undone: the scope that was taken back, None for none
     """
 
     id: str
@@ -64,7 +69,7 @@ class Turn:
 
     @property
     def lock(self) -> str:
-        """The name of the lock that is held while it runs: what nobody holds was killed."""
+        """The name of the lock that a running turn holds. A running turn without it was killed."""
         if self.kind != "turn":
             return "undo"
         return f"session-{self.session}" if self.session else f"command-{self.id}"
@@ -74,7 +79,7 @@ class Turn:
         return tuple(s for s in self.steps if scope == "all" or s.is_talk == (scope == "talk"))
 
     def leaves(self, scope: Scope) -> bool:
-        """Whether something of it in this scope is not taken back."""
+        """Return True when a step of this scope is not taken back."""
         left = self.within(scope)
         if self.undone in ("files", "talk"):
             left = tuple(step for step in left if step.is_talk == (self.undone == "files"))
@@ -82,7 +87,7 @@ class Turn:
 
 
 def joined(scopes: frozenset[Scope]) -> Scope | None:
-    """What several undos of one turn have taken back together."""
+    """The scope that several undos of one turn have taken back together."""
     if not scopes:
         return None
     return next(iter(scopes)) if len(scopes) == 1 else "all"
@@ -93,6 +98,6 @@ def taken_back(turn: Turn, scopes: frozenset[Scope]) -> Turn:
 
 
 def is_program(name: str | None) -> bool:
-    """Whether a content of this name was that of a file that can be run."""
+    """Return True when a content of this name belonged to an executable file."""
     text = name or ""
     return text.startswith(f"{GIT}{PROGRAM}:") or text.endswith(EXECUTABLE)

@@ -1,4 +1,4 @@
-"""Reads foreign data in a child process, which is ended when it takes too long.
+"""Reads foreign data, such as PDFs, in a child process that is ended when it takes too long.
 
 A crafted file of a few kilobytes keeps a parser busy for hours, and Python cannot stop a thread.
 """
@@ -19,7 +19,7 @@ from typing import Any
 from openclaw.storage.program import python_command
 
 SECONDS = 20.0
-"""Of processor time; of the clock twice as much, for a busy machine."""
+"""Processor time; the limit by the clock is twice as much, for a busy machine."""
 MEGABYTES = 1024
 
 
@@ -79,7 +79,7 @@ class NoText(ValueError):
 
 
 def pdf_text(data: bytes, seconds: float = SECONDS) -> str:
-    """What stands on the pages, a form feed before each but the first; at most `MOST_PAGES`.
+    """The text of at most `MOST_PAGES` pages, a form feed before each but the first.
 
     Raises NoText for one that is encrypted or damaged, has no text (a scan) or takes too long.
     """

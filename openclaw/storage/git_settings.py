@@ -59,7 +59,7 @@ def trouble(root: Path, folder: Path) -> str:
 
 
 def _is_linked_back(folder: Path, named: Path) -> bool:
-    """Whether a repository says that `named` leads to it: a linked worktree's, or a submodule's."""
+    """Return True when the repository of a linked worktree or submodule names `named` too."""
     with suppress(OSError):
         if (folder / "gitdir").is_file():
             back = folder / (folder / "gitdir").read_text("utf-8", errors="replace").strip()
@@ -80,14 +80,14 @@ def common_of(folder: Path) -> Path:
 
 
 def _has_alternates(folder: Path) -> bool:
-    """Whether objects of another repository count as this one's."""
+    """Return True when the repository uses objects of another one."""
     with suppress(OSError):
         return bool((folder / "objects" / "info" / "alternates").read_bytes().strip())
     return False
 
 
 def _find_odd(folder: Path) -> Iterator[str]:
-    """What is not what git makes there, of all that it follows or reads without asking."""
+    """The paths that git follows or reads, but would not have made this way."""
     for all_of, kind in ((SMALL, _is_small), (PLAIN, _is_plain), (FOLDERS, _is_folder)):
         yield from (path for name in all_of if not _is(path := f"{folder}/{name}", kind))
     for tree in TREES:
@@ -97,7 +97,7 @@ def _find_odd(folder: Path) -> Iterator[str]:
 
 
 def _is(path: str, kind: Callable[[os.stat_result], bool]) -> bool:
-    """Whether there is one of that kind, or nothing."""
+    """Return True when the path is of that kind, or nothing is there."""
     try:
         return kind(os.lstat(path))
     except OSError:

@@ -127,7 +127,7 @@ class Home:
 
 @cache
 def _temporary_folder(root: Path) -> Path:
-    """A folder that ends with this process, in place of the private one of an untrusted home."""
+    """The temporary private folder of an untrusted home; it is removed when the process ends."""
     import tempfile  # takes 13 ms of each command
 
     folder = Path(tempfile.mkdtemp(prefix="openclaw-"))
@@ -235,7 +235,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _check_spelling(text: str, path: str, root: str) -> None:
-    """Refuse what must not even be looked at: another machine's share, a drive, a user's folder."""
+    """Refuse paths that must not even be opened: a network share, a drive, a user's folder."""
     if any(unicodedata.category(c) == "Cc" for c in text):
         raise ToolProblem(f"not a usable path: {path!r} holds a control character")
     base = root.replace("\\", "/").rstrip("/") + "/"
@@ -274,9 +274,11 @@ def name_trouble(name: str, *, windows: bool) -> str:
 
 
 def is_inside(path: str) -> bool:
-    """Whether a path that is written down somewhere (in a record, in a tree of git) names a file of
-    the home by its spelling alone: relative, in plain steps, in no closed folder. Only a control
-    character is allowed, which the name of a file may hold that a command has made."""
+    """Return True when a stored path (of a record, of a git tree) is inside by its spelling.
+
+    The path must be relative, without `..`, and in no closed folder. Control characters are
+    allowed: a command may have made a file of such a name.
+    """
     parts = tuple(path.replace("\\", "/").split("/"))
     far = DRIVE_OR_ADDRESS.match(path) or "\0" in path or parts[0] == "~"
     plain = not far and all(part.rstrip(" .") for part in parts)
@@ -333,7 +335,7 @@ State = Literal["trusted", "new", "changed"]
 
 
 def trust_file() -> Path:
-    """Where every yes of this user is kept."""
+    """The file that holds everything this user trusts."""
     return data_folder() / FILE
 
 
@@ -344,20 +346,20 @@ class Trust:
     file: Path
 
     def state(self, home: Home, mark: str, kind: str = HOOKS) -> State:
-        """Whether the user has said yes to this, or to something else of the same kind and home."""
+        """Tell whether the user trusts this mark, another one of this kind and home, or none."""
         known = self.known(home, kind)
         if mark and known == mark:
             return "trusted"
         return "changed" if known else "new"
 
     def known(self, home: Home, kind: str) -> str:
-        """The mark of what was said yes to, "" for none."""
+        """The mark that the user trusts, "" for none."""
         found = self._read().get(_key(home), {}).get(kind)
         mark = found.get("mark") if isinstance(found, dict) else ""
         return mark if isinstance(mark, str) else ""
 
     def kinds(self, home: Home) -> list[str]:
-        """Of what kinds a yes was said in this home."""
+        """The kinds that the user trusts in this home."""
         return list(self._read().get(_key(home), {}))
 
     def allow(self, home: Home, mark: str, kind: str = HOOKS) -> None:
@@ -394,7 +396,7 @@ class Trust:
 
 
 def is_trusted(home: Home) -> bool:
-    """Whether the user has said yes to this very folder."""
+    """Return True when the user trusts this very folder."""
     known = Trust(trust_file()).known(home, HOME)
     return bool(known) and known in _ids(home)
 

@@ -1,7 +1,7 @@
 """One process at a time: a lock file that the operating system frees when its holder dies.
 
-Beside a held lock lies `<name>.owner`, one line of JSON that says who holds it. It only explains: a
-killed holder's is not believed, and the next holder writes over it.
+Next to a held lock is `<name>.owner`, one line of JSON that names the holder. It only serves error
+messages: that of a killed holder is ignored, and the next holder overwrites it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Owner:
 
     @property
     def alive(self) -> bool:
-        """Whether that process may still run; of another computer nobody knows."""
+        """Return True when that process may still run; always for another computer."""
         return self.host != socket.gethostname() or is_running(self.pid)
 
     def __str__(self) -> str:
@@ -157,7 +157,7 @@ def _to_in_use_error(what: str, path: Path, timeout: float) -> OpenclawError:
 
 
 def command() -> str:
-    """What this process was called as, without what the user typed: the words before that."""
+    """The command of this process, such as "openclaw config get", without other arguments."""
     words = ["openclaw"]
     for word in sys.argv[1:3]:
         if not re.fullmatch(r"[a-z][a-z-]{1,15}", word):
@@ -167,7 +167,7 @@ def command() -> str:
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is a process of this number on this computer."""
+    """Return True when this computer runs a process of this number."""
     if pid <= 0:
         return False
     if os.name == "nt":

@@ -1,4 +1,4 @@
-"""Three-way merge of lines: diff3 over Myers' shortest edit scripts.
+"""Three-way merge of lines (diff3 over Myers' shortest edit scripts), and conflict markers.
 
 The method is diff3 as Khanna, Kunal and Pierce describe it ("A formal investigation of diff3",
 FSTTCS 2007); what counts as a conflict is what git's merge counts as one (xdiff/xmerge.c, level
@@ -100,7 +100,7 @@ def _lines(data: bytes) -> list[str]:
 
 
 def changes(base: Sequence[str], side: Sequence[str]) -> list[Change]:
-    """What became different, in the order of the lines; each change as late as it can stand."""
+    """The changes from `base` to `side` in the order of the lines, each as late as possible."""
     found: list[Change] = []
     old = new = 0
     for match in (*_matches(base, side), (len(base), len(side))):
@@ -156,7 +156,7 @@ def _groups(
 def _lines_of_side(
     part: list[Change], side: Sequence[str], base: Sequence[str], start: int, end: int
 ) -> tuple[str, ...]:
-    """What one side made of base[start:end]."""
+    """The lines that one side has for base[start:end]."""
     if not part:
         return tuple(base[start:end])
     first, last = part[0], part[-1]
@@ -241,7 +241,7 @@ _OURS, _BASE, _MIDDLE, _THEIRS = (
     re.compile(rf"{sign}{{7}}(?: |$)") for sign in (r"<", r"\|", "=", ">")
 )
 SIGN = b"<<<<<<<"
-"""Stands in every file with markers; what has it not need not be read."""
+"""Every file with markers contains this; a file without it need not be parsed."""
 
 
 @dataclass(slots=True)

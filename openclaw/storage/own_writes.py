@@ -1,6 +1,7 @@
-"""Tells a command that runs over a home what openclaw itself writes there meanwhile, in whichever
-process, so that it is not taken for the command's; and lets what is fixed for the command wait for
-its end, as a file that is replaced is not fixed any more.
+"""Notes the writes of openclaw to a home while a command runs there.
+
+Any process of openclaw notes its writes, so that they are not taken for the command's. A write to a
+file that is fixed for the command waits for its end: a replaced file is no longer fixed.
 
 For commands without a layer of their own (`tools/shell/change_set.py`).
 """
@@ -35,7 +36,7 @@ WAIT_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What was written to the home since a command began; `path` is the file with the notes."""
+    """The writes to the home since a command began; `path` is the file with the notes."""
 
     path: Path
 
@@ -98,7 +99,7 @@ def _lock(number: int) -> None:
 
 
 def _is_running(path: Path) -> bool:
-    """Whether the command still runs; the notes of a killed one are removed."""
+    """Return True while the command runs; remove the notes of a killed one."""
     try:
         if os.name != "nt":
             import fcntl

@@ -38,12 +38,12 @@ def is_started_by_agent() -> bool:
 
 
 def data_folder() -> Path:
-    """Where this program keeps data of the user's."""
+    """The folder of this program's user data."""
     return _xdg("XDG_DATA_HOME", ".local/share") or _platform("data")
 
 
 def cache_folder() -> Path:
-    """Where this program keeps what can be made again."""
+    """The folder of data that this program can make again."""
     return _xdg("XDG_CACHE_HOME", ".cache") or _platform("cache")
 
 

@@ -1,5 +1,7 @@
-"""Looks at files of a folder as they are, no link followed: what a command leaves there may lead
-anywhere, or never end."""
+"""Reads foreign files and data: plain files without following links, file kinds, JSON, YAML size.
+
+What a command leaves in a folder may lead anywhere, or never end.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ def look(root: Path, name: str, most: int) -> Plain | None:
 
 
 def held(root: Path, name: str, most: int = LARGEST_KEPT) -> Held:
-    """What a file below `root` holds, if it is not larger than that; no link is followed."""
+    """The content of a file below `root`, up to `most` bytes; no link is followed."""
     try:
         found = look(root, name, most)
     except (NotPlain, OSError):
@@ -59,7 +61,7 @@ def held(root: Path, name: str, most: int = LARGEST_KEPT) -> Held:
 
 
 BEGINNING = 16
-"""Bytes that tell it."""
+"""Number of first bytes that tell the kind of a file."""
 _MARKS = (
     (b"%PDF-", "pdf"),
     (b"\x89PNG\r\n\x1a\n", "png"),
@@ -78,7 +80,7 @@ def kind_of(data: bytes) -> str:
 
 
 def parse_foreign_json(text: str | bytes) -> Any:
-    """What JSON says. ValueError for what is none, or is nested deeper than Python can follow."""
+    """Parse JSON. Raises ValueError for invalid JSON, and for nesting too deep for Python."""
     try:
         return json.loads(text)
     except RecursionError as error:

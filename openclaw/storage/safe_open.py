@@ -90,7 +90,7 @@ class Folder:
         return number
 
     def read(self, name: str) -> bytes | None:
-        """What an ordinary file holds, None for a missing one."""
+        """The bytes of an ordinary file, None for a missing one."""
         try:
             with os.fdopen(self.open(name), "rb") as file:
                 _check_size(file, LARGEST, os.path.join(self.path, name))
@@ -133,7 +133,7 @@ class Folder:
             os.close(number)
 
     def at(self, name: str) -> str:
-        """How a file in here is named to the operating system."""
+        """The name by which the operating system is asked for a file of this folder."""
         if name in ("", ".", "..") or "/" in name or os.sep in name:
             raise _not_ordinary("no name of a file in a folder", name)
         return os.path.join(self.path, name) if self.number is None else name
@@ -204,7 +204,7 @@ def writing(path: Path, mode: int = 0o666) -> BufferedWriter:
 
 
 def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
-    """What a file holds. One of a home that is larger than `largest` is an OSError."""
+    """The bytes of a file. Raises OSError for a file of a home larger than `largest` bytes."""
     with reading(path) as file:
         if in_home(path):
             _check_size(file, largest, str(path))
@@ -242,7 +242,7 @@ def checked(path: Path) -> Path:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder that can be entered as above."""
+    """Return True when there is a folder that `descend` can open."""
     try:
         return checked(path).is_dir()
     except OSError:
@@ -250,7 +250,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_ordinary(path: Path) -> bool:
-    """Whether there is a file that can be opened as above."""
+    """Return True when there is a file that `open_file` can open."""
     try:
         return checked(path).is_file()
     except OSError:
@@ -377,7 +377,7 @@ def _check_size(file: BinaryIO, largest: int, path: str) -> None:
 
 
 def _is_link(found: os.stat_result) -> bool:
-    """Whether it is a link, or on Windows a junction."""
+    """Return True for a link, or on Windows a junction."""
     is_mount = getattr(found, "st_reparse_tag", 0) == getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", 1)
     return stat.S_ISLNK(found.st_mode) or is_mount
 

@@ -17,8 +17,12 @@ ATTEMPTS = 50
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a save did. `before` is what it replaced, `after` what the file now holds; `merged`:
-    somebody else's changes since `base` are in both."""
+    """The result of a save.
+
+    before: the bytes that it replaced, None for no file
+    after: the bytes that the file now holds
+    merged: True when both hold somebody else's changes since `base`
+    """
 
     before: bytes | None
     after: bytes

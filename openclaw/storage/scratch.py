@@ -1,4 +1,4 @@
-"""Folders of ours for a short time, where neither the agent nor other users write.
+"""Temporary folders of openclaw, where neither the agent nor other users write.
 
 Programs look for settings in all folders above the one that they are started in. So they lie in the
 folder that the system gives the user while logged in, and only where there is none among all
@@ -55,7 +55,7 @@ def _top(home: Path) -> Path:
 
 
 def _tidy(top: Path) -> None:
-    """Take away what killed processes have left."""
+    """Remove the folders that killed processes have left."""
     before = time.time() - STALE_SECONDS
     with suppress(OSError):
         for folder in top.glob(f"{PREFIX}*-*"):
