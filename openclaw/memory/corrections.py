@@ -48,15 +48,15 @@ def corrects(new: str, old: str) -> bool:
     if left[0].word in w.INDEFINITE or left[0].word in w.PRONOUNS:
         return False
     rules: tuple[Callable[[Tokens, Tokens], bool], ...] = (
-        _other_value,
-        _attribute,
-        _place,
-        _whereabouts,
+        _has_other_value,
+        _has_other_attribute,
+        _has_other_place,
+        _has_other_whereabouts,
     )
     return any(rule(left, right) for rule in rules)
 
 
-def subjects(text: str) -> list[tuple[str, ...]]:
+def subject_keys(text: str) -> list[tuple[str, ...]]:
     """What a fact is about, as keys: of two facts of which one corrects the other at least one key
     is the same. So among many facts only those that share one need to be compared."""
     tokens = _tokens(text)
@@ -75,12 +75,12 @@ def _tokens(text: str) -> Tokens:
     plain = text.replace("\u2019", "'")
     for pattern, by in w.PHRASES:
         plain = pattern.sub(by, plain)
-    found = [_token(match) for match in _VALUE.finditer(plain)]
+    found = [_to_token(match) for match in _VALUE.finditer(plain)]
     kept = [token for token in found if token.word and token.word not in w.DROPPED]
-    return _without_prepositions(_as_state(_merged(kept)))
+    return _without_prepositions(_to_state(_merge_values(kept)))
 
 
-def _token(match: re.Match[str]) -> _Token:
+def _to_token(match: re.Match[str]) -> _Token:
     kind, raw = str(match.lastgroup), match[0].rstrip(".,")
     word = raw.casefold()
     if kind == "word":
@@ -99,7 +99,7 @@ def _is_value(token: _Token) -> bool:
     return token.kind in ("link", "day", "time", "number")
 
 
-def _merged(tokens: Tokens) -> list[_Token]:
+def _merge_values(tokens: Tokens) -> list[_Token]:
     """Values in a row as one: "1 December 2026", "+49 170 555". With a day in it they are a day."""
     merged: list[_Token] = []
     for token in tokens:
@@ -112,7 +112,7 @@ def _merged(tokens: Tokens) -> list[_Token]:
     return merged
 
 
-def _as_state(tokens: list[_Token]) -> list[_Token]:
+def _to_state(tokens: list[_Token]) -> list[_Token]:
     """ "S was moved from V to W" said as "S is W"."""
     for at, token in enumerate(tokens):
         if token.word not in w.CHANGED or not at:
@@ -147,12 +147,12 @@ def _words_of_tokens(tokens: Tokens) -> list[str]:
 # ---- the rules
 
 
-def _other_value(old: Tokens, new: Tokens) -> bool:
+def _has_other_value(old: Tokens, new: Tokens) -> bool:
     """Equal but for values; the first that differs stands right behind a verb of state."""
     if len(old) != len(new):
         return False
     differ = [at for at, (a, b) in enumerate(zip(old, new, strict=True)) if a.word != b.word]
-    if any(not _comparable(old[at], new[at]) for at in differ):
+    if any(not _is_comparable(old[at], new[at]) for at in differ):
         return False
     verb = next((at for at, token in enumerate(old) if token.word in w.STATE), None)
     if verb is None or not verb or differ[0] <= verb:
@@ -167,12 +167,12 @@ def _other_value(old: Tokens, new: Tokens) -> bool:
     return old[verb].word in w.ONCE and not plural and not is_open
 
 
-def _comparable(left: _Token, right: _Token) -> bool:
+def _is_comparable(left: _Token, right: _Token) -> bool:
     kinds = {left.kind, right.kind}
     return _is_value(left) and (len(kinds) == 1 or kinds == {"time", "number"})
 
 
-def _attribute(old: Tokens, new: Tokens) -> bool:
+def _has_other_attribute(old: Tokens, new: Tokens) -> bool:
     """ "Anna's boss is Peter" and "... is Maria": one subject and attribute, two values."""
     for at, token in enumerate(old):
         if token.word not in ("be", ":", "="):
@@ -182,7 +182,7 @@ def _attribute(old: Tokens, new: Tokens) -> bool:
         if not subject or _words_of_tokens(subject) != _words_of_tokens(new[:at_new]):
             return False
         head = _head(subject)
-        return _same_shape(old[at + 1 :], new[at_new + 1 :], head, _is_best(subject))
+        return _same_shape(old[at + 1 :], new[at_new + 1 :], head, _is_favourite(subject))
     return False
 
 
@@ -192,7 +192,7 @@ def _head(subject: Tokens) -> str:
     return subject[end - 1].word
 
 
-def _is_best(subject: Tokens) -> bool:
+def _is_favourite(subject: Tokens) -> bool:
     return any(w.FAVOURITE.match(token.word) for token in subject)
 
 
@@ -221,7 +221,7 @@ def _same_measure(old: Tokens, new: Tokens) -> bool:
     values = [next((t for t in side if _is_value(t)), None) for side in (old, new)]
     if values[0] is None or values[1] is None:
         return len(old) == len(new) == 1
-    same_kind = _comparable(values[0], values[1])
+    same_kind = _is_comparable(values[0], values[1])
     return same_kind and [t.word for t in left] == [t.word for t in right]
 
 
@@ -239,7 +239,7 @@ def _is_name(tokens: Tokens) -> bool:
     )
 
 
-def _place(old: Tokens, new: Tokens) -> bool:
+def _has_other_place(old: Tokens, new: Tokens) -> bool:
     """ "I live in Bonn" and "I live in Rome": a verb that one subject has one name for."""
     for at, (verb, preposition) in enumerate(pairwise(_words_of_tokens(old))):
         start = at + 2
@@ -256,7 +256,7 @@ def _place(old: Tokens, new: Tokens) -> bool:
     return False
 
 
-def _whereabouts(old: Tokens, new: Tokens) -> bool:
+def _has_other_whereabouts(old: Tokens, new: Tokens) -> bool:
     """ "The key is with Marta" and "... is with Paul": one thing, which is no person, and two names
     behind the same preposition."""
     verb = next((at for at, token in enumerate(old) if token.word == "be"), 0)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import get_args
 
-from openclaw.memory.markdown import Bullet, Page, ending, read_page, shown, width
+from openclaw.memory.markdown import Bullet, Page, indent_width, line_ending, read_page, to_display
 from openclaw.storage.text import comments
 from openclaw.storage.text import without_comments as outside_comments
 from openclaw.types import Category, ToolProblem
@@ -42,7 +42,7 @@ class Meta:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MemoryEntry:
     """A remembered list item. `text` is without marks and comments. Line indexes: `at` its first,
     before `end` its own text, before `below` also what is indented beneath it. `until` is the ISO
     day it was corrected, when it says so."""
@@ -58,13 +58,13 @@ class Entry:
     until: str = ""
 
 
-def entries_of(text: str) -> list[Entry]:
+def entries_of(text: str) -> list[MemoryEntry]:
     """The list items of a text outside of comments, code and front matter, in its order."""
     return [*_entries(text)]
 
 
 @lru_cache(maxsize=8)  # each change of a file reads the same text several times
-def _entries(text: str) -> tuple[Entry, ...]:
+def _entries(text: str) -> tuple[MemoryEntry, ...]:
     page = read_page(text)
     starts = {bullet.at for bullet in page.bullets}
     starts.update(section.start for section in page.sections if section.level)
@@ -85,7 +85,7 @@ def parse_meta(comment: str) -> Meta | None:
     return None
 
 
-def written(text: str, meta: Meta) -> str:
+def format_entry(text: str, meta: Meta) -> str:
     """An entry's line without the bullet: the text and its metadata, in the canonical order."""
     number = "" if meta.importance is None else f"importance {meta.importance:g}"
     source = harmless(meta.source)[:MAX_SOURCE].strip()
@@ -95,7 +95,7 @@ def written(text: str, meta: Meta) -> str:
 
 def harmless(text: str) -> str:
     """A text as one line that begins or ends no comment."""
-    line = " ".join(shown(text).split())
+    line = " ".join(to_display(text).split())
     while "<!--" in line or "-->" in line or "--!>" in line:
         line = line.replace("<!--", "<!-").replace("-->", "->").replace("--!>", "-!>")
     return line
@@ -105,7 +105,7 @@ def without_comments(text: str) -> str:
     return outside_comments(text).strip()
 
 
-def unmarked(text: str) -> str:
+def strip_marks(text: str) -> str:
     """A new entry's text without comments, and not struck through as a whole."""
     line = without_comments(text)
     while found := _STRUCK.match(line):
@@ -124,8 +124,8 @@ def split_tail(content: str) -> tuple[str, str]:
     return content[:at], content[at:]
 
 
-def _entry(page: Page, bullet: Bullet, starts: set[int]) -> Entry | None:
-    end = _own_end(page, bullet, starts)
+def _entry(page: Page, bullet: Bullet, starts: set[int]) -> MemoryEntry | None:
+    end = _text_end(page, bullet, starts)
     content = " ".join(
         line.rstrip("\r\n")[bullet.start if n == 0 else 0 :].strip(" \t")
         for n, line in enumerate(page.lines[bullet.at : end])
@@ -136,31 +136,31 @@ def _entry(page: Page, bullet: Bullet, starts: set[int]) -> Entry | None:
     metas = [meta for found in comments(content) if (meta := parse_meta(found.inner))]
     struck = _STRUCK.match(text)
     until = _DAY.search((struck and struck["note"]) or "")
-    return Entry(
+    return MemoryEntry(
         bullet.at,
         end,
-        _below(page, bullet, end),
+        _block_end(page, bullet, end),
         bullet.depth,
         bullet.start,
-        shown(struck["text"] if struck else text).strip(),
+        to_display(struck["text"] if struck else text).strip(),
         metas[-1] if metas else Meta(),
         struck is not None,
         until[0] if until else "",
     )
 
 
-def _own_end(page: Page, bullet: Bullet, starts: set[int]) -> int:
+def _text_end(page: Page, bullet: Bullet, starts: set[int]) -> int:
     """The line after an item's own text: it goes on in lines that are indented below its mark, to
     the next of `starts`, where items and headings begin."""
     end = bullet.at + 1
     while end < len(page.lines) and not (
-        end in page.opaque or end in starts or width(page.lines[end]) <= bullet.indent
+        end in page.opaque or end in starts or indent_width(page.lines[end]) <= bullet.indent
     ):
         end += 1
     return end
 
 
-def _below(page: Page, bullet: Bullet, end: int) -> int:
+def _block_end(page: Page, bullet: Bullet, end: int) -> int:
     """The line after all that is indented beneath an item; blank lines behind it are not its."""
     below = end
     for at in range(end, len(page.lines)):
@@ -168,7 +168,7 @@ def _below(page: Page, bullet: Bullet, end: int) -> int:
         if not line.strip():
             continue
         began = page.opaque.get(at, at)
-        if width(line) <= bullet.indent and not bullet.at < began < at:
+        if indent_width(line) <= bullet.indent and not bullet.at < began < at:
             break
         below = at + 1
     return below
@@ -197,31 +197,31 @@ def _meta(parts: Sequence[str]) -> Meta | None:
 _Key = tuple[str, Meta, bool]
 
 
-def with_entry(text: str, line: str) -> tuple[str, int]:
+def append_entry(text: str, line: str) -> tuple[str, int]:
     """The text with a list item at the end of the part below its title, and the item's line.
 
     The part ends at the next heading; blank lines before that stay behind the item.
     """
     page = read_page(text)
-    for at in _places(page):
-        new, number = _put(page, at, line)
-        if _only_more(text, new, number):
+    for at in _insertion_points(page):
+        new, number = _insert_item(page, at, line)
+        if _adds_only(text, new, number):
             return new, number
     raise ToolProblem("There is no place for a new line in this file; fix it in an editor.")
 
 
-def below_entry(text: str, entry: Entry, line: str) -> tuple[str, int]:
+def insert_below(text: str, entry: MemoryEntry, line: str) -> tuple[str, int]:
     """The text with a list item directly below an entry, in its manner, and the item's line."""
     page = read_page(text)
     lines = [*page.lines]
     first = lines[entry.at].rstrip("\r\n")
-    lines[entry.below - 1] = _closed(lines[entry.below - 1], page.newline)
-    lines.insert(entry.below, f"{_mark(first, entry)}{line}{page.newline}")
+    lines[entry.below - 1] = _end_with_newline(lines[entry.below - 1], page.newline)
+    lines.insert(entry.below, f"{_bullet_of(first, entry)}{line}{page.newline}")
     new, number = "".join(lines), entry.below + 1
-    return (new, number) if _only_more(text, new, number) else with_entry(text, line)
+    return (new, number) if _adds_only(text, new, number) else append_entry(text, line)
 
 
-def struck(text: str, entry: Entry, day: str) -> str:
+def strike_through(text: str, entry: MemoryEntry, day: str) -> str:
     """The text with an entry struck through, as it held until `day` (ISO); its comment stays.
 
     Raises ToolProblem when more than its own text stands beneath it.
@@ -232,7 +232,7 @@ def struck(text: str, entry: Entry, day: str) -> str:
     lines = [line.rstrip("\r\n") for line in page.lines[entry.at : entry.end]]
     content = " ".join(line.strip(" \t") for line in (lines[0][entry.start :], *lines[1:]))
     body, tail = split_tail(content)
-    line = f"{_mark(lines[0], entry)}~~{body.replace('~~', '').strip()}~~ (until {day}){tail}"
+    line = f"{_bullet_of(lines[0], entry)}~~{body.replace('~~', '').strip()}~~ (until {day}){tail}"
     last = page.lines[entry.end - 1]
     line += last[len(last.rstrip(" \t\r\n")) :]
     new = "".join([*page.lines[: entry.at], line, *page.lines[entry.end :]])
@@ -245,7 +245,7 @@ def struck(text: str, entry: Entry, day: str) -> str:
     return new
 
 
-def without(text: str, entry: Entry) -> str:
+def remove_entry(text: str, entry: MemoryEntry) -> str:
     """The text without an entry and what is indented below it."""
     page = read_page(text)
     for end in (entry.below, entry.end):
@@ -256,13 +256,13 @@ def without(text: str, entry: Entry) -> str:
     raise ToolProblem("It cannot be taken out as it stands; change it in an editor.")
 
 
-def block_of(text: str, entry: Entry) -> list[str]:
+def lines_of_block(text: str, entry: MemoryEntry) -> list[str]:
     """The lines that `without` would take out, without their newlines."""
     lines = read_page(text).lines[entry.at : entry.below]
     return [line.rstrip("\r\n") for line in lines]
 
 
-def _places(page: Page) -> Iterator[int]:
+def _insertion_points(page: Page) -> Iterator[int]:
     """Line indexes where a new entry may go, the best one first."""
     lines = page.lines
     first = next((at for at, old in enumerate(lines) if old.strip()), 0)
@@ -278,19 +278,19 @@ def _places(page: Page) -> Iterator[int]:
     yield 0
 
 
-def _put(page: Page, end: int, line: str) -> tuple[str, int]:
+def _insert_item(page: Page, end: int, line: str) -> tuple[str, int]:
     """The text with the item before line index `end`, behind the last line that is not blank."""
     lines, newline = [*page.lines], page.newline
     at = end
     while at and not lines[at - 1].strip():
         at -= 1
     if at:
-        lines[at - 1] = _closed(lines[at - 1], newline)
+        lines[at - 1] = _end_with_newline(lines[at - 1], newline)
     item, block = f"- {line}{newline}", []
     in_list = any(bullet.at == at - 1 for bullet in page.bullets)
     if at and not in_list and not lines[at - 1].startswith((" ", "\t")):
         if at < len(lines) and not lines[at].strip():
-            lines[at] = _closed(lines[at], newline)
+            lines[at] = _end_with_newline(lines[at], newline)
             at += 1
         else:
             block.append(newline)
@@ -302,11 +302,11 @@ def _put(page: Page, end: int, line: str) -> tuple[str, int]:
     return "".join(lines), number
 
 
-def _closed(line: str, newline: str) -> str:
-    return line if ending(line) else line + newline
+def _end_with_newline(line: str, newline: str) -> str:
+    return line if line_ending(line) else line + newline
 
 
-def _mark(first: str, entry: Entry) -> str:
+def _bullet_of(first: str, entry: MemoryEntry) -> str:
     """An item's indent, bullet and one gap, as they stand."""
     found = re.match(r"[ \t]*[-*+][ \t]+", first[: entry.start])
     return found[0] if found else "- "
@@ -316,12 +316,12 @@ def _keys(text: str) -> list[tuple[int, _Key]]:
     return [(e.at, (e.text, e.meta, e.superseded)) for e in entries_of(text)]
 
 
-def _only_more(old: str, new: str, number: int) -> bool:
+def _adds_only(old: str, new: str, number: int) -> bool:
     """Whether line `number` is a new entry and all others are as they were."""
     before = [key for _, key in _keys(old)]
     after = _keys(new)
-    return (number - 1) in [at for at, _ in after] and _rest(after, number - 1) == before
+    return (number - 1) in [at for at, _ in after] and _keys_except(after, number - 1) == before
 
 
-def _rest(keys: Sequence[tuple[int, _Key]], but: int) -> list[_Key]:
+def _keys_except(keys: Sequence[tuple[int, _Key]], but: int) -> list[_Key]:
     return [key for at, key in keys if at != but]

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from openclaw.memory.entries import Entry, entries_of
-from openclaw.memory.markdown import Page, read_page, shown
+from openclaw.memory.entries import MemoryEntry, entries_of
+from openclaw.memory.markdown import Page, read_page, to_display
 from openclaw.memory.notes import DAILY
 from openclaw.security import secrets
 
-Level = Literal["error", "warning", "advice"]
-Kind = Literal["lasting", "daily", "inbox", "todo"]
+FindingLevel = Literal["error", "warning", "advice"]
+DocumentKind = Literal["lasting", "daily", "inbox", "todo"]
 
-LEVELS: Mapping[str, Level] = {
+LEVELS: Mapping[str, FindingLevel] = {
     "secret": "error",
     "hidden": "error",
     "order": "error",
@@ -30,9 +30,9 @@ LEVELS: Mapping[str, Level] = {
     "never-offered": "advice",
 }
 """The checks by name, and how much each matters: errors and warnings are faults."""
-SHOWN = 60
+MAX_QUOTED = 60
 """Characters of an entry that stand for it in a message."""
-HIDDEN = "[secret]"
+REDACTED = "[secret]"
 _ISO = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
 
@@ -53,7 +53,7 @@ class Finding:
     the user can do. No field holds the value of a secret but an edit's `text`."""
 
     check: str
-    level: Level
+    level: FindingLevel
     path: str
     line: int
     message: str
@@ -75,7 +75,7 @@ class Document:
         return self.path.rpartition("/")[2]
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> DocumentKind:
         if "/inbox/" in self.path:
             return "inbox"
         if self.name == "TODO.md":
@@ -87,7 +87,7 @@ class Document:
         return read_page(self.text)
 
     @cached_property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[MemoryEntry]:
         return entries_of(self.text)
 
     @cached_property
@@ -111,15 +111,15 @@ class Document:
                 named[at] = section.name if section.level else ""
         return named
 
-    def heading(self, entry: Entry) -> str:
+    def heading(self, entry: MemoryEntry) -> str:
         return self._headings[entry.at]
 
-    def date(self, entry: Entry) -> str:
+    def date(self, entry: MemoryEntry) -> str:
         """The ISO day that an entry is of: in its comment, its heading, or its file's; "" else."""
         named = _ISO.search(self.heading(entry))
         return entry.meta.date or (named[0] if named else "") or self.day
 
-    def raw(self, entry: Entry) -> str:
+    def raw(self, entry: MemoryEntry) -> str:
         """Its own lines as they stand."""
         return "".join(self.page.lines[entry.at : entry.end])
 
@@ -158,24 +158,24 @@ class Surroundings:
     read: Callable[[str], str] = lambda path: ""
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """The beginning of a text in quotes, no secret in it."""
-    return f'"{_cut(without_secrets(" ".join(shown(text).split())))}"'
+    return f'"{_shorten(without_secrets(" ".join(to_display(text).split())))}"'
 
 
 def without_secrets(text: str) -> str:
     """The text with a sign in the place of each secret."""
     for secret in reversed(secrets.find(text)):
-        text = text[: secret.start] + HIDDEN + text[secret.end :]
+        text = text[: secret.start] + REDACTED + text[secret.end :]
     return text
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN else text[: SHOWN - 3].rstrip() + "..."
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 3].rstrip() + "..."
 
 
 @dataclass(slots=True)
-class Places:
+class ItemGroups:
     """Items by key, for comparing only those that share one."""
 
     by_key: dict[tuple[str, ...], list[int]] = field(default_factory=dict)

@@ -18,11 +18,11 @@ from openclaw.memory.findings import (
     Edit,
     Finding,
     Surroundings,
-    quoted,
+    quote,
     without_secrets,
 )
-from openclaw.memory.lint_checks import Links, duplicates
-from openclaw.memory.lint_contradictions import contradictions, relative_dates
+from openclaw.memory.lint_checks import LinkChecker, find_duplicates
+from openclaw.memory.lint_contradictions import find_contradictions, find_relative_dates
 from openclaw.memory.markdown import read_page
 from openclaw.memory.notes import MAX_CHARS
 from openclaw.security import secrets, untrusted
@@ -33,17 +33,17 @@ def lint(documents: Iterable[Document], around: Surroundings) -> list[Finding]:
     """What is found in the texts of a memory, by file and line. They are compared with each other,
     so give all that there are."""
     known = [document for document in documents if document.name != "TESTS.md"]
-    links = Links(known, around)
+    links = LinkChecker(known, around)
     found: list[Finding] = []
     for document in known:
         if document.kind != "todo":
-            found += in_text(document, around)
-        found += relative_dates(document)
-        found += links.dead(document)
-    same = list(duplicates(known))
+            found += check_document(document, around)
+        found += find_relative_dates(document)
+        found += links.find_dead(document)
+    same = list(find_duplicates(known))
     found += same
     gone = {(edit.path, edit.start) for each in same for edit in each.edits if not edit.text}
-    found += contradictions(known, gone)
+    found += find_contradictions(known, gone)
     return sorted_findings(found)
 
 
@@ -82,40 +82,41 @@ _RATING = re.compile(
 _RULE = re.compile(r"[ \t]*(?:[*_-][ \t]*){3,}$")
 
 
-def in_text(document: Document, around: Surroundings) -> Iterator[Finding]:
+def check_document(document: Document, around: Surroundings) -> Iterator[Finding]:
     """What single lines and entries of a document have wrong with them."""
-    yield from _hidden(document)
-    yield from _secrets(document)
-    yield from _orders(document)
-    yield from _masks(document, around)
-    yield from _long(document)
+    yield from _check_hidden(document)
+    yield from _check_secrets(document)
+    yield from _check_orders(document)
+    yield from _check_masks(document, around)
+    yield from _check_length(document)
 
 
-def _hidden(document: Document) -> Iterator[Finding]:
+def _check_hidden(document: Document) -> Iterator[Finding]:
     if document.text.isascii() and document.text.isprintable():
         return
     for at, line in enumerate(document.page.lines):
         bare = line.rstrip("\r\n")
         if found := untrusted.hidden(bare.removeprefix("\ufeff") if at == 0 else bare):
-            signs = ", ".join(dict.fromkeys(map(_code, found)))
+            signs = ", ".join(dict.fromkeys(map(_code_point, found)))
+            count = f"{len(found)} hidden character{'s' * (len(found) > 1)}"
             yield document.finding(
                 "hidden",
                 at,
-                f"{len(found)} hidden character{'s' * (len(found) > 1)} ({signs}) in {_seen(bare)}",
+                f"{count} ({signs}) in {_quote_visible(bare)}",
                 advice="take them out",
                 edit=" ".join(untrusted.strip(bare).split("\n")),
             )
 
 
-def _seen(line: str) -> str:
-    return quoted(untrusted.strip(line).strip(" \t-*+"))
+def _quote_visible(line: str) -> str:
+    return quote(untrusted.strip(line).strip(" \t-*+"))
 
 
-def _code(char: str) -> str:
+def _code_point(char: str) -> str:
     return f"U+{ord(char):04X}"
 
 
-def _secrets(document: Document) -> Iterator[Finding]:
+def _check_secrets(document: Document) -> Iterator[Finding]:
     spans = secrets.find(document.text)
     if not spans:
         return
@@ -126,7 +127,9 @@ def _secrets(document: Document) -> Iterator[Finding]:
         name = mask_of(f"{secret.kind}-1").replace("-1}", "-N}")
         message = f"a secret in plain text ({secret.kind})"
         if first == last:
-            yield _masked(document, first, (secret.start, secret.end), starts[first], message, name)
+            yield _secret_finding(
+                document, first, (secret.start, secret.end), starts[first], message, name
+            )
         else:
             advice = (
                 f"take lines {first + 1} to {last + 1} out, and have it replaced where it is used"
@@ -134,7 +137,7 @@ def _secrets(document: Document) -> Iterator[Finding]:
             yield document.finding("secret", first, message, advice=advice, last=last + 1)
 
 
-def _masked(
+def _secret_finding(
     document: Document, at: int, span: tuple[int, int], begin: int, message: str, name: str
 ) -> Finding:
     line = document.page.lines[at].rstrip("\r\n")
@@ -143,19 +146,19 @@ def _masked(
     return document.finding("secret", at, message, advice=advice, edit=masked)
 
 
-def _orders(document: Document) -> Iterator[Finding]:
+def _check_orders(document: Document) -> Iterator[Finding]:
     plain = untrusted.strip(document.text) if not document.text.isascii() else document.text
     lines = plain.split("\n")
-    for at in orders(plain):
+    for at in find_orders(plain):
         yield document.finding(
             "order",
             min(at, len(document.page.lines) - 1),
-            f"words that give an agent orders: {quoted(lines[at].strip(' -*+'))}",
+            f"words that give an agent orders: {quote(lines[at].strip(' -*+'))}",
             advice="if you did not write this, take it out",
         )
 
 
-def _masks(document: Document, around: Surroundings) -> Iterator[Finding]:
+def _check_masks(document: Document, around: Surroundings) -> Iterator[Finding]:
     for at, line in enumerate(document.page.lines):
         if document.page.opaque.get(at) is not None:
             continue
@@ -170,12 +173,12 @@ def _masks(document: Document, around: Surroundings) -> Iterator[Finding]:
             yield document.finding(
                 "mask",
                 at,
-                f"a mask in the place of a value: {quoted(line.strip(' -*+' + chr(10)))}",
+                f"a mask in the place of a value: {quote(line.strip(' -*+' + chr(10)))}",
                 advice="write what was meant, or take the line out",
             )
 
 
-def _long(document: Document) -> Iterator[Finding]:
+def _check_length(document: Document) -> Iterator[Finding]:
     for entry in document.entries:
         if len(entry.text) > MAX_CHARS and not entry.superseded:
             yield document.finding(
@@ -295,36 +298,36 @@ _HINT = re.compile(
 _ORDERS = tuple(re.compile(each, re.IGNORECASE | re.MULTILINE) for each in _PATTERNS)
 
 
-def orders(text: str) -> Iterator[int]:
+def find_orders(text: str) -> Iterator[int]:
     """The index of each line of a text that gives an agent orders, in order."""
     for at, line in enumerate(text.split("\n")):
         if _HINT.search(line) and any(each.search(line) for each in _ORDERS):
             yield at
 
 
-Taken = dict[str, list[tuple[int, int]]]
+EditedLines = dict[str, list[tuple[int, int]]]
 
 
 def fixed(documents: Iterable[Document], found: Iterable[Finding]) -> dict[str, str]:
     """The new texts by path, of those files that change. Findings that would change the same lines
     as one before them are left for the next time."""
     texts = {document.path: document for document in documents}
-    taken: Taken = {}
+    taken: EditedLines = {}
     edits: dict[str, list[Edit]] = {}
     for finding in found:
         if finding.edits and not any(_overlaps(edit, taken) for edit in finding.edits):
             for edit in finding.edits:
                 taken.setdefault(edit.path, []).append((edit.start, edit.end))
                 edits.setdefault(edit.path, []).append(edit)
-    new = {path: _edited(texts[path], each) for path, each in edits.items()}
+    new = {path: _apply_edits(texts[path], each) for path, each in edits.items()}
     return {path: text for path, text in new.items() if text != texts[path].text}
 
 
-def _overlaps(edit: Edit, taken: Taken) -> bool:
+def _overlaps(edit: Edit, taken: EditedLines) -> bool:
     return any(edit.start < end and start < edit.end for start, end in taken.get(edit.path, ()))
 
 
-def _edited(document: Document, edits: Iterable[Edit]) -> str:
+def _apply_edits(document: Document, edits: Iterable[Edit]) -> str:
     lines = [*document.page.lines]
     for edit in sorted(edits, key=lambda e: e.start, reverse=True):
         lines[edit.start : edit.end] = [edit.text] if edit.text else []
@@ -334,10 +337,10 @@ def _edited(document: Document, edits: Iterable[Edit]) -> str:
 def diff(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
     """A unified diff of the files of `after`, without line ends; a sign stands for each secret."""
     for path in sorted(after):
-        old, new = (_lines(without_secrets(side[path])) for side in (before, after))
+        old, new = (_bare_lines(without_secrets(side[path])) for side in (before, after))
         yield f"diff --git a/{path} b/{path}"
         yield from difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="")
 
 
-def _lines(text: str) -> list[str]:
+def _bare_lines(text: str) -> list[str]:
     return [line.rstrip("\r\n") for line in read_page(text).lines]

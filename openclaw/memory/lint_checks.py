@@ -16,8 +16,16 @@ from itertools import combinations
 from typing import Literal
 from urllib.parse import unquote
 
-from openclaw.memory.entries import Entry, Meta, split_tail, written
-from openclaw.memory.findings import LEVELS, Document, Edit, Finding, Places, Surroundings, quoted
+from openclaw.memory.entries import MemoryEntry, Meta, format_entry, split_tail
+from openclaw.memory.findings import (
+    LEVELS,
+    Document,
+    Edit,
+    Finding,
+    ItemGroups,
+    Surroundings,
+    quote,
+)
 from openclaw.memory.markdown import read_page, same
 from openclaw.memory.notes import DAILY
 from openclaw.nlp.lexicon import correction_words as w
@@ -43,28 +51,28 @@ class _Pair:
     sure: bool
 
 
-def duplicates(documents: Sequence[Document]) -> Iterator[Finding]:
+def find_duplicates(documents: Sequence[Document]) -> Iterator[Finding]:
     """Entries that say what another one says. The better one stays: the lasting one, the one with a
     date, the older one. It keeps the days of those that go. What stands below different headings,
     or differs in a letter, is shown only."""
     items = [item for item in items_of(documents) if stems(item.entry.text)]
     gone: set[int] = set()
-    extra: dict[int, list[Item]] = {}
-    for pair in _alike(items):
-        keep, drop = sorted((items[pair.one], items[pair.other]), key=_worth)
+    extra: dict[int, list[LintItem]] = {}
+    for pair in _find_pairs(items):
+        keep, drop = sorted((items[pair.one], items[pair.other]), key=_sort_key)
         if drop.order in gone or keep.order in gone:
             continue
         gone.add(drop.order)
         edits: tuple[Edit, ...] = ()
         if pair.sure and relation(keep, drop) == "sure":
             extra.setdefault(keep.order, []).append(drop)
-            edits = (_removed(drop), *_dated(keep, extra[keep.order]))
-        yield _duplicate(keep, drop, edits)
+            edits = (_removal(drop), *_date_edits(keep, extra[keep.order]))
+        yield _duplicate_finding(keep, drop, edits)
 
 
-def _alike(items: Sequence[Item]) -> Iterator[_Pair]:
+def _find_pairs(items: Sequence[LintItem]) -> Iterator[_Pair]:
     """Pairs of items that say the same, each once, the surest first."""
-    exact, moved, near = Places(), Places(), Places()
+    exact, moved, near = ItemGroups(), ItemGroups(), ItemGroups()
     for number, item in enumerate(items):
         words = stems(item.entry.text)
         exact.add(words, number)
@@ -79,14 +87,14 @@ def _alike(items: Sequence[Item]) -> Iterator[_Pair]:
         for group in places.groups():
             for pair in combinations(group[:MOST_IN_GROUP], 2):
                 one, other = items[pair[0]], items[pair[1]]
-                if pair in told or not _comparable(one, other):
+                if pair in told or not _may_be_same(one, other):
                     continue
-                if places is exact or (_reordered if places is moved else _near)(one, other):
+                if places is exact or (_is_reordered if places is moved else _is_near)(one, other):
                     told.add(pair)
                     yield _Pair(*pair, places is not near)
 
 
-def _comparable(one: Item, other: Item) -> bool:
+def _may_be_same(one: LintItem, other: LintItem) -> bool:
     """False for days that tell of different events, and for "likes tea" below two names."""
     days = {one.document.kind, other.document.kind} == {"daily"}
     if days and one.document.path != other.document.path:
@@ -94,48 +102,48 @@ def _comparable(one: Item, other: Item) -> bool:
     return relation(one, other) != "none"
 
 
-def _near(one: Item, other: Item) -> bool:
+def _is_near(one: LintItem, other: LintItem) -> bool:
     return same(one.entry.text, other.entry.text)
 
 
-def _reordered(one: Item, other: Item) -> bool:
+def _is_reordered(one: LintItem, other: LintItem) -> bool:
     """The same for "behind the meter box hangs the key" and "the key hangs behind the meter box":
     what begins with a preposition has moved to the end, and the rest may have turned. Where order
     can matter (numbers, comparisons, two names) only whole sentences turn."""
     left, right = stems(one.entry.text), stems(other.entry.text)
-    if len(left) >= _ROTATED_LEAST and _turns(left, right):
+    if len(left) >= _ROTATED_LEAST and _is_rotation(left, right):
         return True
     both = one.entry.text, other.entry.text
     names = {name.casefold() for text in both for name in _NAME.findall(text)}
     if len(names) > 1 or any(map(_ORDERED.search, both)):
         return False
     fronted = [words_of(item)[0] in PREPOSITIONS for item in (one, other)]
-    return (fronted[0] and _fronted(left, right)) or (fronted[1] and _fronted(right, left))
+    return (fronted[0] and _is_fronted(left, right)) or (fronted[1] and _is_fronted(right, left))
 
 
-def _fronted(left: Sequence[str], right: Sequence[str]) -> bool:
+def _is_fronted(left: Sequence[str], right: Sequence[str]) -> bool:
     """Whether what begins `left` ends `right`, and the rest is turned."""
     return any(
-        left[:at] == right[-at:] and _turns(left[at:], right[:-at])
+        left[:at] == right[-at:] and _is_rotation(left[at:], right[:-at])
         for at in range(1, len(left) - 1)
     )
 
 
-def _turns(left: Sequence[str], right: Sequence[str]) -> bool:
+def _is_rotation(left: Sequence[str], right: Sequence[str]) -> bool:
     return any((*left[at:], *left[:at]) == (*right,) for at in range(len(left)))
 
 
-def _worth(item: Item) -> tuple[bool, bool, str, int]:
+def _sort_key(item: LintItem) -> tuple[bool, bool, str, int]:
     """What sorts the better one first."""
     return item.document.kind == "daily", not item.date, item.date, item.order
 
 
-def _duplicate(keep: Item, drop: Item, edits: tuple[Edit, ...]) -> Finding:
-    message = f"says what {keep.place} says: {quoted(keep.entry.text)}"
+def _duplicate_finding(keep: LintItem, drop: LintItem, edits: tuple[Edit, ...]) -> Finding:
+    message = f"says what {keep.place} says: {quote(keep.entry.text)}"
     advice = "keep the other one, with the day of this one"
     return Finding(
         "duplicate",
-        LEVELS["duplicate"] if beside(keep, drop) else "advice",
+        LEVELS["duplicate"] if share_heading(keep, drop) else "advice",
         drop.document.path,
         drop.entry.at + 1,
         message,
@@ -146,11 +154,11 @@ def _duplicate(keep: Item, drop: Item, edits: tuple[Edit, ...]) -> Finding:
     )
 
 
-def _removed(item: Item) -> Edit:
+def _removal(item: LintItem) -> Edit:
     return Edit(item.document.path, item.entry.at, item.entry.end, "")
 
 
-def _dated(keep: Item, dropped: Sequence[Item]) -> Iterator[Edit]:
+def _date_edits(keep: LintItem, dropped: Sequence[LintItem]) -> Iterator[Edit]:
     """What the survivor's lines become, to say on which other days it was noted."""
     days = dict.fromkeys(item.date for item in dropped if item.date and item.date != keep.date)
     meta, entry, document = keep.entry.meta, keep.entry, keep.document
@@ -165,7 +173,7 @@ def _dated(keep: Item, dropped: Sequence[Item]) -> Iterator[Edit]:
     body, tail = split_tail(raw.rstrip())
     if entry.end - entry.at > 1 or tail.count("<!--") > 1 or (tail.strip() and meta == Meta()):
         return
-    line = written(body.rstrip(), Meta(meta.category, date, source, meta.importance))
+    line = format_entry(body.rstrip(), Meta(meta.category, date, source, meta.importance))
     yield Edit(document.path, entry.at, entry.end, line + raw[len(raw.rstrip("\r\n")) :])
 
 
@@ -212,12 +220,12 @@ _LONG = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class LintItem:
     """An entry. `scope` is the line of the heading, or of the plain text, that it stands below;
     `topical` whether all names above it are of topics ("Work") and none can be a person's."""
 
     document: Document
-    entry: Entry
+    entry: MemoryEntry
     date: str
     order: int
     scope: int
@@ -228,7 +236,7 @@ class Item:
         return f"{self.document.path}:{self.entry.at + 1}"
 
 
-def items_of(documents: Sequence[Document]) -> Iterator[Item]:
+def items_of(documents: Sequence[Document]) -> Iterator[LintItem]:
     """What is compared: what holds, in files that are memory already."""
     order = 0
     for document in documents:
@@ -238,22 +246,26 @@ def items_of(documents: Sequence[Document]) -> Iterator[Item]:
         for entry in document.entries:
             order += 1
             if not (entry.superseded or entry.depth or entry.below > entry.end):
-                yield Item(document, entry, document.date(entry), order, *scopes[entry.at])
+                yield LintItem(document, entry, document.date(entry), order, *scopes[entry.at])
 
 
-def relation(one: Item, other: Item) -> Relation:
+def relation(one: LintItem, other: LintItem) -> Relation:
     """Whether two entries speak of one thing. Below the same heading they do, unless they begin
     with "he" or "her"; else both must name their subject, and are at most shown."""
-    if beside(one, other):
+    if share_heading(one, other):
         led = any(words_of(item)[0] in _LEADING for item in (one, other))
         return "shown" if led else "sure"
     if all(_names_subject(item.entry.text) for item in (one, other)):
         return "shown"
     known = one.topical + other.topical
-    return "shown" if known and all(_is_told(i.entry.text, known) for i in (one, other)) else "none"
+    return (
+        "shown"
+        if known and all(_is_identifiable(i.entry.text, known) for i in (one, other))
+        else "none"
+    )
 
 
-def beside(one: Item, other: Item) -> bool:
+def share_heading(one: LintItem, other: LintItem) -> bool:
     """Whether two entries stand below the same heading of one file."""
     return one.document is other.document and one.scope == other.scope
 
@@ -268,7 +280,7 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(_stem(word) for word in found if word not in _SMALL)
 
 
-def words_of(item: Item) -> list[str]:
+def words_of(item: LintItem) -> list[str]:
     return [word.casefold() for word in _WORD.findall(item.entry.text)] or [""]
 
 
@@ -327,10 +339,10 @@ def _is_of_user(text: str, folded: Sequence[str]) -> bool:
         return False
     if _FIRST_PERSON.intersection(folded) or folded[0] in _OWN:
         return True
-    return bool(_OWN.intersection(_head(text, folded))) and folded[0] in _DETERMINER
+    return bool(_OWN.intersection(_subject_words(text, folded))) and folded[0] in _DETERMINER
 
 
-def _head(text: str, folded: Sequence[str]) -> Sequence[str]:
+def _subject_words(text: str, folded: Sequence[str]) -> Sequence[str]:
     """The words before the verb or the label's mark; none when neither is known."""
     if label := _LABEL.match(text):
         return folded[: len(_WORD.findall(label["name"]))]
@@ -343,7 +355,7 @@ def _is_verb(word: str) -> bool:
 
 
 def _has_name_before_verb(text: str, words: Sequence[str], folded: Sequence[str]) -> bool:
-    head = len(_head(text, folded))
+    head = len(_subject_words(text, folded))
     run = next((at for at, word in enumerate(words) if not _is_name(word)), len(words))
     if not head:
         follows = run < len(words) and _RUN_VERB.fullmatch(words[run])
@@ -363,14 +375,14 @@ def _is_name(word: str) -> bool:
     )
 
 
-def _is_told(text: str, least: int) -> bool:
+def _is_identifiable(text: str, least: int) -> bool:
     """Whether a subject is named so far that it can be found again below a heading of a topic: by
     two words ("the spare key"), for "the dog" everybody has; by one where `least` is 2, when
     neither entry stands below a name."""
     folded = [word.casefold() for word in _WORD.findall(text)]
     if not folded or _LABEL.match(text):
         return False
-    head = _head(text, folded)
+    head = _subject_words(text, folded)
     if folded[0] in _DETERMINER and head:
         told = [word for word in head if word not in _SMALL]
         return least > 1 or len([n for n in told if n not in _ATTRIBUTES]) > 1
@@ -401,7 +413,7 @@ class _Link:
     start: int
 
 
-class Links:
+class LinkChecker:
     """The links of a memory, and what they may lead to."""
 
     def __init__(self, documents: Sequence[Document], around: Surroundings) -> None:
@@ -425,16 +437,16 @@ class Links:
                 bare = bare.partition("/")[2]
         return named
 
-    def dead(self, document: Document) -> Iterator[Finding]:
+    def find_dead(self, document: Document) -> Iterator[Finding]:
         """The links of a document that lead nowhere."""
         struck = {at for e in document.entries if e.superseded for at in range(e.at, e.end)}
-        for link in _links(document):
+        for link in _find_links(document):
             if link.at in struck:
                 continue
             path, anchor = self._target(document, link)
             if path is None:
-                yield self._missing(document, link)
-            elif anchor and path.endswith(".md") and not self._has(path, anchor):
+                yield self._no_file(document, link)
+            elif anchor and path.endswith(".md") and not self._has_anchor(path, anchor):
                 yield self._no_heading(document, link, path, anchor)
 
     def _target(self, document: Document, link: _Link) -> tuple[str | None, str]:
@@ -451,13 +463,13 @@ class Links:
             return "", ""
         return (path if path in self._documents or self._around.exists(path) else None), anchor
 
-    def _has(self, path: str, anchor: str) -> bool:
+    def _has_anchor(self, path: str, anchor: str) -> bool:
         if _LINES.fullmatch(anchor):
             return True
         last = anchor.rpartition("#")[2].strip()
-        return last.casefold() in self._named(path) or _slug(last) in self._named(path)
+        return last.casefold() in self._anchors_of(path) or _slug(last) in self._anchors_of(path)
 
-    def _named(self, path: str) -> Collection[str]:
+    def _anchors_of(self, path: str) -> Collection[str]:
         """What an anchor may name in a file: headings, their slugs, blocks."""
         if path not in self._anchors:
             known = self._documents.get(path)
@@ -475,20 +487,20 @@ class Links:
             self._anchors[path] = {*names, *map(str.casefold, (*blocks, *ids))}
         return self._anchors[path]
 
-    def _missing(self, document: Document, link: _Link) -> Finding:
+    def _no_file(self, document: Document, link: _Link) -> Finding:
         name, mark, anchor = link.target.partition("#")
-        found = self._near(name)
-        new = _as_written(document, link, found) + mark + anchor if found else ""
+        found = self._closest_file(name)
+        new = _link_to(document, link, found) + mark + anchor if found else ""
         return self._finding(document, link, "leads to no file", new)
 
     def _no_heading(self, document: Document, link: _Link, path: str, anchor: str) -> Finding:
-        names = [name for name in self._named(path) if link.wiki or " " not in name]
+        names = [name for name in self._anchors_of(path) if link.wiki or " " not in name]
         wanted = anchor.casefold() if link.wiki else _slug(anchor)
         close = difflib.get_close_matches(wanted, names, n=1, cutoff=_CLOSE)
         new = link.target.partition("#")[0] + "#" + close[0] if close else ""
         return self._finding(document, link, f"has no such heading in {path}", new)
 
-    def _near(self, name: str) -> str:
+    def _closest_file(self, name: str) -> str:
         """The one file that was meant by a name, "" when that is not sure."""
         wanted = unquote(name).rpartition("/")[2].casefold()
         wanted = wanted if "." in wanted else f"{wanted}.md"
@@ -506,11 +518,11 @@ class Links:
         edit = line[: link.start] + new + line[link.start + len(link.target) :] if new else None
         advice = f"write {new}" if new else "fix the link, or remove it"
         return document.finding(
-            "dead-link", link.at, f"{quoted(link.target)} {what}", advice=advice, edit=edit
+            "dead-link", link.at, f"{quote(link.target)} {what}", advice=advice, edit=edit
         )
 
 
-def _links(document: Document) -> Iterator[_Link]:
+def _find_links(document: Document) -> Iterator[_Link]:
     """The links into the home that a document holds, outside of code and comments."""
     if "[" not in document.text:
         return
@@ -530,7 +542,7 @@ def _links(document: Document) -> Iterator[_Link]:
                     yield _Link(at, found["to"], pattern is _WIKI, found.start("to"))
 
 
-def _as_written(document: Document, link: _Link, path: str) -> str:
+def _link_to(document: Document, link: _Link, path: str) -> str:
     """How a link of this kind names a file."""
     if link.wiki:
         return path.rpartition("/")[2].removesuffix(".md")

@@ -6,10 +6,17 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
-from openclaw.memory.corrections import corrects, subjects
-from openclaw.memory.entries import Entry, struck
-from openclaw.memory.findings import LEVELS, Document, Edit, Finding, Places, quoted
-from openclaw.memory.lint_checks import MOST_IN_GROUP, Item, beside, items_of, relation, stems
+from openclaw.memory.corrections import corrects, subject_keys
+from openclaw.memory.entries import MemoryEntry, strike_through
+from openclaw.memory.findings import LEVELS, Document, Edit, Finding, ItemGroups, quote
+from openclaw.memory.lint_checks import (
+    MOST_IN_GROUP,
+    LintItem,
+    items_of,
+    relation,
+    share_heading,
+    stems,
+)
 from openclaw.types import ToolProblem
 
 _NOT = re.compile(
@@ -20,7 +27,7 @@ _NOT = re.compile(
 _OVER = re.compile(r"\b(?:over|more than|rather than|lieber als)\b", re.IGNORECASE)
 
 
-def contradictions(
+def find_contradictions(
     documents: Sequence[Document], gone: Collection[tuple[str, int]] = ()
 ) -> Iterator[Finding]:
     """Entries that a newer one corrects. The newest holds; without days to go by, or below other
@@ -28,29 +35,29 @@ def contradictions(
     that are not looked at."""
     items = [i for i in items_of(documents) if (i.document.path, i.entry.at) not in gone]
     told: set[int] = set()
-    pairs = [(items[one], items[other]) for one, other in _opposed(items)]
+    pairs = [(items[one], items[other]) for one, other in _find_opposed(items)]
     for pair in sorted(pairs, key=_is_exception):  # what may be one says less than what is none
         older, newer = sorted(pair, key=lambda i: (i.date, i.order))
         if older.order in told:
             continue
         told.add(older.order)
-        yield _contradiction(older, newer)
+        yield _contradiction_finding(older, newer)
 
 
-def _opposed(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
+def _find_opposed(items: Sequence[LintItem]) -> Iterator[tuple[int, int]]:
     """Pairs of items that cannot both be true; for each the newest first."""
-    places = Places()
+    places = ItemGroups()
     for number, item in enumerate(items):
-        for key in (*subjects(item.entry.text), *_turned(item.entry.text)):
+        for key in (*subject_keys(item.entry.text), *_opposite_keys(item.entry.text)):
             places.add(key, number)
     for group in places.groups():
         newest = sorted(group, key=lambda n: (items[n].date, n), reverse=True)[:MOST_IN_GROUP]
         for new, old in combinations(newest, 2):
-            if _of_one_time(items[new], items[old]) and _disagree(items[new], items[old]):
+            if _are_of_one_time(items[new], items[old]) and _disagree(items[new], items[old]):
                 yield old, new
 
 
-def _of_one_time(one: Item, other: Item) -> bool:
+def _are_of_one_time(one: LintItem, other: LintItem) -> bool:
     """A day may be an exception from other days: its notes are compared with their own file and
     with what is said to hold."""
     both = {one.document.kind, other.document.kind}
@@ -64,9 +71,9 @@ def _of_one_time(one: Item, other: Item) -> bool:
     return True
 
 
-def _disagree(one: Item, other: Item) -> bool:
+def _disagree(one: LintItem, other: LintItem) -> bool:
     left, right = one.entry.text, other.entry.text
-    turned = {*_turned(left)} & {*_turned(right)}
+    turned = {*_opposite_keys(left)} & {*_opposite_keys(right)}
     if any(key[0] == "not" for key in turned):
         return bool(_NOT.search(left)) != bool(_NOT.search(right))
     if turned:
@@ -74,11 +81,11 @@ def _disagree(one: Item, other: Item) -> bool:
     return corrects(left, right)
 
 
-def _is_exception(pair: tuple[Item, Item]) -> bool:
+def _is_exception(pair: tuple[LintItem, LintItem]) -> bool:
     return {item.document.kind for item in pair} == {"daily", "lasting"}
 
 
-def _turned(text: str) -> Iterator[tuple[str, ...]]:
+def _opposite_keys(text: str) -> Iterator[tuple[str, ...]]:
     """Keys that a fact shares with its opposite: "likes" and "does not like", "A over B" and "B
     over A"."""
     yield ("not", *stems(_NOT.sub(" ", text)))
@@ -86,8 +93,8 @@ def _turned(text: str) -> Iterator[tuple[str, ...]]:
         yield ("over", *sorted(stems(text)))
 
 
-def _contradiction(older: Item, newer: Item) -> Finding:
-    said = quoted(newer.entry.text)
+def _contradiction_finding(older: LintItem, newer: LintItem) -> Finding:
+    said = quote(newer.entry.text)
     known = bool(older.date and newer.date and older.date != newer.date)
     exception = _is_exception((older, newer))
     edits: tuple[Edit, ...] = ()
@@ -95,9 +102,9 @@ def _contradiction(older: Item, newer: Item) -> Finding:
     if exception:
         advice = "if this is no exception: openclaw memory add --replaces PATH:LINE TEXT"
     elif _is_ordered(older, newer) and relation(older, newer) == "sure":
-        edits = tuple(_struck(older, newer.date))
+        edits = tuple(_strike_edits(older, newer.date))
         advice = "the newer one holds; strike this one through" if edits else advice
-    shown = exception or not beside(older, newer)
+    shown = exception or not share_heading(older, newer)
     return Finding(
         "contradiction",
         "advice" if shown else LEVELS["contradiction"],
@@ -111,7 +118,7 @@ def _contradiction(older: Item, newer: Item) -> Finding:
     )
 
 
-def _is_ordered(older: Item, newer: Item) -> bool:
+def _is_ordered(older: LintItem, newer: LintItem) -> bool:
     """Whether days tell which is newer. Lines are in the order of time only where the later one has
     a day: what a person writes without one may stand anywhere."""
     if older.date and newer.date:
@@ -119,10 +126,10 @@ def _is_ordered(older: Item, newer: Item) -> bool:
     return bool(newer.date) and older.order < newer.order
 
 
-def _struck(item: Item, day: str) -> Iterator[Edit]:
+def _strike_edits(item: LintItem, day: str) -> Iterator[Edit]:
     document, entry = item.document, item.entry
     try:
-        new = struck(document.text, entry, day)
+        new = strike_through(document.text, entry, day)
     except ToolProblem:
         return
     less = len(document.page.lines) - (entry.end - entry.at - 1)
@@ -188,7 +195,7 @@ _DONE = re.compile(r"\[[xX]\]\s")
 _SENTENCE = re.compile(r"(?:^|[.!?:;]\s)\W*$")
 
 
-def relative_dates(document: Document) -> Iterator[Finding]:
+def find_relative_dates(document: Document) -> Iterator[Finding]:
     """Entries that say a day by its distance from one that is not told. A comment, a heading or a
     file that has a date tells it, and so does a date in the same entry."""
     if document.day or document.kind in ("daily", "inbox"):
@@ -197,15 +204,15 @@ def relative_dates(document: Document) -> Iterator[Finding]:
     for entry in document.entries:
         while above and above[-1][0] >= entry.depth:
             above.pop()
-        anchored = bool(above and above[-1][1]) or _anchored(document, entry)
+        anchored = bool(above and above[-1][1]) or _has_date(document, entry)
         above.append((entry.depth, anchored))
         if anchored or entry.superseded or _DONE.match(entry.text):
             continue
-        if word := relative_in(entry.text):
-            yield _finding(document, entry, word)
+        if word := first_relative_date(entry.text):
+            yield _relative_date_finding(document, entry, word)
 
 
-def relative_in(text: str) -> str:
+def first_relative_date(text: str) -> str:
     """The first words of a text that mean another day on another day, "" for none. What it quotes
     does not count, nor what is so on every day ("always packs for tomorrow")."""
     plain = _QUOTES.sub(lambda found: " " * len(found[0]), text)
@@ -221,11 +228,11 @@ def relative_in(text: str) -> str:
     return ""
 
 
-def _anchored(document: Document, entry: Entry) -> bool:
+def _has_date(document: Document, entry: MemoryEntry) -> bool:
     return bool(document.date(entry) or _ANCHOR.search(entry.text))
 
 
-def _finding(document: Document, entry: Entry, word: str) -> Finding:
+def _relative_date_finding(document: Document, entry: MemoryEntry, word: str) -> Finding:
     todo = document.kind == "todo"
     return document.finding(
         "relative-date",

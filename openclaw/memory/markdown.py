@@ -72,16 +72,16 @@ class Page:
     @property
     def newline(self) -> str:
         """What a new line ends with: a lone CR only where the text knows nothing else."""
-        ends = [end for line in self.lines if (end := ending(line))]
+        ends = [end for line in self.lines if (end := line_ending(line))]
         return next((end for end in ends if end != "\r"), ends[0] if ends else "\n")
 
 
-def ending(line: str) -> str:
+def line_ending(line: str) -> str:
     """The newline at a line's end, "" for a last line without one."""
     return line[len(line.rstrip("\r\n")) :]
 
 
-def width(text: str) -> int:
+def indent_width(text: str) -> int:
     """Columns of the blanks that a text begins with; tabs stop at every fourth."""
     blanks = text[: len(text) - len(text.lstrip(" \t"))]
     return len(blanks.expandtabs(4))
@@ -97,7 +97,7 @@ def read_page(text: str) -> Page:
     previous = ""
     for at, line in enumerate(page.lines[body:], body):
         bare = line.rstrip("\r\n")
-        if blocks.inside(at, bare):
+        if blocks.is_inside(at, bare):
             page.opaque[at] = at if blocks.began is None else blocks.began
             previous = ""
             continue
@@ -110,7 +110,7 @@ def read_page(text: str) -> Page:
             previous = ""
             continue
         elif marker and not _RULE.match(bare):
-            page.bullets += blocks.item(at, marker)
+            page.bullets += blocks.add_item(at, marker)
         plain = not heading and not blocks.depth and not bare.startswith("    ")
         previous = bare if plain and not marker and bare.lstrip()[:1] not in "|>" else ""
     page.open_at = blocks.open_at
@@ -135,7 +135,7 @@ class _Blocks:
     def leave(self) -> None:
         self._stack.clear()
 
-    def inside(self, at: int, bare: str) -> bool:
+    def is_inside(self, at: int, bare: str) -> bool:
         """Whether the line belongs to a block that holds no Markdown; `began` is its first line."""
         if self._close is not None:
             if self._close.search(bare):
@@ -145,14 +145,14 @@ class _Blocks:
         if not bare.strip():
             self._blank = True
             return True
-        self._close = self._opens(bare)
+        self._close = self._closing_pattern(bare)
         if self._close is not None:
             self.open_at = self.began = at
             return True
         self._outdent(bare)
         return False
 
-    def _opens(self, bare: str) -> re.Pattern[str] | None:
+    def _closing_pattern(self, bare: str) -> re.Pattern[str] | None:
         if fence := _FENCE.match(bare):
             return re.compile(rf"^[ \t]*{re.escape(fence[1][0])}{{{len(fence[1])},}}[ \t]*$")
         start = bare.lstrip()
@@ -163,18 +163,18 @@ class _Blocks:
     def _outdent(self, bare: str) -> None:
         """A paragraph that is not indented ends the list, unless it goes on without a blank."""
         if self._blank and not _MARKER.match(bare):
-            while self._stack and width(bare) < self._stack[-1]:
+            while self._stack and indent_width(bare) < self._stack[-1]:
                 self._stack.pop()
         self._blank = False
 
-    def item(self, at: int, marker: re.Match[str]) -> list[Bullet]:
+    def add_item(self, at: int, marker: re.Match[str]) -> list[Bullet]:
         """Take a line that begins like a list item; none when it is indented code."""
-        column = width(marker["indent"])
+        column = indent_width(marker["indent"])
         while self._stack and column < self._stack[-1]:
             self._stack.pop()
         if column - (self._stack[-1] if self._stack else 0) >= 4:
             return []
-        depth, gap = self.depth, width(marker["gap"])
+        depth, gap = self.depth, indent_width(marker["gap"])
         self._stack.append(column + len(marker["bullet"]) + (gap if 1 <= gap <= 4 else 1))
         return [Bullet(at, column, depth, marker["bullet"], marker.end())]
 
@@ -241,7 +241,7 @@ def scan(text: str) -> TaskPage:
     return TaskPage(page.lines, page.bullets, page.sections, page.opaque, page.open_at, items)
 
 
-def shown(text: str) -> str:
+def to_display(text: str) -> str:
     """A text of a file as it is shown: bytes that are no UTF-8 as U+FFFD (see `rewrite`)."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -254,10 +254,10 @@ def _items(
     starts = [section.start for section in sections]
     made: Counter[tuple[str, str]] = Counter()
     for bullet, box in tasks:
-        name = shown(sections[bisect_right(starts, bullet.at) - 1].name)
+        name = to_display(sections[bisect_right(starts, bullet.at) - 1].name)
         found = _ID.search(box["text"])
         given = found is not None and found["id"] not in used
-        text = shown(box["text"][: found.start()] if found else box["text"])
+        text = to_display(box["text"][: found.start()] if found else box["text"])
         if found and given:
             ident = found["id"]
         else:
@@ -306,17 +306,19 @@ def stamped(page: TaskPage) -> None:
             line = page.lines[item.at]
             full = line.rstrip("\r\n")
             bare = full.rstrip(" \t")
-            page.lines[item.at] = f"{_ID.sub('', bare)} ^{item.id}{full[len(bare) :]}{ending(line)}"
+            page.lines[item.at] = (
+                f"{_ID.sub('', bare)} ^{item.id}{full[len(bare) :]}{line_ending(line)}"
+            )
 
 
 ATTEMPTS = 50
-LARGEST = 5_000_000
+MAX_BYTES = 5_000_000
 """Bytes of the largest file that is taken apart line by line."""
 
 
 def text_of(path: Path) -> str:
     """The file's text, "" for a missing one. A save in place that is under way is waited for."""
-    return _decoded(settled(path, LARGEST))
+    return _decode(settled(path, MAX_BYTES))
 
 
 def rewrite(path: Path, change: Callable[[str], str], keep: Keep = keep_nothing) -> str:
@@ -328,9 +330,9 @@ def rewrite(path: Path, change: Callable[[str], str], keep: Keep = keep_nothing)
     OpenclawError when the file cannot be written.
     """
     for _ in range(ATTEMPTS):
-        before = settled(path, LARGEST)
+        before = settled(path, MAX_BYTES)
         check_not_utf_16(before, path)
-        text = change(_decoded(before))
+        text = change(_decode(before))
         data = text.encode("utf-8", "surrogateescape")
         if before and before.startswith(BOM):
             data = BOM + data
@@ -342,18 +344,18 @@ def rewrite(path: Path, change: Callable[[str], str], keep: Keep = keep_nothing)
     )
 
 
-def _decoded(data: bytes | None) -> str:
+def _decode(data: bytes | None) -> str:
     return (data or b"").removeprefix(BOM).decode("utf-8", "surrogateescape")
 
 
 _WORD = re.compile(r"\w+[+#]*")
-_EMPTY = frozenset(
+_SMALL_WORDS = frozenset(
     (
         *("a", "an", "the", "is", "are", "was", "were", "be", "to", "of", "in", "on", "at", "for"),
         *("my", "your", "s"),
     )
 )
-_ALIKE = 0.85
+_MIN_RATIO = 0.85
 _MIN_LENGTH = 5
 
 
@@ -366,16 +368,16 @@ def same(left: str, right: str) -> bool:
     if not first or not second:
         return left.split() == right.split()
     if sorted(map(_stem, first)) == sorted(map(_stem, second)):
-        return _in_order(first, second) or len(first) <= 2
+        return _have_same_order(first, second) or len(first) <= 2
     return len(first) == len(second) and all(
-        _stem(a) == _stem(b) or _typo(a, b) for a, b in zip(first, second, strict=True)
+        _stem(a) == _stem(b) or _is_typo(a, b) for a, b in zip(first, second, strict=True)
     )
 
 
 @lru_cache(maxsize=4096)
 def _words_of_line(text: str) -> Sequence[str]:
     words = _WORD.findall(text.replace("\u2019", "'").replace("'s ", " "))
-    return [word for word in words if word.casefold() not in _EMPTY]
+    return [word for word in words if word.casefold() not in _SMALL_WORDS]
 
 
 def _stem(word: str) -> str:
@@ -383,12 +385,12 @@ def _stem(word: str) -> str:
     return plain[:-1] if len(plain) > 3 and plain.endswith("s") else plain
 
 
-def _in_order(first: Sequence[str], second: Sequence[str]) -> bool:
+def _have_same_order(first: Sequence[str], second: Sequence[str]) -> bool:
     return [_stem(word) for word in first] == [_stem(word) for word in second]
 
 
-def _typo(left: str, right: str) -> bool:
+def _is_typo(left: str, right: str) -> bool:
     words = (left, right)
     if any(len(word) < _MIN_LENGTH or not word.islower() or not word.isalpha() for word in words):
         return False
-    return difflib.SequenceMatcher(None, left, right).ratio() >= _ALIKE
+    return difflib.SequenceMatcher(None, left, right).ratio() >= _MIN_RATIO

@@ -11,17 +11,17 @@ from typing import Literal
 
 from openclaw.memory.corrections import corrects
 from openclaw.memory.entries import (
-    Entry,
+    MemoryEntry,
     Meta,
-    below_entry,
-    block_of,
+    append_entry,
     entries_of,
+    format_entry,
     harmless,
-    struck,
-    unmarked,
-    with_entry,
-    without,
-    written,
+    insert_below,
+    lines_of_block,
+    remove_entry,
+    strike_through,
+    strip_marks,
 )
 from openclaw.memory.markdown import rewrite, same, text_of
 from openclaw.nlp.category import guess_category
@@ -102,11 +102,11 @@ class Notes:
         when `replaces` is not one known line, or when the same is known (then it is `Known`): a
         lasting fact need not be noted for today again.
         """
-        fact = one_line(text)
-        full = self._filled(fact, meta or Meta())
+        fact = to_one_line(text)
+        full = self._fill_meta(fact, meta or Meta())
         path = self.target(where)
         with locked(self._lock, LOCK_SECONDS):
-            old = [self._one(replaces)] if replaces else self._corrected(fact, where)
+            old = [self._find_replaced(replaces)] if replaces else self._find_corrected(fact, where)
             for known in dict.fromkeys((path, self.target("lasting"))):
                 _refuse_known(fact, known, old)
             return self._write(path, fact, full, old)
@@ -117,7 +117,7 @@ class Notes:
         days = self.folder.glob("*.md") if self.folder.is_dir() else ()
         named = (path for path in days if DAILY.fullmatch(path.name) and is_ordinary(path))
         daily = sorted(named, reverse=True)
-        notes = [note for path in (self.folder / LASTING, *daily) for note in notes_in(path)]
+        notes = [note for path in (self.folder / LASTING, *daily) for note in read_notes(path)]
         return [note for note in notes if everything or not note.superseded]
 
     def find(self, text: str) -> Sequence[Note]:
@@ -128,12 +128,12 @@ class Notes:
     def lines(self, note: Note) -> Sequence[str]:
         """The lines that `forget` takes out: the note and what is indented below it."""
         text = text_of(note.path)
-        return block_of(text, entry_of(text, note))
+        return lines_of_block(text, find_entry(text, note))
 
     def forget(self, note: Note) -> None:
         """Take a remembered line out again. Raises ToolProblem when it is no longer there."""
         with locked(self._lock, LOCK_SECONDS):
-            rewrite(note.path, lambda text: without(text, entry_of(text, note)), self.keep)
+            rewrite(note.path, lambda text: remove_entry(text, find_entry(text, note)), self.keep)
 
     # ---- the inbox: candidates that are no memory before the user says yes
 
@@ -144,22 +144,22 @@ class Notes:
     def propose(self, text: str, source: str, *, meta: Meta | None = None) -> Note:
         """Put a candidate into the inbox. Raises ToolProblem as `remember`; `Known` also for what
         waits there already."""
-        fact = one_line(text)
+        fact = to_one_line(text)
         day = self._today().isoformat()
-        full = self._filled(fact, replace(meta or Meta(), source=source))
+        full = self._fill_meta(fact, replace(meta or Meta(), source=source))
         path = self.inbox()
         with locked(self._lock, LOCK_SECONDS):
             for known in (*self.candidates(), *self.list()):
                 if same(known.text, fact):
                     raise Known(known, self.folder)
-            return self._added(path, f"# Inbox {day}\n\n", written(fact, full))
+            return self._add_line(path, f"# Inbox {day}\n\n", format_entry(fact, full))
 
     def candidates(self) -> Sequence[Note]:
         """What waits in the inbox, the oldest first."""
         folder = self.folder / INBOX
         paths = sorted(folder.glob("*.md")) if folder.is_dir() else []
         files = (path for path in paths if is_ordinary(path))
-        return [note for path in files for note in notes_in(path) if not note.superseded]
+        return [note for path in files for note in read_notes(path) if not note.superseded]
 
     def accept(self, candidate: Note, where: Where = "lasting") -> Remembered:
         """Move a candidate into memory, with the same checks; one that is known only leaves."""
@@ -180,7 +180,7 @@ class Notes:
 
     # ----
 
-    def _filled(self, fact: str, meta: Meta) -> Meta:
+    def _fill_meta(self, fact: str, meta: Meta) -> Meta:
         return Meta(
             meta.category or guess_category(fact),
             meta.date or self._today().isoformat(),
@@ -188,7 +188,7 @@ class Notes:
             meta.importance,
         )
 
-    def _one(self, replaces: str) -> Note:
+    def _find_replaced(self, replaces: str) -> Note:
         found = [note for note in self.find(replaces) if not note.superseded]
         if len(found) == 1:
             return found[0]
@@ -197,36 +197,36 @@ class Notes:
         places = "; ".join(f'{note.path.name}:{note.line} "{note.text}"' for note in found)
         raise ToolProblem(f'"{replaces}" fits several; say which: {places}.')
 
-    def _corrected(self, fact: str, where: Where) -> Sequence[Note]:
+    def _find_corrected(self, fact: str, where: Where) -> Sequence[Note]:
         """The notes that a fact corrects: among the lasting ones and today's, or, for a note of
         today, among today's alone: an exception of one day changes no lasting fact."""
         paths = dict.fromkeys((self.target(where), self.target("today")))
         return [
             note
             for path in paths
-            for entry, note in pairs_in(path)
+            for entry, note in read_pairs(path)
             if not (entry.superseded or entry.depth or entry.below > entry.end)
             and corrects(fact, entry.text)
         ]
 
     def _write(self, path: Path, fact: str, meta: Meta, old: Sequence[Note]) -> Remembered:
         day = self._today().isoformat()
-        line = written(fact, meta)
+        line = format_entry(fact, meta)
         title = f"# {'Memory' if path.name == LASTING else path.stem}\n\n"
         here = {note.text for note in old if note.path == path}
-        note = self._added(path, title, line, here, day)
+        note = self._add_line(path, title, line, here, day)
         for other in dict.fromkeys(note.path for note in old if note.path != path):
             self._strike(other, {note.text for note in old if note.path == other}, day)
         texts = {note.text.replace("~~", "") for note in old}
         gone = {
             (note.path, note.text): note
             for place in dict.fromkeys(note.path for note in old)
-            for note in notes_in(place)
+            for note in read_notes(place)
             if note.until == day and note.text in texts
         }
         return Remembered(note, tuple(gone.values()))
 
-    def _added(
+    def _add_line(
         self, path: Path, title: str, line: str, gone: Iterable[str] = (), day: str = ""
     ) -> Note:
         """Write a new line into a file, below those that it strikes through."""
@@ -234,27 +234,27 @@ class Notes:
 
         def change(text: str) -> str:
             nonlocal number
-            new, last = _struck_all(text, {*gone}, day)
+            new, last = _strike_all(text, {*gone}, day)
             below = [entry for entry in entries_of(new) if entry.at == last]
             if below:
-                new, number = below_entry(new, below[0], line)
+                new, number = insert_below(new, below[0], line)
             else:
-                new, number = with_entry(new or title, line)
+                new, number = append_entry(new or title, line)
             return new
 
         # Of the text that was written: others may have moved the line since.
-        pairs = pairs_of(rewrite(path, change, self.keep), path)
+        pairs = parse_pairs(rewrite(path, change, self.keep), path)
         return next(note for _, note in pairs if note.line == number)
 
     def _strike(self, path: Path, gone: set[str], day: str) -> None:
-        rewrite(path, lambda text: _struck_all(text, gone, day)[0], self.keep)
+        rewrite(path, lambda text: _strike_all(text, gone, day)[0], self.keep)
 
 
-def one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
     """A memory as one line. Raises ToolProblem when it is empty or too long."""
-    line, before = harmless(unmarked(text)), ""
+    line, before = harmless(strip_marks(text)), ""
     while line != before:
-        before, line = line, harmless(unmarked(_START.sub("", f"{line} ")))
+        before, line = line, harmless(strip_marks(_START.sub("", f"{line} ")))
     if not line:
         raise ToolProblem("There is nothing to remember: give the fact as one line.")
     if len(line) > MAX_CHARS:
@@ -263,17 +263,17 @@ def one_line(text: str) -> str:
 
 
 def _refuse_known(fact: str, path: Path, but: Sequence[Note]) -> None:
-    for entry, note in pairs_in(path):
+    for entry, note in read_pairs(path):
         if not entry.superseded and not entry.depth and note not in but and same(note.text, fact):
             raise Known(note, path.parent)
 
 
-def _struck_all(text: str, gone: set[str], day: str) -> tuple[str, int]:
+def _strike_all(text: str, gone: set[str], day: str) -> tuple[str, int]:
     """The text with these entries struck through, and the line index of the last one (-1: none)."""
     last = -1
     for entry in reversed(entries_of(text)):
         if not entry.superseded and entry.text in gone:
-            text = struck(text, entry, day)
+            text = strike_through(text, entry, day)
             last = entry.at if last < 0 else last - (entry.end - entry.at - 1)
     return text, last
 
@@ -298,9 +298,9 @@ class Note:
     until: str = ""
 
 
-def notes_in(path: Path) -> list[Note]:
+def read_notes(path: Path) -> list[Note]:
     """The notes of one file, superseded ones too."""
-    return [note for _, note in pairs_in(path)]
+    return [note for _, note in read_pairs(path)]
 
 
 def find(text: str, notes: Iterable[Note]) -> Sequence[Note]:
@@ -326,12 +326,12 @@ def _plain(text: str) -> str:
     return text.casefold().strip(" .")
 
 
-def pairs_in(path: Path) -> list[tuple[Entry, Note]]:
+def read_pairs(path: Path) -> list[tuple[MemoryEntry, Note]]:
     """The entries of a file, each with the note that it is."""
-    return pairs_of(text_of(path), path)
+    return parse_pairs(text_of(path), path)
 
 
-def pairs_of(text: str, path: Path) -> list[tuple[Entry, Note]]:
+def parse_pairs(text: str, path: Path) -> list[tuple[MemoryEntry, Note]]:
     """The entries of a text that stands in the file `path`, each with the note that it is."""
     daily = DAILY.fullmatch(path.name)
     pairs = []
@@ -352,7 +352,7 @@ def pairs_of(text: str, path: Path) -> list[tuple[Entry, Note]]:
     return pairs
 
 
-def entry_of(text: str, note: Note) -> Entry:
+def find_entry(text: str, note: Note) -> MemoryEntry:
     """The note's entry in the text as it is now. Raises ToolProblem when it is not there."""
     for entry in entries_of(text):
         if (entry.at + 1, entry.text) == (note.line, note.text):

@@ -19,15 +19,15 @@ from openclaw.memory.markdown import (
     TaskItem,
     TaskPage,
     due_of,
-    ending,
+    indent_width,
+    line_ending,
     new_id,
     rewrite,
     same,
     scan,
-    shown,
     stamped,
     text_of,
-    width,
+    to_display,
 )
 from openclaw.storage.lock import locked
 from openclaw.types import Keep, ToolProblem, keep_nothing
@@ -57,10 +57,10 @@ def is_overdue(todo: Todo, today: date) -> bool:
 
 def parse(text: str) -> list[Todo]:
     """The to-dos of a Markdown text, in its order."""
-    return [_todo(item) for item in scan(text).items]
+    return [_to_todo(item) for item in scan(text).items]
 
 
-def matching(text: str, items: Sequence[Todo]) -> list[Todo]:
+def match_todos(text: str, items: Sequence[Todo]) -> list[Todo]:
     """The to-dos that a few words mean: that id, else that text, else all words in the text.
 
     A misspelt text means none: `call Mario` must not tick off `call Maria`."""
@@ -78,12 +78,12 @@ def matching(text: str, items: Sequence[Todo]) -> list[Todo]:
 
 
 @lru_cache(maxsize=2)  # a turn asks some thirty times
-def _parsed(text: str) -> tuple[Todo, ...]:
+def _parse_once(text: str) -> tuple[Todo, ...]:
     return tuple(parse(text))
 
 
 @lru_cache(maxsize=2)
-def _lists(text: str) -> tuple[str, ...]:
+def _list_names_once(text: str) -> tuple[str, ...]:
     return tuple(list_names(scan(text)))
 
 
@@ -108,14 +108,14 @@ class TodoFile:
         self._lock = lock or path.parent.parent / ".openclaw" / "locks" / "todo.lock"
 
     def items(self) -> list[Todo]:
-        return list(_parsed(self._text()))
+        return list(_parse_once(self._text()))
 
     def lists(self) -> list[str]:
-        return list(_lists(self._text()))
+        return list(_list_names_once(self._text()))
 
     def find(self, text: str) -> list[Todo]:
         """The to-dos that an id, a text or some of its words mean; see `matching`."""
-        return matching(text, self.items())
+        return match_todos(text, self.items())
 
     def add(self, list_name: str, texts: Sequence[str]) -> list[Todo]:
         """Add to-dos to a list ("" is the default one); returns them as they now stand.
@@ -124,7 +124,7 @@ class TodoFile:
         `due:` that is no date and for a text that is empty or too long.
         """
         ids: list[str] = []
-        dated = [self._dated(text) for text in texts]
+        dated = [self._resolve_due(text) for text in texts]
 
         def change(text: str) -> str:
             new, ids[:] = added(text, list_name, dated)
@@ -135,7 +135,7 @@ class TodoFile:
 
     def similar(self, list_name: str, text: str) -> Todo | None:
         """The open to-do of a list that says the same as a text."""
-        wanted = clean(self._dated(text))
+        wanted = clean_text(self._resolve_due(text))
         for todo in self.items():
             if not todo.done and same_list(todo.list, list_name) and same(todo.text, wanted):
                 return todo
@@ -147,11 +147,11 @@ class TodoFile:
     def set_due(self, ident: str, due: str) -> Todo:
         """Give a to-do a date (ISO), instead of one it has; returns it as it now stands. Raises
         ToolProblem for an unknown id."""
-        new = self._change(lambda text: with_due(text, ident, due))
+        new = self._change(lambda text: set_due_date(text, ident, due))
         return next(todo for todo in parse(new) if todo.id.casefold() == ident.casefold())
 
     def remove(self, ident: str) -> None:
-        self._change(lambda text: removed(text, ident))
+        self._change(lambda text: remove_todo(text, ident))
 
     def remove_list(self, name: str) -> list[Todo]:
         """Remove a list; returns what was on it."""
@@ -159,13 +159,13 @@ class TodoFile:
 
         def change(text: str) -> str:
             new, items = without_list(text, name)
-            gone[:] = map(_todo, items)
+            gone[:] = map(_to_todo, items)
             return new
 
         self._change(change)
         return gone
 
-    def _dated(self, text: str) -> str:
+    def _resolve_due(self, text: str) -> str:
         # Reading dates needs a library that is loaded only when there is one to read.
         if "due:" not in text or due_of(text):
             return text
@@ -181,7 +181,7 @@ class TodoFile:
             return rewrite(self.path, change, self.keep)
 
 
-def _todo(item: TaskItem) -> Todo:
+def _to_todo(item: TaskItem) -> Todo:
     return Todo(item.id, item.list, item.text, item.done, due_of(item.text), item.at + 1)
 
 
@@ -204,11 +204,11 @@ def added(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, list[st
     Raises ToolProblem for a text that is empty or too long.
     """
     page = scan(text)
-    section = _section(page, list_name)
+    section = _find_section(page, list_name)
     name = section.name if section else _one_line(list_name.replace("#", " ")) or DEFAULT_LIST
     taken = {item.id for item in page.items}
     ids, bodies = [], []
-    for body in map(clean, texts):
+    for body in map(clean_text, texts):
         ids.append(new_id(name, body, taken))
         taken.add(ids[-1])
         bodies.append(f"[ ] {body} ^{ids[-1]}")
@@ -223,7 +223,7 @@ def added(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, list[st
 def marked(text: str, ident: str, done: bool) -> str:
     """The text with a to-do ticked or not. Raises ToolProblem for an unknown id."""
     page = scan(text)
-    item = _item(page, ident)
+    item = _find_item(page, ident)
     stamped(page)
     if item.done != done:
         line = page.lines[item.at]
@@ -232,11 +232,11 @@ def marked(text: str, ident: str, done: bool) -> str:
     return "".join(page.lines)
 
 
-def with_due(text: str, ident: str, due: str) -> str:
+def set_due_date(text: str, ident: str, due: str) -> str:
     """The text with a to-do's date, an ISO one, in place of one it had. Raises ToolProblem for an
     unknown id."""
     page = scan(text)
-    item = _item(page, ident)
+    item = _find_item(page, ident)
     stamped(page)
     line = page.lines[item.at]
     bare = _DUE.sub("", line)
@@ -245,10 +245,10 @@ def with_due(text: str, ident: str, due: str) -> str:
     return "".join(page.lines)
 
 
-def removed(text: str, ident: str) -> str:
+def remove_todo(text: str, ident: str) -> str:
     """The text without a to-do's line; to-dos below it move up to its place."""
     page = scan(text)
-    item = _item(page, ident)
+    item = _find_item(page, ident)
     stamped(page)
     _lift_children(page, item)
     del page.lines[item.at]
@@ -259,7 +259,7 @@ def without_list(text: str, list_name: str) -> tuple[str, list[TaskItem]]:
     """The text without a list's to-dos, and these. The heading goes too, unless other text
     stands below it. Raises ToolProblem for an unknown list."""
     page = scan(text)
-    section = _section(page, list_name)
+    section = _find_section(page, list_name)
     if section is None:
         names = ", ".join(list_names(page)) or "none"
         raise ToolProblem(f"There is no list {list_name}. Lists: {names}.")
@@ -275,11 +275,11 @@ def without_list(text: str, list_name: str) -> tuple[str, list[TaskItem]]:
 
 def list_names(page: TaskPage) -> list[str]:
     """The names of a page's lists: headings below a title, and any heading with tasks."""
-    named = [shown(s.name) for s in page.sections if s.level > 1 or page.items_of(s)]
+    named = [to_display(s.name) for s in page.sections if s.level > 1 or page.items_of(s)]
     return list(dict.fromkeys(named))
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """A to-do's text as one line, without box and id. Raises ToolProblem when nothing is left or
     it is longer than 500 characters."""
     line = _ID_END.sub("", _ITEM_START.sub("", _one_line(text))).strip()
@@ -295,7 +295,7 @@ def same_list(left: str, right: str) -> bool:
     return _plain_name(left) == _plain_name(right)
 
 
-def _item(page: TaskPage, ident: str) -> TaskItem:
+def _find_item(page: TaskPage, ident: str) -> TaskItem:
     wanted = ident.strip().lstrip("^").casefold()
     for item in page.items:
         if item.id.casefold() == wanted:
@@ -304,7 +304,7 @@ def _item(page: TaskPage, ident: str) -> TaskItem:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(shown(text).split())
+    return " ".join(to_display(text).split())
 
 
 def _plain_name(name: str) -> str:
@@ -314,7 +314,7 @@ def _plain_name(name: str) -> str:
     return " ".join(words) or DEFAULT_LIST.casefold()
 
 
-def _section(page: TaskPage, name: str) -> Section | None:
+def _find_section(page: TaskPage, name: str) -> Section | None:
     """The section of a list: the one with tasks if several have the name, never a bare title."""
     found = [s for s in page.sections if same_list(s.name, name)]
     filled = [s for s in found if page.items_of(s)]
@@ -324,7 +324,7 @@ def _section(page: TaskPage, name: str) -> Section | None:
 def _append_section(page: TaskPage, name: str, bodies: Sequence[str]) -> None:
     newline = page.newline
     at = len(page.lines) if page.open_at is None else page.open_at
-    before = _closed_line(page, at, newline)
+    before = _end_line(page, at, newline)
     block = [f"## {name}{newline}", newline, *(f"- {body}{newline}" for body in bodies)]
     if before:
         block.insert(0, newline)
@@ -337,8 +337,8 @@ def _append_items(page: TaskPage, section: Section, bodies: Sequence[str]) -> No
     newline = page.newline
     items = page.items_of(section)
     if not items:
-        at = _first_place(page, section)
-        _closed_line(page, at, newline)
+        at = _first_item_line(page, section)
+        _end_line(page, at, newline)
         block = [newline, *(f"- {body}{newline}" for body in bodies)]
         following = page.lines[at] if at < len(page.lines) else ""
         if following.strip():
@@ -353,7 +353,7 @@ def _append_items(page: TaskPage, section: Section, bodies: Sequence[str]) -> No
     least = min(item.indent for item in items)
     last = [item for item in items if item.indent == least][-1]
     at = _block_end(page, last, section)
-    _closed_line(page, at, newline)
+    _end_line(page, at, newline)
     line = page.lines[last.at]
     indent = line[: len(line) - len(line.lstrip(_BLANKS))]
     bullets = [_next_bullet(last.bullet, step) for step in range(1, len(bodies) + 1)]
@@ -362,7 +362,7 @@ def _append_items(page: TaskPage, section: Section, bodies: Sequence[str]) -> No
     ]
 
 
-def _first_place(page: TaskPage, section: Section) -> int:
+def _first_item_line(page: TaskPage, section: Section) -> int:
     """The line where a section's first to-do goes: below the heading, but behind a text that is
     indented, which would become a part of the to-do before it."""
     top = section.start + _heading_lines(page, section)
@@ -389,7 +389,7 @@ def _block_end(page: TaskPage, item: TaskItem, section: Section) -> int:
             continue
         continues = at == end and not _ENDS_BLOCK.match(line)
         goes_on = item.at < page.opaque.get(at, at) < at  # inside of code that began below it
-        if width(line) <= item.indent and not continues and not goes_on:
+        if indent_width(line) <= item.indent and not continues and not goes_on:
             break
         end = at + 1
     return end
@@ -401,11 +401,11 @@ def _heading_lines(page: TaskPage, section: Section) -> int:
     return 1 if page.lines[section.start].lstrip().startswith("#") else 2
 
 
-def _closed_line(page: TaskPage, at: int, newline: str) -> str:
+def _end_line(page: TaskPage, at: int, newline: str) -> str:
     """Give the line before `at` a newline if it has none; returns that line, "" at the top."""
     if not at:
         return ""
-    if not ending(page.lines[at - 1]):
+    if not line_ending(page.lines[at - 1]):
         page.lines[at - 1] += newline
     return page.lines[at - 1]
 

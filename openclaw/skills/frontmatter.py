@@ -25,7 +25,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _RESERVED = frozenset("@`%*&!|>[]{},?-:#")
 
 
-def split(text: str) -> tuple[str, str]:
+def split_frontmatter(text: str) -> tuple[str, str]:
     """Frontmatter and body of a text with plain newlines. A `---` inside a value or in the body is
     no fence. Raises SkillError when there is none, no end, or too much of it."""
     text = text.lstrip()
@@ -43,7 +43,7 @@ def split(text: str) -> tuple[str, str]:
     return front, text[last.end() + 1 :]
 
 
-def parse(front: str) -> tuple[dict[str, Any], list[Note]]:
+def parse_frontmatter(front: str) -> tuple[dict[str, Any], list[UnplacedProblem]]:
     """The fields (texts, lists and mappings of texts) and what had to be overlooked to get them.
 
     Raises SkillError for what is not even in part YAML, and for anchors, aliases, merge keys and
@@ -76,23 +76,23 @@ def read_yaml(text: str) -> tuple[Any, str]:
     import yaml
 
     try:
-        return _document(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+        return _read_document(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     except yaml.YAMLError:
         if not _SURROGATE.search(text):
             raise
-    return _document(text, yaml.BaseLoader)  # libyaml refuses emoji written as "\ud83d\udd0d"
+    return _read_document(text, yaml.BaseLoader)  # libyaml refuses emoji written as "\ud83d\udd0d"
 
 
-def _document(text: str, loader: Any) -> tuple[Any, str]:
+def _read_document(text: str, loader: Any) -> tuple[Any, str]:
     import yaml
 
     try:
-        return _Reading(text, loader).document()
+        return _YamlReader(text, loader).document()
     except (ValueError, OverflowError) as error:  # of PyYAML's own scanner
         raise yaml.YAMLError("an escape is no character") from error
 
 
-class _Reading:
+class _YamlReader:
     """Turns PyYAML's events into values, which costs half of composing nodes, and no stack."""
 
     def __init__(self, text: str, loader: Any) -> None:
@@ -114,7 +114,7 @@ class _Reading:
                     raise yaml.YAMLError("it holds a second document")
                 seen = True
         if self.unsafe:
-            raise _unsafe(self.unsafe)
+            raise _unsafe_error(self.unsafe)
         return value, self.doubled
 
     def _value(self, event: Any, depth: int) -> Any:
@@ -125,9 +125,9 @@ class _Reading:
         if event.anchor or event.tag:
             self.unsafe = "an anchor" if event.anchor else "a tag"
         if isinstance(event, yaml.ScalarEvent):
-            return joined(event.value)
+            return join_surrogates(event.value)
         if depth == MAX_DEPTH:
-            raise _unsafe(f"more than {MAX_DEPTH} levels")
+            raise _unsafe_error(f"more than {MAX_DEPTH} levels")
         if isinstance(event, yaml.SequenceStartEvent):
             return self._list(depth + 1)
         return self._mapping(depth + 1)
@@ -157,11 +157,11 @@ class _Reading:
         return fields
 
 
-def _unsafe(what: str) -> SkillError:
+def _unsafe_error(what: str) -> SkillError:
     return SkillError("yaml-unsafe", f"the frontmatter uses {what}, which no skill needs")
 
 
-def joined(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """The text with halves of surrogate pairs joined; a lone one becomes U+FFFD."""
     if text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text):
         return text
@@ -181,7 +181,7 @@ def _repair(front: str) -> dict[str, Any]:
     import yaml
 
     try:
-        fields, _ = read_yaml("\n".join(_quoted(front.split("\n"))))
+        fields, _ = read_yaml("\n".join(_quote_values(front.split("\n"))))
     except yaml.YAMLError:
         fields = None
     if not isinstance(fields, dict):
@@ -191,20 +191,26 @@ def _repair(front: str) -> dict[str, Any]:
     return fields
 
 
-def _quoted(lines: list[str]) -> Iterator[str]:
+def _quote_values(lines: list[str]) -> Iterator[str]:
     """The lines, those at the margin that break YAML put between quotes: plain values of one line
     with `: ` in them, with `:` at the end, or with a reserved sign before them."""
     for number, line in enumerate(lines):
         found = _ONE_LINE.fullmatch(line)
         value = found["value"].strip() if found else ""
         odd = ": " in value or value.endswith(":") or value[:1] in _RESERVED
-        if not found or not odd or value[0] in "\"'" or _goes_on(lines, number) or _is_yaml(line):
+        if (
+            not found
+            or not odd
+            or value[0] in "\"'"
+            or _is_continued(lines, number)
+            or _is_yaml(line)
+        ):
             yield line
         else:
             yield f"{found['key']}: '" + value.replace("'", "''") + "'"
 
 
-def _goes_on(lines: list[str], number: int) -> bool:
+def _is_continued(lines: list[str], number: int) -> bool:
     """Whether the next line that is not blank is indented."""
     after = next((line for line in lines[number + 1 :] if line.strip()), "")
     return after[:1] in (" ", "\t")
@@ -238,18 +244,18 @@ def _margin_fields(front: str) -> dict[str, Any]:
         elif line.strip():
             key = ""
     parts.pop("metadata", None)
-    return {key: _bare(" ".join(filter(None, values))) for key, values in parts.items()}
+    return {key: _unquote(" ".join(filter(None, values))) for key, values in parts.items()}
 
 
-def _bare(value: str) -> str:
+def _unquote(value: str) -> str:
     """The value without the quotes around it."""
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return value[1:-1]
     return value
 
 
-Level = Literal["error", "warning"]
-Note = tuple[Level, str, str]
+ProblemLevel = Literal["error", "warning"]
+UnplacedProblem = tuple[ProblemLevel, str, str]
 """A problem without its path: level, code, message."""
 
 
@@ -258,7 +264,7 @@ class Problem:
     """Something wrong with the SKILL.md at `path`. An error means that it is not loaded."""
 
     path: Path
-    level: Level
+    level: ProblemLevel
     code: str
     message: str
 
@@ -271,6 +277,6 @@ class SkillError(Exception):
         self.code = code
 
 
-def warning(code: str, message: str) -> Note:
+def warning(code: str, message: str) -> UnplacedProblem:
     """A note that does not keep a skill from being loaded."""
     return ("warning", code, message)

@@ -11,7 +11,16 @@ from itertools import accumulate
 from pathlib import Path
 
 from openclaw.security.untrusted import hidden
-from openclaw.skills.inspect_rules import CODE, DATA, FENCE, NAMES, PROSE, RULES, SCRIPT, Rule
+from openclaw.skills.inspect_rules import (
+    CODE,
+    DATA,
+    FENCE,
+    NAMES_IN_PIECES,
+    PROSE,
+    RULES,
+    SCRIPT,
+    Rule,
+)
 from openclaw.storage.safe_open import read_bytes, reading
 
 MAX_FILE = 1024 * 1024
@@ -65,7 +74,7 @@ def looks(folder: Path, names: Sequence[str]) -> list[Look]:
             found.append(Look(name, 0, "not looked into", f"{size:,} bytes"))
             continue
         left -= size
-        found += _looks_at(name, read_bytes(path))
+        found += _inspect_file(name, read_bytes(path))
     return found
 
 
@@ -75,14 +84,14 @@ def is_script(path: Path) -> bool:
         return True
     with reading(path) as file:
         head = file.read(4)
-    return head.startswith((b"#!", *PROGRAMS)) or _may_run(path)
+    return head.startswith((b"#!", *PROGRAMS)) or _has_run_mode(path)
 
 
-def _may_run(path: Path) -> bool:
+def _has_run_mode(path: Path) -> bool:
     return os.name != "nt" and bool(path.stat().st_mode & 0o111)
 
 
-def _looks_at(name: str, data: bytes) -> list[Look]:
+def _inspect_file(name: str, data: bytes) -> list[Look]:
     if data.startswith(PROGRAMS):
         return [Look(name, 0, "program", "compiled; its text cannot be read")]
     if data.startswith(ARCHIVES):
@@ -91,10 +100,10 @@ def _looks_at(name: str, data: bytes) -> list[Look]:
         data = data.decode("utf-16", "replace").encode()
     elif b"\0" in data and not (data.startswith(b"#!") or Path(name).suffix.lower() in SCRIPTS):
         return []
-    return _thinned(name, list(_in_text(name, data.decode("utf-8", "replace"))))
+    return _limit_each_kind(name, list(_inspect_text(name, data.decode("utf-8", "replace"))))
 
 
-def _in_text(name: str, text: str) -> Iterator[Look]:
+def _inspect_text(name: str, text: str) -> Iterator[Look]:
     lines = _LINE_END.split(text.removeprefix("\ufeff"))
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE:
@@ -104,13 +113,13 @@ def _in_text(name: str, text: str) -> Iterator[Look]:
             codes = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(found))[:5])
             yield Look(name, number, "hidden characters", f"{len(found)}: {codes}")
             lines[number - 1] = line.translate(dict.fromkeys(map(ord, found)))
-    yield from _by_rules(name, lines)
+    yield from _apply_rules(name, lines)
 
 
-def _by_rules(name: str, lines: list[str]) -> Iterator[Look]:
+def _apply_rules(name: str, lines: list[str]) -> Iterator[Look]:
     """What the rules find, by line, one of each kind a line."""
     text = "\n".join(lines)
-    places = _places(name, lines)
+    places = _line_kinds(name, lines)
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     found: dict[tuple[int, str], Look] = {}
     lower = text.lower()
@@ -122,17 +131,17 @@ def _by_rules(name: str, lines: list[str]) -> Iterator[Look]:
         for match in rule.pattern.finditer(text):
             at = bisect_right(starts, match.start()) - 1
             line, column = lines[at], match.start() - starts[at]
-            if rule.where & places[at] and _counts(rule, line, column):
-                look = Look(name, at + 1, rule.kind, _around(line, column), rule.note)
+            if rule.where & places[at] and _applies(rule, line, column):
+                look = Look(name, at + 1, rule.kind, _excerpt(line, column), rule.note)
                 found.setdefault((at + 1, rule.kind), look)
     for at, line in enumerate(lines):
-        if places[at] & CODE and (column := _in_pieces(line)) >= 0:
+        if places[at] & CODE and (column := _find_pieces(line)) >= 0:
             kind = "put together at run time"
-            found.setdefault((at + 1, kind), Look(name, at + 1, kind, _around(line, column)))
+            found.setdefault((at + 1, kind), Look(name, at + 1, kind, _excerpt(line, column)))
     yield from (found[key] for key in sorted(found, key=lambda key: key[0]))
 
 
-def _places(name: str, lines: Sequence[str]) -> list[int]:
+def _line_kinds(name: str, lines: Sequence[str]) -> list[int]:
     """Where each line stands; in a fence of no language it may be text or code."""
     suffix = Path(name).suffix.lower()
     if suffix in SCRIPTS or lines[0].startswith("#!"):
@@ -151,15 +160,15 @@ def _places(name: str, lines: Sequence[str]) -> list[int]:
     return places
 
 
-def _counts(rule: Rule, line: str, column: int) -> bool:
+def _applies(rule: Rule, line: str, column: int) -> bool:
     if rule.unless and rule.unless.search(line):
         return False
     if rule.beside and not rule.beside.search(line):
         return False
-    return not (rule.unquoted and _quoted(line[:column]))
+    return not (rule.unquoted and _is_quoted(line[:column]))
 
 
-def _quoted(before: str) -> bool:
+def _is_quoted(before: str) -> bool:
     """Whether a quotation mark is open at the end of this part of a line."""
     if before.count('"') % 2 or before.count("`") % 2:
         return True
@@ -168,18 +177,20 @@ def _quoted(before: str) -> bool:
     )
 
 
-def _in_pieces(line: str) -> int:
+def _find_pieces(line: str) -> int:
     """Where a line writes in pieces ("ev" + "al") what stands in NAMES; -1 for nowhere."""
     found = [(match.start(), match[0], "") for match in _SUM.finditer(line)]
     found += [(m.start(), m[1], (m[2] or "")[1:-1]) for m in _JOINED.finditer(line)]
     for at, written, between in found:
         pieces = [piece[1:-1] for piece in re.findall(_PIECE, written)]
-        if NAMES.fullmatch(between.join(pieces)) and not any(map(NAMES.fullmatch, pieces)):
+        if NAMES_IN_PIECES.fullmatch(between.join(pieces)) and not any(
+            map(NAMES_IN_PIECES.fullmatch, pieces)
+        ):
             return at
     return -1
 
 
-def _around(line: str, at: int) -> str:
+def _excerpt(line: str, at: int) -> str:
     """The line, or the part of a long one where the words stand."""
     plain = line.strip()
     if len(plain) <= MAX_TEXT:
@@ -188,7 +199,7 @@ def _around(line: str, at: int) -> str:
     return ("..." if start else "") + line[start : start + MAX_TEXT].strip() + "..."
 
 
-def _thinned(name: str, found: list[Look]) -> list[Look]:
+def _limit_each_kind(name: str, found: list[Look]) -> list[Look]:
     """The first of each kind, and how many more there are."""
     kept: list[Look] = []
     counts: dict[str, int] = {}

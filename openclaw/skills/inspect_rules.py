@@ -427,7 +427,7 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-NAMES = re.compile(
+NAMES_IN_PIECES = re.compile(
     r"child_process|eval|exec(?:Sync|File|FileSync)?|spawn(?:Sync)?|system|popen|subprocess|fetch"
     r"|require|Function|builtins|run|.{0,200}(?:auth-profiles|https?://|\bcurl\b"
     r"|/bin/\w?sh).{0,200}",

@@ -23,7 +23,7 @@ from openclaw.skills.inspect import Look, is_script, looks
 from openclaw.skills.skill import NAME, Root, Skill, list_skills, read_skill_file
 from openclaw.skills.source_records import record, sources
 from openclaw.skills.sources import Origin, fetch, read_origin
-from openclaw.skills.staging import altering, staging
+from openclaw.skills.staging import recording_change, staging
 from openclaw.skills.unpack import (
     SUFFIXES,
     Changes,
@@ -32,7 +32,7 @@ from openclaw.skills.unpack import (
     digest,
     fingerprints,
     make_folder,
-    refused,
+    refusal,
     unpack,
 )
 from openclaw.storage.home import Home, name_trouble
@@ -75,7 +75,7 @@ def stage(home: Home, origin: Origin, *, choice: str = "", name: str = "") -> It
     skill, Refused when it breaks a rule, OpenclawError when it cannot be fetched or read.
     """
     with staging(home) as folder:
-        yield _staged(home, origin, folder, choice, name)
+        yield _stage_skill(home, origin, folder, choice, name)
 
 
 def accept(
@@ -96,7 +96,7 @@ def accept(
     sources(home.skills)  # Damaged, before anything moves
     old = staged.folder.parent.parent / "old" / staged.name
     try:
-        with altering(home, recorder, target, old=target, new=staged.folder):
+        with recording_change(home, recorder, target, old=target, new=staged.folder):
             if os.path.lexists(target):
                 make_folder(old.parent)
                 target.rename(old)
@@ -134,9 +134,9 @@ def _undo(target: Path, folder: Path, old: Path) -> None:
             old.rename(target)
 
 
-def _staged(home: Home, origin: Origin, temporary: Path, choice: str, name: str) -> Staged:
-    top, provenance = _fetched(origin, temporary)
-    found = _chosen(top / origin.path, choice)
+def _stage_skill(home: Home, origin: Origin, temporary: Path, choice: str, name: str) -> Staged:
+    top, provenance = _fetch_source(origin, temporary)
+    found = _choose_skill_file(top / origin.path, choice)
     _check_real(found.parent, top)
     original, _ = read_skill_file(found)
     own = strict_name(original.name) if original else ""
@@ -144,7 +144,7 @@ def _staged(home: Home, origin: Origin, temporary: Path, choice: str, name: str)
     folder = temporary / "new" / folder_name
     make_folder(folder)
     copy_folder(found.parent, folder)
-    skill, problems = _read(folder / found.name)
+    skill, problems = _read_staged(folder / found.name)
     prints = fingerprints(folder)
     names = sorted(prints)
     contents = digest(prints)
@@ -163,7 +163,7 @@ def _staged(home: Home, origin: Origin, temporary: Path, choice: str, name: str)
     )
 
 
-def _fetched(origin: Origin, temporary: Path) -> tuple[Path, dict[str, str]]:
+def _fetch_source(origin: Origin, temporary: Path) -> tuple[Path, dict[str, str]]:
     """The folder in which to look for skills, and the first fields of the provenance."""
     fields = {"source": str(origin), "kind": origin.kind}
     stem = Path(origin.place.replace(":", "/")).name
@@ -191,7 +191,7 @@ def _sha256(path: Path) -> str:
         ) from error
 
 
-def _chosen(top: Path, choice: str) -> Path:
+def _choose_skill_file(top: Path, choice: str) -> Path:
     """The SKILL.md to install. One skill must lie at the top or in a folder there; another one, or
     one of several, must be named."""
     names = {one.path: one.name for one in list_skills([Root(top, "home")])}
@@ -204,7 +204,7 @@ def _chosen(top: Path, choice: str) -> Path:
         return found[0]
     if not names:
         raise UsageError("there is no SKILL.md in it", "a skill is a folder with a SKILL.md")
-    places = [f"{own}  ({_place(path, top)})" for path, own in names.items()]
+    places = [f"{own}  ({_folder_label(path, top)})" for path, own in names.items()]
     more = [f"and {len(places) - MAX_LISTED} more"] if len(places) > MAX_LISTED else []
     listed = "\n".join(["choose one with --name:", *sorted(places)[:MAX_LISTED], *more])
     if choice and len(found) > 1:
@@ -219,14 +219,14 @@ def _check_real(folder: Path, top: Path) -> None:
     """Refused when the way from the top to the folder goes through a link."""
     expected = Path(os.path.realpath(top)) / folder.relative_to(top)
     if Path(os.path.realpath(folder)) != expected:
-        raise refused(f"{_place(folder / 'SKILL.md', top)} is a link")
+        raise refusal(f"{_folder_label(folder / 'SKILL.md', top)} is a link")
 
 
-def _place(path: Path, top: Path) -> str:
+def _folder_label(path: Path, top: Path) -> str:
     return path.parent.relative_to(top).as_posix()
 
 
-def _read(path: Path) -> tuple[Skill, tuple[Problem, ...]]:
+def _read_staged(path: Path) -> tuple[Skill, tuple[Problem, ...]]:
     """The staged skill and the warnings about it; OpenclawError when it cannot be used."""
     skill, problems = read_skill_file(path)
     if skill is None:
@@ -266,7 +266,7 @@ def remove(home: Home, folder: Path, recorder: Recorder = UNRECORDED) -> None:
     with staging(home) as temporary:
         sources(home.skills)  # Damaged, before anything moves
         away = temporary / "removed"
-        with altering(home, recorder, folder, old=folder):
+        with recording_change(home, recorder, folder, old=folder):
             try:
                 folder.rename(away)
             except OSError as error:
@@ -290,16 +290,16 @@ def _check_below(home: Home, folder: Path) -> None:
         )
 
 
-State = Literal["unchanged", "changed", "edited"]
+UpdateState = Literal["unchanged", "changed", "edited"]
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class UpdateCheck:
     """`unchanged`: the source has what was installed; `changed`: it has something else; `edited`:
     so it has, and the installed files were changed here since. `changes` go from the installed
     files to those of the source."""
 
-    state: State
+    state: UpdateState
     changes: Changes
 
 
@@ -326,15 +326,15 @@ def is_pinned(fields: Mapping[str, str]) -> bool:
     return fields.get("pinned", "").lower() in ("true", "yes", "on")
 
 
-def news(home: Home, staged: Staged, fields: Mapping[str, str]) -> News:
+def news(home: Home, staged: Staged, fields: Mapping[str, str]) -> UpdateCheck:
     """What a freshly staged skill would change of the installed one of its name."""
     here = fingerprints(_folder(home, staged.name))
     there = fingerprints(staged.folder)
     changes = compare(here, there)
     known = fields.get("contents", "")
     if not changes or digest(there) == known:
-        return News("unchanged", changes)
-    return News("changed" if digest(here) == known else "edited", changes)
+        return UpdateCheck("unchanged", changes)
+    return UpdateCheck("changed" if digest(here) == known else "edited", changes)
 
 
 def is_here(home: Home, name: str) -> bool:

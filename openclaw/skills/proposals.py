@@ -15,7 +15,7 @@ from openclaw.skills.install import Staged, stage, strict_name
 from openclaw.skills.install import accept as install
 from openclaw.skills.skill import MAX_DESCRIPTION, MAX_NAME, NAME, read_skill_file
 from openclaw.skills.sources import read_origin
-from openclaw.skills.staging import altering
+from openclaw.skills.staging import recording_change
 from openclaw.skills.unpack import make_folder
 from openclaw.storage.home import PROPOSED, Home, name_trouble
 from openclaw.storage.safe_open import checked
@@ -72,7 +72,7 @@ def hold(home: Home, staged: Staged, recorder: Recorder = UNRECORDED) -> Path:
         raise UsageError(f"a skill {staged.name} was proposed already", "openclaw skills review")
     try:
         make_folder(checked(target.parent))
-        with altering(home, recorder, target, new=staged.folder):
+        with recording_change(home, recorder, target, new=staged.folder):
             staged.folder.rename(target)
     except OSError as error:
         raise unwritable(target, error) from error
@@ -82,7 +82,7 @@ def hold(home: Home, staged: Staged, recorder: Recorder = UNRECORDED) -> Path:
 def reject(home: Home, name: str, recorder: Recorder = UNRECORDED) -> None:
     """Delete a proposal."""
     folder = checked(find(home, name).folder)
-    with altering(home, recorder, folder, old=folder):
+    with recording_change(home, recorder, folder, old=folder):
         shutil.rmtree(folder)
 
 

@@ -34,7 +34,7 @@ _COMMANDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class InstallHint:
     """How the author says that programs are installed; `os` as in a gate."""
 
     bins: tuple[str, ...]
@@ -43,7 +43,7 @@ class Hint:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class Requirements:
     """What must be there: one of `os`, all `bins`, one of `any_bins`, all of `env` set, all of
     `config` switched on. `always` waives all but `os`."""
 
@@ -53,39 +53,39 @@ class Gate:
     env: tuple[str, ...] = ()
     config: tuple[str, ...] = ()
     always: bool = False
-    hints: tuple[Hint, ...] = ()
+    hints: tuple[InstallHint, ...] = ()
 
 
-OPEN = Gate()
+NO_REQUIREMENTS = Requirements()
 
 
-def read_gate(metadata: Any) -> Gate:
+def read_requirements(metadata: Any) -> Requirements:
     """The gate in a skill's metadata: a mapping, or JSON in a text. Open when there is none."""
     known = _mapping(metadata)
     own: dict[str, Any] = next(
         (known[key] for key in OWNERS if isinstance(known.get(key), dict)), {}
     )
     if not own:
-        return OPEN
+        return NO_REQUIREMENTS
     needs = _mapping(own.get("requires"))
-    return Gate(
+    return Requirements(
         os=_systems(own.get("os")),
-        bins=texts(needs.get("bins")),
-        any_bins=texts(needs.get("anyBins")),
-        env=texts(needs.get("env")),
-        config=texts(needs.get("config")),
-        always=flag(own.get("always"), default=False),
+        bins=read_texts(needs.get("bins")),
+        any_bins=read_texts(needs.get("anyBins")),
+        env=read_texts(needs.get("env")),
+        config=read_texts(needs.get("config")),
+        always=read_flag(own.get("always"), default=False),
         hints=_hints(own.get("install")),
     )
 
 
-def flag(value: Any, *, default: bool) -> bool:
+def read_flag(value: Any, *, default: bool) -> bool:
     """A yes or no as YAML writes it, the default for anything else."""
     text = value.strip().lower() if isinstance(value, str) else ""
     return text in _YES or (default and text not in _NO)
 
 
-def texts(value: Any) -> tuple[str, ...]:
+def read_texts(value: Any) -> tuple[str, ...]:
     """A list of texts, which may be written as one text with commas."""
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list):
@@ -94,8 +94,8 @@ def texts(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, bare)))
 
 
-def missing(
-    gate: Gate,
+def list_missing(
+    needs: Requirements,
     *,
     settings: Callable[[str], object],
     environ: Mapping[str, str],
@@ -106,34 +106,36 @@ def missing(
 
     `settings` gives the value of a dotted key, anything empty or false when it is not on.
     """
-    if gate.os and platform not in gate.os:
-        names = " or ".join(_SYSTEM_NAMES.get(name, shown(name)) for name in gate.os)
+    if needs.os and platform not in needs.os:
+        names = " or ".join(_SYSTEM_NAMES.get(name, shorten(name)) for name in needs.os)
         return [f"it is made for {names}, and this is {_SYSTEM_NAMES.get(platform, platform)}"]
-    if gate.always:
+    if needs.always:
         return []
 
     def there(name: str) -> bool:
         return bool(_PROGRAM.fullmatch(name) and which(name))
 
     lines = [
-        f"the program {shown(name)} is not installed; {_advice(gate, (name,), platform)}"
-        for name in gate.bins
+        f"the program {shorten(name)} is not installed; {_advice(needs, (name,), platform)}"
+        for name in needs.bins
         if not there(name)
     ]
-    if gate.any_bins and not any(map(there, gate.any_bins)):
-        names = ", ".join(map(shown, gate.any_bins))
-        advice = _advice(gate, gate.any_bins, platform)
+    if needs.any_bins and not any(map(there, needs.any_bins)):
+        names = ", ".join(map(shorten, needs.any_bins))
+        advice = _advice(needs, needs.any_bins, platform)
         lines.append(f"none of the programs {names} is installed; {advice}")
     lines += [
-        f"the environment variable {shown(name)} is not set"
-        for name in gate.env
+        f"the environment variable {shorten(name)} is not set"
+        for name in needs.env
         if not environ.get(name, "").strip()
     ]
-    lines += [f"the setting {shown(name)} is not on" for name in gate.config if not settings(name)]
+    lines += [
+        f"the setting {shorten(name)} is not on" for name in needs.config if not settings(name)
+    ]
     return lines
 
 
-def setting(settings: Settings, name: str) -> object:
+def read_setting(settings: Settings, name: str) -> object:
     """The value of a dotted key, None when there is no such key."""
     if name not in keys():
         return None
@@ -143,7 +145,7 @@ def setting(settings: Settings, name: str) -> object:
     return value
 
 
-def shown(name: str) -> str:
+def shorten(name: str) -> str:
     """A name out of a skill, not longer than a line can bear."""
     return name if len(name) <= 80 else name[:79] + "\u2026"
 
@@ -160,11 +162,11 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def _systems(value: Any) -> tuple[str, ...]:
-    names = (name.lower() for name in texts(value))
+    names = (name.lower() for name in read_texts(value))
     return tuple(dict.fromkeys(_SYSTEMS.get(name, name) for name in names))
 
 
-def _hints(value: Any) -> tuple[Hint, ...]:
+def _hints(value: Any) -> tuple[InstallHint, ...]:
     """The install specs that can be told in one plain line."""
     found = []
     for spec in value if isinstance(value, list) else ():
@@ -175,14 +177,16 @@ def _hints(value: Any) -> tuple[Hint, ...]:
         form = _ADDRESS if key == "url" else _PACKAGE
         if isinstance(what, str) and form.fullmatch(what):
             systems = _systems(spec.get("os"))
-            found.append(Hint(texts(spec.get("bins")), systems, f"{command} {shown(what)}"))
+            found.append(
+                InstallHint(read_texts(spec.get("bins")), systems, f"{command} {shorten(what)}")
+            )
     return tuple(found)
 
 
-def _advice(gate: Gate, names: tuple[str, ...], platform: str) -> str:
+def _advice(needs: Requirements, names: tuple[str, ...], platform: str) -> str:
     ways = dict.fromkeys(
         hint.text
-        for hint in gate.hints
+        for hint in needs.hints
         if (not hint.bins or set(hint.bins) & set(names)) and (not hint.os or platform in hint.os)
     )
     if ways:

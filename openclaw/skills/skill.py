@@ -19,8 +19,23 @@ from typing import Any
 from openclaw import __version__
 from openclaw.config.settings import Settings
 from openclaw.errors import OpenclawError
-from openclaw.skills.frontmatter import Note, Problem, SkillError, parse, split, warning
-from openclaw.skills.requirements import OPEN, Gate, Hint, flag, missing, read_gate, setting
+from openclaw.skills.frontmatter import (
+    Problem,
+    SkillError,
+    UnplacedProblem,
+    parse_frontmatter,
+    split_frontmatter,
+    warning,
+)
+from openclaw.skills.requirements import (
+    NO_REQUIREMENTS,
+    InstallHint,
+    Requirements,
+    list_missing,
+    read_flag,
+    read_requirements,
+    read_setting,
+)
 from openclaw.skills.skill_files import read_source, skill_file, skill_files
 from openclaw.skills.triggers import FILE as TRIGGERS
 from openclaw.skills.triggers import examples
@@ -54,7 +69,7 @@ class Skill:
     description: str
     path: Path
     source: str = "home"
-    gate: Gate = OPEN
+    requirements: Requirements = NO_REQUIREMENTS
     model_invocable: bool = True
     user_invocable: bool = True
     allowed_tools: tuple[str, ...] = ()
@@ -72,7 +87,7 @@ class Skill:
         Raises OpenclawError when the file can no longer be read.
         """
         try:
-            _, body = split(read_source(self.path)[0])
+            _, body = split_frontmatter(read_source(self.path)[0])
         except SkillError as bad:
             raise OpenclawError(
                 f"the skill {self.name} cannot be read: {bad}", f"look at {self.path}"
@@ -117,7 +132,7 @@ def roots(home: Home, *, user: bool = False) -> list[Root]:
     return found
 
 
-def no_gates(skill: Skill) -> list[Problem]:
+def no_blockers(skill: Skill) -> list[Problem]:
     """Every skill may be used."""
     return []
 
@@ -125,7 +140,7 @@ def no_gates(skill: Skill) -> list[Problem]:
 def list_skills(
     roots: Sequence[Root],
     *,
-    gates: Callable[[Skill], list[Problem]] = no_gates,
+    blockers: Callable[[Skill], list[Problem]] = no_blockers,
     cache: Path | None = None,
 ) -> list[Listed]:
     """Everything found in the roots, by name: broken, hidden and closed skills too.
@@ -134,14 +149,18 @@ def list_skills(
     looked at. `gates` gives the reasons why a skill may not be used now; `cache` is a file that
     keeps what was read.
     """
-    kept = Cache(cache)
+    kept = SkillCache(cache)
     first: dict[str, Skill] = {}
     listed = []
     for root in roots:
         for path, bad in skill_files(root.folder):
-            entry = _broken(Path(path), root.source, bad) if bad else _read(path, root, kept)
+            entry = (
+                _broken_row(Path(path), root.source, bad)
+                if bad
+                else _read_or_load(path, root, kept)
+            )
             if entry.skill:
-                entry = _placed(entry, entry.skill, first, gates)
+                entry = _check_eligible(entry, entry.skill, first, blockers)
             listed.append(entry)
     kept.save()
     return sorted(listed, key=lambda entry: (entry.name, not entry.eligible))
@@ -151,8 +170,8 @@ def read_skill_file(path: Path, source: str = "home") -> tuple[Skill | None, lis
     """One SKILL.md and what is wrong with it; no skill when that is an error."""
     try:
         text, notes = read_source(path)
-        fields, more = parse(split(text)[0])
-        skill, found = _skill(fields, path, source)
+        fields, more = parse_frontmatter(split_frontmatter(text)[0])
+        skill, found = _make_skill(fields, path, source)
     except SkillError as bad:
         return None, [Problem(path, "error", bad.code, str(bad))]
     return skill, [Problem(path, *note) for note in (*notes, *more, *found)]
@@ -174,7 +193,7 @@ def shown_path(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def _read(path: str, root: Root, kept: Cache) -> Listed:
+def _read_or_load(path: str, root: Root, kept: SkillCache) -> Listed:
     known = kept.get(path)
     if known is None:
         found, problems = read_skill_file(Path(path), root.source)
@@ -189,21 +208,21 @@ def _read(path: str, root: Root, kept: Cache) -> Listed:
     return Listed(skill.name, skill.about, skill.path, skill.source, True, tuple(problems), skill)
 
 
-def _broken(path: Path, source: str, bad: SkillError) -> Listed:
+def _broken_row(path: Path, source: str, bad: SkillError) -> Listed:
     problem = Problem(path, "error", bad.code, str(bad))
     return Listed(_folder_name(path), "", path, source, False, (problem,))
 
 
-def _placed(
+def _check_eligible(
     entry: Listed,
     skill: Skill,
     first: dict[str, Skill],
-    gates: Callable[[Skill], list[Problem]],
+    blockers: Callable[[Skill], list[Problem]],
 ) -> Listed:
     """The entry, not eligible when a better skill has its name or its gate is closed."""
     better = first.setdefault(skill.name, skill)
     if better is skill:
-        reasons = gates(skill)
+        reasons = blockers(skill)
     else:
         text = f"hidden by {shown_path(better.path)}, which has the same name"
         reasons = [Problem(skill.path, "warning", "shadowed", text)]
@@ -212,17 +231,19 @@ def _placed(
     return replace(entry, eligible=False, problems=(*entry.problems, *reasons))
 
 
-def _skill(fields: dict[str, Any], path: Path, source: str) -> tuple[Skill, list[Note]]:
+def _make_skill(
+    fields: dict[str, Any], path: Path, source: str
+) -> tuple[Skill, list[UnplacedProblem]]:
     about = _text(fields, "description")
     if not about:
         raise SkillError("description-missing", "the frontmatter has no description")
-    notes: list[Note] = []
+    notes: list[UnplacedProblem] = []
     name = _text(fields, "name")
     folder = _folder_name(path)
     if not name:
         notes.append(warning("name-missing", f"no name; that of its folder is used: {folder}"))
         name = folder
-    elif _unsafe(name):
+    elif _is_unsafe_name(name):
         notes.append(warning("name-unsafe", f"the name cannot be used; its folder's is: {folder}"))
         name = folder
     else:
@@ -239,9 +260,9 @@ def _skill(fields: dict[str, Any], path: Path, source: str) -> tuple[Skill, list
         description=" ".join(filter(None, (about, _text(fields, "when_to_use")))),
         path=path,
         source=source,
-        gate=read_gate(fields.get("metadata")),
-        model_invocable=not flag(fields.get("disable-model-invocation"), default=False),
-        user_invocable=flag(fields.get("user-invocable"), default=True),
+        requirements=read_requirements(fields.get("metadata")),
+        model_invocable=not read_flag(fields.get("disable-model-invocation"), default=False),
+        user_invocable=read_flag(fields.get("user-invocable"), default=True),
         allowed_tools=tuple(_tools(fields.get("allowed-tools"))),
         compatibility=compatibility,
         about=about,
@@ -262,12 +283,12 @@ def _tools(value: Any) -> Iterator[str]:
             yield from (name for name in _TOOLS.findall(item) if name != "-")
 
 
-def _unsafe(name: str) -> bool:
+def _is_unsafe_name(name: str) -> bool:
     control = any(unicodedata.category(c) == "Cc" for c in name)
     return control or "/" in name or "\\" in name or name in (".", "..") or len(name) > MAX_LABEL
 
 
-def _name_notes(name: str, folder: str) -> Iterator[Note]:
+def _name_notes(name: str, folder: str) -> Iterator[UnplacedProblem]:
     if not NAME.fullmatch(name):
         yield warning("name-format", "a name has lowercase letters, digits and single hyphens")
     if len(name) > MAX_NAME:
@@ -283,19 +304,19 @@ def _folder_name(path: Path) -> str:
 VERSION = f"3 {__version__}"
 """The number changes with what is read of a skill, or how."""
 
-Read = tuple["Skill | None", list[Problem]]
+ReadSkill = tuple["Skill | None", list[Problem]]
 
 
-class Cache:
+class SkillCache:
     """What is known of the skills, from the file (None: of nothing) and to it."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
-        self._old = _entries(file) if file else {}
+        self._old = _load_rows(file) if file else {}
         self._new: dict[str, Any] = {}
         self._changed = False
 
-    def get(self, path: str) -> Read | None:
+    def get(self, path: str) -> ReadSkill | None:
         """The skill of a SKILL.md and its problems, None when it must be read."""
         entry = self._old.get(path)
         stamp = _stamp(path) if entry is not None else None
@@ -304,18 +325,18 @@ class Cache:
         try:
             if entry["stamp"] != stamp:
                 return None
-            read = _unpacked(Path(path), entry)
+            read = _unpack(Path(path), entry)
         except (LookupError, TypeError, ValueError):
             return None
         self._new[path] = entry
         return read
 
-    def put(self, path: str, skill: Skill | None, problems: list[Problem]) -> Read:
+    def put(self, path: str, skill: Skill | None, problems: list[Problem]) -> ReadSkill:
         """Keep what was just read, unless the file may still change unseen."""
         stamp = _stamp(path) if self._file else None
         passing = any(problem.code == "unreadable" for problem in problems)
-        if stamp and not passing and _settled(stamp):
-            self._new[path] = {"stamp": stamp, **_packed(skill, problems)}
+        if stamp and not passing and _is_settled(stamp):
+            self._new[path] = {"stamp": stamp, **_pack(skill, problems)}
             self._changed = True
         return skill, problems
 
@@ -329,7 +350,7 @@ class Cache:
             write_text(self._file, text + "\n")
 
 
-def _entries(file: Path) -> dict[str, Any]:
+def _load_rows(file: Path) -> dict[str, Any]:
 
     try:
         found = parse_foreign_json(read_bytes(file))
@@ -361,7 +382,7 @@ def _one_stamp(path: str) -> list[int] | None:
     return [info.st_mtime_ns, info.st_size, info.st_ctime_ns, info.st_ino]
 
 
-def _settled(stamps: list[list[int]]) -> bool:
+def _is_settled(stamps: list[list[int]]) -> bool:
     """Whether another change would get another time: clocks of file systems tick every 10 ms, and
     every 2 s where times are whole seconds (FAT)."""
     now = time.time()
@@ -372,18 +393,18 @@ def _settled(stamps: list[list[int]]) -> bool:
     return True
 
 
-def _packed(skill: Skill | None, problems: list[Problem]) -> dict[str, Any]:
+def _pack(skill: Skill | None, problems: list[Problem]) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     if problems:
         entry["problems"] = [[p.level, p.code, p.message] for p in problems]
     if skill is None:
         return entry
-    gate = skill.gate
+    needs = skill.requirements
     entry["skill"] = [
         skill.name,
         skill.description,
         skill.source,
-        None if gate == OPEN else _packed_gate(gate),
+        None if needs == NO_REQUIREMENTS else _pack_requirements(needs),
         skill.model_invocable,
         skill.user_invocable,
         list(skill.allowed_tools),
@@ -394,24 +415,24 @@ def _packed(skill: Skill | None, problems: list[Problem]) -> dict[str, Any]:
     return entry
 
 
-def _packed_gate(gate: Gate) -> list[Any]:
-    hints = [[hint.bins, hint.os, hint.text] for hint in gate.hints]
-    return [gate.os, gate.bins, gate.any_bins, gate.env, gate.config, gate.always, hints]
+def _pack_requirements(needs: Requirements) -> list[Any]:
+    hints = [[hint.bins, hint.os, hint.text] for hint in needs.hints]
+    return [needs.os, needs.bins, needs.any_bins, needs.env, needs.config, needs.always, hints]
 
 
-def _unpacked(path: Path, entry: dict[str, Any]) -> Read:
+def _unpack(path: Path, entry: dict[str, Any]) -> ReadSkill:
 
     problems = [Problem(path, *problem) for problem in entry.get("problems", ())]
     if "skill" not in entry:
         return None, problems
-    name, description, source, gate, model, user, tools, *texts = entry["skill"]
+    name, description, source, needs, model, user, tools, *texts = entry["skill"]
     compatibility, about, examples = texts
     skill = Skill(
         name,
         description,
         path,
         source,
-        _unpacked_gate(gate) if gate else OPEN,
+        _unpack_requirements(needs) if needs else NO_REQUIREMENTS,
         model,
         user,
         tuple(tools),
@@ -422,17 +443,19 @@ def _unpacked(path: Path, entry: dict[str, Any]) -> Read:
     return skill, problems
 
 
-def _unpacked_gate(packed: list[Any]) -> Gate:
+def _unpack_requirements(packed: list[Any]) -> Requirements:
     os_, bins, any_bins, env, config, always, hints = packed
-    made = tuple(Hint(tuple(names), tuple(systems), text) for names, systems, text in hints)
-    return Gate(tuple(os_), tuple(bins), tuple(any_bins), tuple(env), tuple(config), always, made)
+    made = tuple(InstallHint(tuple(names), tuple(systems), text) for names, systems, text in hints)
+    return Requirements(
+        tuple(os_), tuple(bins), tuple(any_bins), tuple(env), tuple(config), always, made
+    )
 
 
 def installed(home: Home, settings: Settings) -> list[Listed]:
     """Everything that is found, by name. Quick enough for every turn: a file is read once."""
     return list_skills(
         roots(home, user=settings.skills.user),
-        gates=gatekeeper(settings),
+        blockers=gatekeeper(settings),
         cache=home.private / "skills.json",
     )
 
@@ -469,11 +492,11 @@ def gatekeeper(
         if skill.name in settings.skills.off:
             text = f"switched off by you; to switch it on: openclaw skills enable {skill.name}"
             reasons.append(Problem(skill.path, "warning", "off", text))
-        if skill.gate == OPEN:
+        if skill.requirements == NO_REQUIREMENTS:
             return reasons
-        lines = missing(
-            skill.gate,
-            settings=lambda name: setting(settings, name),
+        lines = list_missing(
+            skill.requirements,
+            settings=lambda name: read_setting(settings, name),
             environ=environ,
             which=remembered,
             platform=platform,

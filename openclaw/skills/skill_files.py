@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from openclaw.skills.frontmatter import Note, SkillError, warning
+from openclaw.skills.frontmatter import SkillError, UnplacedProblem, warning
 from openclaw.storage.safe_open import checked, open_file
 from openclaw.storage.text import BOM, decode
 
@@ -27,7 +27,7 @@ def skill_files(root: Path) -> list[tuple[str, SkillError | None]]:
     and is not looked into further; the root itself is, so that one stray file there hides nothing.
     A missing root holds none.
     """
-    return sorted(_walk(os.fspath(root)), key=lambda found: _in_bytes(found[0]))
+    return sorted(_walk(os.fspath(root)), key=lambda found: _sort_key(found[0]))
 
 
 def skill_file(path: Path) -> Path | None:
@@ -93,7 +93,7 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() or bool(is_junction and is_junction())
 
 
-def _in_bytes(path: str) -> bytes:
+def _sort_key(path: str) -> bytes:
     return os.fsencode(path if os.sep == "/" else path.replace(os.sep, "/"))
 
 
@@ -107,7 +107,7 @@ _FLAGS = (
 )
 
 
-def read_source(path: Path) -> tuple[str, list[Note]]:
+def read_source(path: Path) -> tuple[str, list[UnplacedProblem]]:
     """The text of a SKILL.md with plain newlines, and what was odd about the file.
 
     Raises SkillError when it is not read: a link out of its folder, no regular file, larger than
@@ -116,13 +116,13 @@ def read_source(path: Path) -> tuple[str, list[Note]]:
     notes = []
     if path.name != "SKILL.md":
         notes.append(warning("filename-case", f"the file is called {path.name}, not SKILL.md"))
-    text, clean = _text(_bytes(path))
+    text, clean = _decode_source(_read_bytes(path))
     if not clean:
         notes.append(warning("encoding", "some bytes are not UTF-8 and were replaced"))
     return text, notes
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         info = path.lstat()
         target = path
@@ -130,9 +130,9 @@ def _bytes(path: Path) -> bytes:
             checked(path.parent)
             target = _target_inside(path)
             info = target.lstat()
-        _check(info)
+        _check_regular(info)
         with os.fdopen(open_file(target, _FLAGS), "rb") as file:
-            _check(os.fstat(file.fileno()))
+            _check_regular(os.fstat(file.fileno()))
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise SkillError("unreadable", f"cannot be read: {error.strerror or error}") from error
@@ -149,7 +149,7 @@ def _target_inside(path: Path) -> Path:
     return target
 
 
-def _check(info: os.stat_result) -> None:
+def _check_regular(info: os.stat_result) -> None:
     if not stat.S_ISREG(info.st_mode):
         raise SkillError("not-a-file", "it is not a regular file")
     if info.st_size > MAX_BYTES:
@@ -160,7 +160,7 @@ def _too_large() -> SkillError:
     return SkillError("file-too-large", f"the file is larger than {MAX_BYTES // 1024} KiB")
 
 
-def _text(data: bytes) -> tuple[str, bool]:
+def _decode_source(data: bytes) -> tuple[str, bool]:
     """The text, and whether every byte of it was UTF-8."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SkillError("encoding", "the file is UTF-16, not UTF-8")

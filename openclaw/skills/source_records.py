@@ -19,7 +19,7 @@ HEAD = "# Where installed skills came from. Written by `openclaw skills install`
 def sources(skills: Path) -> dict[str, dict[str, str]]:
     """Each installed skill's fields by its folder's name, all of them text. Damaged when the file
     is there and cannot be read as such; entries of another shape are left out."""
-    data = _parsed(skills / FILE, _bytes(skills / FILE))
+    data = _parse(skills / FILE, _read_or_none(skills / FILE))
     return {
         name: {key: value for key, value in fields.items() if isinstance(value, str)}
         for name, fields in data.items()
@@ -36,15 +36,15 @@ def record(
 
     path = skills / FILE
     for _ in range(3):
-        before = _bytes(path)
-        data = _parsed(path, before)
+        before = _read_or_none(path)
+        data = _parse(path, before)
         if fields is None and name not in data:
             return
         wanted = {key: value for key, value in data.items() if key != name}
         if fields is not None:
             wanted[name] = dict(fields)
-        text = _edited(decode(before or b""), name, fields)
-        if _same(text, wanted):
+        text = _edit_entry(decode(before or b""), name, fields)
+        if _parses_to(text, wanted):
             new = text
         else:  # written in another style: as new, then
             new = HEAD + yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)
@@ -53,7 +53,7 @@ def record(
     raise Damaged(f"{path} is being changed by another program", "try again")
 
 
-def _edited(text: str, name: str, fields: Mapping[str, str] | None) -> str:
+def _edit_entry(text: str, name: str, fields: Mapping[str, str] | None) -> str:
     """The text with the lines of this entry replaced, or those of a new one at its end."""
     import yaml
 
@@ -86,7 +86,7 @@ def _lines_of(text: str, name: str, lines: list[str]) -> tuple[int, int]:
     return starts[at], end
 
 
-def _same(text: str, wanted: Mapping[str, Any]) -> bool:
+def _parses_to(text: str, wanted: Mapping[str, Any]) -> bool:
     import yaml
 
     try:
@@ -95,14 +95,14 @@ def _same(text: str, wanted: Mapping[str, Any]) -> bool:
         return False
 
 
-def _bytes(path: Path) -> bytes | None:
+def _read_or_none(path: Path) -> bytes | None:
     try:
         return read_bytes(path)
     except FileNotFoundError:
         return None
 
 
-def _parsed(path: Path, data: bytes | None) -> dict[str, Any]:
+def _parse(path: Path, data: bytes | None) -> dict[str, Any]:
     import yaml
 
     text = decode(data or b"")

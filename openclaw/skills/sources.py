@@ -15,9 +15,9 @@ from typing import IO, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.skills.unpack import SUFFIXES, checked_parts, put_file, refused
+from openclaw.skills.unpack import SUFFIXES, check_parts, refusal, write_new_file
 
-Kind = Literal["folder", "archive", "git"]
+OriginKind = Literal["folder", "archive", "git"]
 KINDS = "a folder, a .zip, .skill or .tar.gz archive, or a git URL (https://, ssh://, git@)"
 
 _SSH = re.compile(r"[\w.-]+@[\w.-]+:(?!//)[^\s]+")
@@ -31,7 +31,7 @@ class Origin:
     """`place` is an absolute path or a URL; `ref` ("" for the default branch) and `path` ("" for
     the top) are of a repository."""
 
-    kind: Kind
+    kind: OriginKind
     place: str
     ref: str = ""
     path: str = ""
@@ -45,7 +45,7 @@ class Origin:
 def read_origin(text: str, cwd: Path) -> Origin:
     """What the words mean; UsageError when they name nothing that can be installed."""
     if tree := _TREE.fullmatch(text):
-        return _git(tree["url"], tree["ref"], tree["path"] or "")
+        return _git_origin(tree["url"], tree["ref"], tree["path"] or "")
     place, _, tail = text.partition("#")
     ref, _, path = tail.partition(":")
     if place.startswith(("https://", "ssh://")) or _SSH.fullmatch(place):
@@ -54,14 +54,14 @@ def read_origin(text: str, cwd: Path) -> Origin:
                 f"an archive is not fetched from {without_password(place)}",
                 "download it, look at it, then install the file",
             )
-        return _git(place, ref, path)
+        return _git_origin(place, ref, path)
     if _SCHEME.match(place):
         raise UsageError(f"{without_password(text)} is not a source of skills", f"give {KINDS}")
     local = cwd / Path(text).expanduser()
     if not local.exists() and "#" in text:
         local = cwd / Path(place).expanduser()
     if local.is_dir() and local.name.endswith(".git"):
-        return _git(str(local.resolve()), ref, path)
+        return _git_origin(str(local.resolve()), ref, path)
     if local.is_dir():
         return Origin("folder", str(local.resolve()))
     if local.is_file():
@@ -82,10 +82,10 @@ def without_password(place: str) -> str:
     return urlunsplit(parts._replace(netloc=kept + host))
 
 
-def _git(place: str, ref: str, path: str) -> Origin:
+def _git_origin(place: str, ref: str, path: str) -> Origin:
     if ref and (not _REF.fullmatch(ref) or ".." in ref):
         raise UsageError(f"{ref!r} is not a branch, tag or commit", "write URL#main:folder")
-    return Origin("git", place.rstrip("/"), ref, "/".join(checked_parts(path)))
+    return Origin("git", place.rstrip("/"), ref, "/".join(check_parts(path)))
 
 
 TIMEOUT_SECONDS = 120.0
@@ -116,9 +116,9 @@ def fetch(origin: Origin, into: Path, seconds: float = TIMEOUT_SECONDS) -> str:
     takes too long; Refused when the repository is too large.
     """
     protocol = "file" if Path(origin.place).is_absolute() else "https:ssh"
-    git = _Git(into, _environ(protocol), origin, seconds)
+    git = _Git(into, _git_environ(protocol), origin, seconds)
     git.run("init", "--quiet", "--template=", str(into), inside=False)
-    put_file(into / ".git" / "info" / "attributes", AS_STORED, executable=False)
+    write_new_file(into / ".git" / "info" / "attributes", AS_STORED, executable=False)
     git.run(
         *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"),
         *("--no-write-commit-graph", "--", origin.place, origin.ref or "HEAD"),
@@ -128,9 +128,9 @@ def fetch(origin: Origin, into: Path, seconds: float = TIMEOUT_SECONDS) -> str:
     return git.output("rev-parse", "FETCH_HEAD").decode().strip()
 
 
-def _environ(protocol: str) -> Mapping[str, str]:
+def _git_environ(protocol: str) -> Mapping[str, str]:
     """Deaf to the repository that a caller's environment names, and never asking anything."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _USERS_OWN}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT_VARIABLES}
     return {
         "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
         **kept,
@@ -145,7 +145,7 @@ def _environ(protocol: str) -> Mapping[str, str]:
     }
 
 
-_USERS_OWN = frozenset({
+_KEPT_VARIABLES = frozenset({
     "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH",
     "GIT_PROXY_SSL_CAINFO",
@@ -165,7 +165,7 @@ def _check_listing(git: _Git, path: str) -> None:
 
 
 def too_large() -> OpenclawError:
-    error = refused("the repository is too large to be taken whole")
+    error = refusal("the repository is too large to be taken whole")
     error.hint = "name the skill's folder in it: URL#main:path/to/skill"
     return error
 
@@ -183,10 +183,10 @@ class _Git:
         self._end = time.monotonic() + seconds
 
     def run(self, *words: str, inside: bool = True) -> None:
-        with self._started(words, inside, subprocess.DEVNULL) as (process, errors):
+        with self._running(words, inside, subprocess.DEVNULL) as (process, errors):
             while process.poll() is None:
                 self._check_time()
-                if _size(self._folder / ".git" / "objects" / "pack") > MAX_FETCHED:
+                if _folder_size(self._folder / ".git" / "objects" / "pack") > MAX_FETCHED:
                     raise too_large()
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(POLL_SECONDS)
@@ -194,7 +194,7 @@ class _Git:
 
     def output(self, *words: str) -> bytes:
         """What git prints; more than a few MB of it is refused."""
-        with self._started(words, True, subprocess.PIPE) as (process, errors):
+        with self._running(words, True, subprocess.PIPE) as (process, errors):
             if process.stdout is None:
                 raise ValueError("stdout is a pipe")
             data = process.stdout.read(MAX_LISTING + 1)
@@ -205,7 +205,7 @@ class _Git:
             return data
 
     @contextlib.contextmanager
-    def _started(
+    def _running(
         self, words: tuple[str, ...], inside: bool, stdout: int
     ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
         import tempfile
@@ -228,12 +228,12 @@ class _Git:
             try:
                 yield process, errors
             finally:
-                _end(process)
+                _stop(process)
 
     def _check_time(self) -> None:
         if time.monotonic() > self._end:
             raise OpenclawError(
-                f"{self._shown()} took longer than {self._seconds:g} s",
+                f"{self._address()} took longer than {self._seconds:g} s",
                 "try again, or fetch it yourself and install the folder",
             )
 
@@ -242,18 +242,18 @@ class _Git:
             errors.seek(0)
             said = errors.read(10_000).decode("utf-8", "replace").strip().splitlines()
             told = (line for line in said if line and not line.startswith(("warning:", "hint:")))
-            reason = next(told, "git failed").replace(self._origin.place, self._shown())
+            reason = next(told, "git failed").replace(self._origin.place, self._address())
             raise OpenclawError(
-                f"{self._shown()} cannot be fetched: {reason}",
+                f"{self._address()} cannot be fetched: {reason}",
                 "check the address, the branch after # and your access to it (git asks nothing "
                 "here: a private repository needs a key or stored credentials)",
             )
 
-    def _shown(self) -> str:
+    def _address(self) -> str:
         return without_password(self._origin.place)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """Make sure that git and the programs it started are gone."""
     if process.stdout:
         process.stdout.close()
@@ -266,7 +266,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _size(folder: Path) -> int:
+def _folder_size(folder: Path) -> int:
     total = 0
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):

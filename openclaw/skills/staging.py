@@ -33,22 +33,22 @@ def staging(home: Home) -> Iterator[Path]:
             checked(home.skills)
         except OSError as error:
             raise unwritable(home.skills, error) from error
-        _clear(home.skills)
+        _clear_leftovers(home.skills)
         folder = home.skills / f"{PREFIX}{secrets.token_hex(6)}"
         try:
             make_folder(folder)
             yield folder
         finally:
-            drop(folder)
+            delete_quietly(folder)
             if made:
                 with contextlib.suppress(OSError):
                     home.skills.rmdir()
 
 
-def _clear(skills: Path) -> None:
+def _clear_leftovers(skills: Path) -> None:
     for left in sorted(skills.glob(f"{PREFIX}*")):
         _restore(skills, left / "old")
-        drop(left)
+        delete_quietly(left)
 
 
 def _restore(skills: Path, old: Path) -> None:
@@ -59,7 +59,7 @@ def _restore(skills: Path, old: Path) -> None:
                 folder.rename(skills / folder.name)
 
 
-def drop(folder: Path) -> None:
+def delete_quietly(folder: Path) -> None:
     """Delete a folder as far as that is possible; a link goes without what it leads to."""
     with contextlib.suppress(OSError):
         if folder.is_symlink() or not folder.is_dir():
@@ -73,12 +73,12 @@ def drop(folder: Path) -> None:
 
 
 @contextmanager
-def altering(
+def recording_change(
     home: Home, record: Recorder, place: Path, *, old: Path | None = None, new: Path | None = None
 ) -> Iterator[None]:
     """The folder `place` of the home is about to hold what `new` does, instead of what `old` does;
     None for nothing. When this raises, nothing of it has happened."""
-    before, after = _held(old), _held(new)
+    before, after = _read_contents(old), _read_contents(new)
     top = home.relative(place)
     void = record.altered(
         [f"{top}/{name}" for name in sorted({*before, *after})],
@@ -93,7 +93,7 @@ def altering(
         raise
 
 
-def _held(folder: Path | None) -> dict[str, Held]:
+def _read_contents(folder: Path | None) -> dict[str, Held]:
     """What the files of a folder hold, by their paths in it; links are left out."""
     found: dict[str, Held] = {}
     for top, _, names in os.walk(folder) if folder else ():

@@ -35,12 +35,12 @@ MAX_BYTES = 50_000_000
 # A tar has a header, often two, and padding for each entry.
 MAX_TAR = MAX_BYTES + MAX_ENTRIES * 4096
 # What a Mac adds to the archives that it makes.
-LITTER = frozenset({"__MACOSX", ".DS_Store"})
+MAC_FILES = frozenset({"__MACOSX", ".DS_Store"})
 UTF8_NAME, ENCRYPTED = 0x800, 0x41
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveMember:
     """One entry of an archive. `size` is what the header says, `read` gives the bytes."""
 
     name: str
@@ -61,10 +61,10 @@ def unpack(source: Path, into: Path) -> None:
         RuntimeError, LookupError, OverflowError, struct.error,
     )  # fmt: skip
     try:
-        with _opened(source) as file:
-            read = _reader(file, source)
-            _walk(read(file), None)
-            _walk(read(file), into)
+        with _open_archive(source) as file:
+            read = _choose_reader(file, source)
+            _check_or_write(read(file), None)
+            _check_or_write(read(file), into)
     except damage as error:
         raise OpenclawError(
             f"{source.name} cannot be unpacked: {str(error) or type(error).__name__}",
@@ -72,62 +72,62 @@ def unpack(source: Path, into: Path) -> None:
         ) from error
 
 
-def _opened(source: Path) -> IO[bytes]:
+def _open_archive(source: Path) -> IO[bytes]:
     info = source.stat()
     if not stat.S_ISREG(info.st_mode):
         raise UsageError(f"{source.name} is not a regular file")
     if info.st_size > MAX_BYTES:
-        raise refused(f"it holds more than {MAX_BYTES // 1_000_000} MB")
+        raise refusal(f"it holds more than {MAX_BYTES // 1_000_000} MB")
     return source.open("rb")
 
 
-def _reader(file: IO[bytes], source: Path) -> Callable[[IO[bytes]], Iterator[Entry]]:
+def _choose_reader(file: IO[bytes], source: Path) -> Callable[[IO[bytes]], Iterator[ArchiveMember]]:
     magic = file.read(4)
     if magic.startswith(b"PK"):
-        return _zip_entries
+        return _zip_members
     if magic.startswith(b"\x1f\x8b"):
-        return _tar_entries
+        return _tar_members
     raise UsageError(
         f"{source.name} is not an archive that can be read here", "one of: " + " ".join(SUFFIXES)
     )
 
 
-def _walk(entries: Iterator[Entry], into: Path | None) -> None:
+def _check_or_write(entries: Iterator[ArchiveMember], into: Path | None) -> None:
     """Check all entries, with the sizes that they claim; with a folder write them and count."""
-    intake = Intake()
+    intake = IntakeCheck()
     for entry in entries:
-        parts = intake.entry(entry.name, folder=entry.folder)
+        parts = intake.check_entry(entry.name, folder=entry.folder)
         if into is None:
-            intake.data(entry.size)
-        elif not LITTER.intersection(parts):
+            intake.add_bytes(entry.size)
+        elif not MAC_FILES.intersection(parts):
             target = into.joinpath(*parts)
             if entry.folder:
                 make_folder(target)
             else:
                 with entry.read() as data:
-                    put_file(target, take_bytes(data, intake), executable=entry.executable)
+                    write_new_file(target, read_counted(data, intake), executable=entry.executable)
 
 
-def _zip_entries(file: IO[bytes]) -> Iterator[Entry]:
+def _zip_members(file: IO[bytes]) -> Iterator[ArchiveMember]:
     if _count(file, b"PK\x01\x02") > 20 * MAX_ENTRIES:  # before an object is made of each
-        raise refused(f"it has more than {MAX_ENTRIES:,} entries")
+        raise refusal(f"it has more than {MAX_ENTRIES:,} entries")
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
-            yield _zip_entry(archive, info)
+            yield _zip_member(archive, info)
 
 
-def _zip_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Entry:
+def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> ArchiveMember:
     name = _zip_name(info)
     mode = info.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise refused(f"{name} is a link or a device")
+        raise refusal(f"{name} is a link or a device")
     if info.flag_bits & ENCRYPTED:
-        raise refused(f"{name} is encrypted")
+        raise refusal(f"{name} is encrypted")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise refused(f"{name} is compressed in an unusual way")
+        raise refusal(f"{name} is compressed in an unusual way")
     folder = name.endswith("/") or stat.S_ISDIR(mode)
     executable = bool(mode & 0o111)
-    return Entry(name, folder, info.file_size, executable, lambda: archive.open(info))
+    return ArchiveMember(name, folder, info.file_size, executable, lambda: archive.open(info))
 
 
 def _zip_name(info: zipfile.ZipInfo) -> str:
@@ -139,7 +139,7 @@ def _zip_name(info: zipfile.ZipInfo) -> str:
     try:
         return name.encode("cp437").decode("utf-8")
     except UnicodeError:
-        raise refused(f"the name {name!a} is not plain UTF-8 text") from None
+        raise refusal(f"the name {name!a} is not plain UTF-8 text") from None
 
 
 def _count(file: IO[bytes], needle: bytes) -> int:
@@ -152,26 +152,26 @@ def _count(file: IO[bytes], needle: bytes) -> int:
     return found
 
 
-def _tar_entries(file: IO[bytes]) -> Iterator[Entry]:
+def _tar_members(file: IO[bytes]) -> Iterator[ArchiveMember]:
     file.seek(0)
     with gzip.GzipFile(fileobj=file) as unzipped:
         data = unzipped.read(MAX_TAR + 1)
     if len(data) > MAX_TAR:
-        raise refused(f"it holds more than {MAX_BYTES // 1_000_000} MB")
+        raise refusal(f"it holds more than {MAX_BYTES // 1_000_000} MB")
     end = 0
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:", encoding="utf-8") as archive:
         while member := archive.next():
-            yield _tar_entry(archive, member)
+            yield _tar_member(archive, member)
             end = member.offset_data + (member.size if member.isreg() else 0)
     # Where a header is broken tarfile takes it for the end.
     if len(data) - end < tarfile.BLOCKSIZE or data[end:].strip(b"\0"):
         raise tarfile.ReadError("it does not end as a tar does")
 
 
-def _tar_entry(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
+def _tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> ArchiveMember:
     plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
     if not (member.isdir() or plain):
-        raise refused(f"{member.name} is a link, a device or another thing that is no plain file")
+        raise refusal(f"{member.name} is a link, a device or another thing that is no plain file")
 
     def read() -> IO[bytes]:
         stream = archive.extractfile(member)
@@ -180,7 +180,7 @@ def _tar_entry(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
         return stream
 
     executable = bool(member.mode & 0o111)
-    return Entry(member.name, member.isdir(), member.size, executable, read)
+    return ArchiveMember(member.name, member.isdir(), member.size, executable, read)
 
 
 MAX_DEPTH = 16
@@ -188,7 +188,7 @@ MAX_NAME_BYTES = 240
 NOTHING_DONE = "nothing was installed; install a skill only from a source that you trust"
 
 
-class Intake:
+class IntakeCheck:
     """Counts what comes in and compares its names; Refused for the first thing that may not."""
 
     def __init__(self) -> None:
@@ -196,57 +196,57 @@ class Intake:
         self._bytes = 0
         self._seen: dict[tuple[str, ...], tuple[tuple[str, ...], bool]] = {}
 
-    def entry(self, name: str, *, folder: bool) -> tuple[str, ...]:
+    def check_entry(self, name: str, *, folder: bool) -> tuple[str, ...]:
         """The parts of an entry's path with slashes, () for the top itself."""
         self._entries += 1
         if self._entries > MAX_ENTRIES:
-            raise refused(f"it has more than {MAX_ENTRIES:,} entries")
-        parts = checked_parts(name)
+            raise refusal(f"it has more than {MAX_ENTRIES:,} entries")
+        parts = check_parts(name)
         if not parts and not folder:
-            raise refused("it has a file without a name")
+            raise refusal("it has a file without a name")
         for depth in range(1, len(parts) + 1):
             self._compare(parts[:depth], folder=folder or depth < len(parts), last=depth)
         return parts
 
-    def data(self, count: int) -> None:
+    def add_bytes(self, count: int) -> None:
         """So many bytes more."""
         self._bytes += count
         if self._bytes > MAX_BYTES:
-            raise refused(f"it holds more than {MAX_BYTES // 1_000_000} MB")
+            raise refusal(f"it holds more than {MAX_BYTES // 1_000_000} MB")
 
     def _compare(self, path: tuple[str, ...], *, folder: bool, last: int) -> None:
-        key = tuple(_folded(part) for part in path)
+        key = tuple(_fold(part) for part in path)
         known, known_folder = self._seen.setdefault(key, (path, folder))
         if known is path:
             return
         shown = "/".join(path)
         if known != path:
-            raise refused(f"{'/'.join(known)} and {shown} are one name on some systems")
+            raise refusal(f"{'/'.join(known)} and {shown} are one name on some systems")
         if not (folder and known_folder):
-            raise refused(f"{shown} comes twice")
+            raise refusal(f"{shown} comes twice")
 
 
-def checked_parts(name: str) -> tuple[str, ...]:
+def check_parts(name: str) -> tuple[str, ...]:
     """The parts of a relative path; Refused when it leads elsewhere or fits not every system."""
     if any(unicodedata.category(c) in ("Cc", "Cs") for c in name):
-        raise refused(f"the name {name!a} is not plain UTF-8 text")
+        raise refusal(f"the name {name!a} is not plain UTF-8 text")
     if "\\" in name:
-        raise refused(f"{name} has a backslash in its name")
+        raise refusal(f"{name} has a backslash in its name")
     if name.startswith("/"):
-        raise refused(f"{name} is an absolute path")
+        raise refusal(f"{name} is an absolute path")
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if len(parts) > MAX_DEPTH:
-        raise refused(f"it has more than {MAX_DEPTH} folders in each other")
+        raise refusal(f"it has more than {MAX_DEPTH} folders in each other")
     for part in parts:
         _check_part(part, name)
     return parts
 
 
-def take_bytes(data: IO[bytes], intake: Intake) -> bytes:
+def read_counted(data: IO[bytes], intake: IntakeCheck) -> bytes:
     """All bytes, counted while they come."""
     chunks = []
     while chunk := data.read(CHUNK):
-        intake.data(len(chunk))
+        intake.add_bytes(len(chunk))
         chunks.append(chunk)
     return b"".join(chunks)
 
@@ -258,7 +258,7 @@ def make_folder(path: Path) -> None:
         raise unwritable(path, error) from error
 
 
-def put_file(path: Path, data: bytes, *, executable: bool) -> None:
+def write_new_file(path: Path, data: bytes, *, executable: bool) -> None:
     """Write a file that was not there before; no other bit of a mode is taken over."""
     make_folder(path.parent)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -269,29 +269,29 @@ def put_file(path: Path, data: bytes, *, executable: bool) -> None:
         raise unwritable(path, error) from error
 
 
-def refused(reason: str) -> Refused:
+def refusal(reason: str) -> Refused:
     return Refused(f"the skill is refused: {reason}", NOTHING_DONE)
 
 
 def _check_part(part: str, name: str) -> None:
     if part == "..":
-        raise refused(f"{name} leads out of its folder")
+        raise refusal(f"{name} leads out of its folder")
     if ":" in part:
-        raise refused(f"{name} has a colon in its name, as a drive has")
+        raise refusal(f"{name} has a colon in its name, as a drive has")
     if part != part.rstrip(" .") or name_trouble(part, windows=True):
-        raise refused(f"{name} is a name that some system keeps for itself")
+        raise refusal(f"{name} is a name that some system keeps for itself")
     if len(part.encode()) > MAX_NAME_BYTES:
-        raise refused(f"{name[:40]}... is too long a name")
+        raise refusal(f"{name[:40]}... is too long a name")
 
 
-def _folded(part: str) -> str:
+def _fold(part: str) -> str:
     """What the most lenient file system compares."""
     plain = unicodedata.normalize("NFC", part).casefold()
     return unicodedata.normalize("NFC", plain)
 
 
 # Histories, and what programs make again when they need it.
-LEFT_OUT = frozenset({
+SKIPPED_NAMES = frozenset({
     ".git", ".hg", ".svn", ".openclaw", "__pycache__", "node_modules", "venv", ".venv", ".DS_Store",
 })  # fmt: skip
 
@@ -314,13 +314,13 @@ def copy_folder(source: Path, target: Path) -> None:
     Refused for links, devices, pipes, odd names and too much; OpenclawError for what cannot be
     read. What was written by then is left to the caller.
     """
-    intake = Intake()
+    intake = IntakeCheck()
     for path, info in _files(source, source):
         name = path.relative_to(source).as_posix()
-        parts = intake.entry(name, folder=stat.S_ISDIR(info.st_mode))
+        parts = intake.check_entry(name, folder=stat.S_ISDIR(info.st_mode))
         if not stat.S_ISDIR(info.st_mode):
             executable = os.name != "nt" and bool(info.st_mode & 0o111)
-            put_file(target.joinpath(*parts), _bytes(path, intake), executable=executable)
+            write_new_file(target.joinpath(*parts), _bytes(path, intake), executable=executable)
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
@@ -368,23 +368,23 @@ def _files(
     except OSError as error:
         raise _unreadable(folder, error) from error
     for path, info in known:
-        if path.name in LEFT_OUT:
+        if path.name in SKIPPED_NAMES:
             continue
         junction = getattr(os.path, "isjunction", lambda _: False)(path)
         real_folder = stat.S_ISDIR(info.st_mode) and not junction
         if strict and not (real_folder or stat.S_ISREG(info.st_mode)):
             name = path.relative_to(top).as_posix()
-            raise refused(f"{name} is a link, a device or another thing that is no plain file")
+            raise refusal(f"{name} is a link, a device or another thing that is no plain file")
         yield path, info
         if real_folder:
             yield from _files(path, top, strict=strict)
 
 
-def _bytes(path: Path, intake: Intake) -> bytes:
+def _bytes(path: Path, intake: IntakeCheck) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         with os.fdopen(open_file(path, flags), "rb") as file:
-            return take_bytes(file, intake)
+            return read_counted(file, intake)
     except OSError as error:
         raise _unreadable(path, error) from error
 

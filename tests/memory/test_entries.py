@@ -6,14 +6,14 @@ import pytest
 
 from openclaw.memory.entries import (
     Meta,
-    below_entry,
+    append_entry,
     entries_of,
+    format_entry,
+    insert_below,
     parse_meta,
-    struck,
-    unmarked,
-    with_entry,
-    without,
-    written,
+    remove_entry,
+    strike_through,
+    strip_marks,
 )
 from openclaw.nlp.category import guess_category
 from openclaw.types import ToolProblem
@@ -30,10 +30,10 @@ def texts(text: str) -> list[str]:
 
 def test_metadata_is_written_in_one_order_and_read_back() -> None:
     line = "I like tea. <!-- preference, 2026-11-21, session 4f2a9c turn 3, importance 0.7 -->"
-    assert written("I like tea.", FULL) == line
+    assert format_entry("I like tea.", FULL) == line
     (entry,) = entries_of(f"- {line}\n")
     assert (entry.text, entry.meta) == ("I like tea.", FULL)
-    assert written("x", Meta()) == "x"
+    assert format_entry("x", Meta()) == "x"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_comment_is_read_leniently_and_a_users_own_is_none(
     ],
 )
 def test_a_source_cannot_end_the_comment(source: str, kept: str) -> None:
-    (entry,) = entries_of("- " + written("t", Meta("fact", source=source)))
+    (entry,) = entries_of("- " + format_entry("t", Meta("fact", source=source)))
     assert entry.text == "t"
     assert entry.meta.source == kept
 
@@ -137,7 +137,7 @@ def test_a_struck_line_is_superseded_and_says_until_when() -> None:
      ("~~~~a~~~~", "~~~~a~~~~"), ("<!-- x -->", "")],
 )  # fmt: skip
 def test_a_new_memory_is_neither_comment_nor_struck_through(text: str, plain: str) -> None:
-    assert unmarked(text) == plain
+    assert strip_marks(text) == plain
 
 
 # ---- changing
@@ -164,17 +164,17 @@ def test_a_new_memory_is_neither_comment_nor_struck_through(text: str, plain: st
     ],
 )
 def test_an_entry_is_put_in(text: str, result: str, line: int) -> None:
-    assert with_entry(text, "x") == (result, line)
+    assert append_entry(text, "x") == (result, line)
 
 
 def test_a_correction_goes_below_with_the_same_mark_and_indent() -> None:
     text = "1. list\n   *  old\n      more\n   *  next"
     entry = entries_of(text)[0]
-    new, line = below_entry(text, entry, "new")
+    new, line = insert_below(text, entry, "new")
     assert new == "1. list\n   *  old\n      more\n   *  new\n   *  next"
     assert line == 4
     last = entries_of(text)[1]
-    assert below_entry(text, last, "new")[0] == f"{text}\n   *  new\n"
+    assert insert_below(text, last, "new")[0] == f"{text}\n   *  new\n"
 
 
 @pytest.mark.parametrize(
@@ -188,13 +188,13 @@ def test_a_correction_goes_below_with_the_same_mark_and_indent() -> None:
     ],
 )
 def test_an_entry_is_struck_through(text: str, result: str) -> None:
-    assert struck(text, entries_of(text)[0], "2026-11-21") == result
+    assert strike_through(text, entries_of(text)[0], "2026-11-21") == result
 
 
 def test_an_entry_with_others_below_it_is_not_struck_through() -> None:
     text = "- a\n  - b\n"
     with pytest.raises(ToolProblem, match="editor"):
-        struck(text, entries_of(text)[0], "2026-11-21")
+        strike_through(text, entries_of(text)[0], "2026-11-21")
 
 
 @pytest.mark.parametrize(
@@ -209,4 +209,4 @@ def test_an_entry_with_others_below_it_is_not_struck_through() -> None:
     ],
 )
 def test_an_entry_is_taken_out(text: str, result: str) -> None:
-    assert without(text, entries_of(text)[0]) == result
+    assert remove_entry(text, entries_of(text)[0]) == result

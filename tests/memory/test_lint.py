@@ -7,7 +7,7 @@ import pytest
 from openclaw.maintenance.memory_lint import not_found
 from openclaw.memory.findings import Document, Finding, Surroundings
 from openclaw.memory.lint import diff, fixed, lint
-from openclaw.memory.lint_contradictions import relative_in
+from openclaw.memory.lint_contradictions import first_relative_date
 from tests.memory.test_corrections import BOTH_MAY_BE_TRUE, SAME_THING_OTHER_VALUE
 
 MEMORY = "memory/MEMORY.md"
@@ -249,7 +249,8 @@ def test_a_relative_day_without_a_known_date_is_found(text: str) -> None:
     ],
 )
 def test_names_habits_and_dated_days_are_no_relative_days(text: str) -> None:
-    assert relative_in(text) == "" or checks_in(f"- {text}\n") == []
+    assert first_relative_date(text) == "" or checks_in(f"- {text}
+") == []
 
 
 @pytest.mark.parametrize(

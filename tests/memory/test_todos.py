@@ -18,9 +18,9 @@ from openclaw.memory.todos import (
     added,
     is_overdue,
     marked,
-    matching,
+    match_todos,
     parse,
-    removed,
+    remove_todo,
     without_list,
 )
 from openclaw.storage.lock import locked
@@ -210,7 +210,7 @@ def test_removing_an_item_keeps_what_is_below_it() -> None:
     text = (
         "- [ ] a ^0a1b2c3d\n    - [ ] b ^11223344\n      note\n        - [ ] c ^55667788\n- [ ] d\n"
     )
-    new = removed(text, "0a1b2c3d")
+    new = remove_todo(text, "0a1b2c3d")
     assert texts(new) == ["b", "c", "d"]
     assert "      note\n" in new
 
@@ -239,7 +239,7 @@ def test_removing_a_list_takes_its_heading_unless_other_text_is_there() -> None:
     ],
 )
 def test_a_to_do_is_found_by_id_text_or_words(words: str, found: list[str]) -> None:
-    assert [todo.text for todo in matching(words, parse(PLAIN))] == found
+    assert [todo.text for todo in match_todos(words, parse(PLAIN))] == found
 
 
 # ---- the file
@@ -362,7 +362,7 @@ def _step(text: str, action: str, number: int, name: str) -> str:
     if not todos:
         return text
     ident = todos[number % len(todos)].id
-    return removed(text, ident) if action == "remove" else marked(text, ident, action == "done")
+    return remove_todo(text, ident) if action == "remove" else marked(text, ident, action == "done")
 
 
 @given(_MARKDOWN, _STEPS)

@@ -11,25 +11,25 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.skills.frontmatter import SkillError, parse, read_yaml, split
+from openclaw.skills.frontmatter import SkillError, parse_frontmatter, read_yaml, split_frontmatter
 
 
 def fields(front: str) -> dict[str, Any]:
     """The fields of a frontmatter that needs no repair."""
-    found, notes = parse(front)
+    found, notes = parse_frontmatter(front)
     assert notes == []
     return found
 
 
 def repaired(front: str) -> dict[str, Any]:
-    found, notes = parse(front)
+    found, notes = parse_frontmatter(front)
     assert [(level, code) for level, code, _ in notes] == [("warning", "yaml-repaired")]
     return found
 
 
 def refused(front: str) -> str:
     with pytest.raises(SkillError) as caught:
-        parse(front)
+        parse_frontmatter(front)
     return caught.value.code
 
 
@@ -50,7 +50,9 @@ def refused(front: str) -> str:
 def test_the_block_ends_at_the_next_line_of_three_dashes(
     text: str, expected: tuple[str, str] | None
 ) -> None:
-    assert split(text) == (expected or ("a: x --- y\nb: '---'\nc: |\n  ---\n", "one\n---\ntwo"))
+    assert split_frontmatter(text) == (
+        expected or ("a: x --- y\nb: '---'\nc: |\n  ---\n", "one\n---\ntwo")
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,13 +72,13 @@ def test_the_block_ends_at_the_next_line_of_three_dashes(
 )
 def test_no_fence_no_end_or_too_much_is_an_error(text: str, code: str) -> None:
     with pytest.raises(SkillError) as caught:
-        split(text)
+        split_frontmatter(text)
     assert caught.value.code == code
 
 
 def test_sixteen_kib_are_not_too_much() -> None:
     front = "a: " + "x" * (16 * 1024 - 4) + "\n"
-    assert split(f"---\n{front}---\n")[0] == front
+    assert split_frontmatter(f"---\n{front}---\n")[0] == front
 
 
 # -------- as written
@@ -303,7 +305,7 @@ def test_no_text_takes_more_than_a_moment(front: str) -> None:
 @given(st.text(max_size=60) | st.text(alphabet="ab:-'\"\\#&*!|>[]{},?@%`~\n\t ud83", max_size=60))
 def test_any_text_is_fields_or_an_error(front: str) -> None:
     try:
-        found, notes = parse(front)
+        found, notes = parse_frontmatter(front)
     except SkillError as bad:
         assert bad.code in ("yaml-invalid", "yaml-unsafe")
     else:
@@ -314,8 +316,8 @@ def test_any_text_is_fields_or_an_error(front: str) -> None:
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), min_size=1))
 def test_a_description_written_by_a_program_comes_back(about: str) -> None:
     front = yaml.safe_dump({"name": "s", "description": about}, allow_unicode=True)
-    assert parse(front) == ({"name": "s", "description": about}, [])
-    assert parse(f"description: {json.dumps(about)}")[0] == {"description": about}
+    assert parse_frontmatter(front) == ({"name": "s", "description": about}, [])
+    assert parse_frontmatter(f"description: {json.dumps(about)}")[0] == {"description": about}
 
 
 def test_without_libyaml_the_same_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,14 +10,26 @@ from typing import Any
 import pytest
 
 from openclaw.config.settings import Settings, Skills
-from openclaw.skills.requirements import OPEN, Gate, Hint, flag, missing, read_gate, texts
+from openclaw.skills.requirements import (
+    NO_REQUIREMENTS,
+    InstallHint,
+    Requirements,
+    list_missing,
+    read_flag,
+    read_requirements,
+    read_texts,
+)
 from openclaw.skills.skill import Skill, gatekeeper
 
 
 def closed_by(
-    gate: Gate, *, programs: str = "", environ: Mapping[str, str] = {}, platform: str = "linux"
+    gate: Requirements,
+    *,
+    programs: str = "",
+    environ: Mapping[str, str] = {},
+    platform: str = "linux",
 ) -> list[str]:
-    return missing(
+    return list_missing(
         gate,
         settings={"web.on": True, "web.off": False}.get,
         environ=environ,
@@ -40,22 +52,22 @@ def test_a_gate_is_read_with_every_need() -> None:
             "config": ["web.on"],
         },
     }
-    expected = Gate(
+    expected = Requirements(
         ("darwin", "linux", "win32"), ("git", "gh"), ("rg", "grep"), ("TOKEN",), ("web.on",), True
     )
-    assert read_gate({"openclaw": own}) == expected
-    assert read_gate(json.dumps({"openclaw": {**own, "always": True}})) == expected
-    assert read_gate('{"openclaw": {"os": ["linux",],},}') == Gate(os=("linux",))
+    assert read_requirements({"openclaw": own}) == expected
+    assert read_requirements(json.dumps({"openclaw": {**own, "always": True}})) == expected
+    assert read_requirements('{"openclaw": {"os": ["linux",],},}') == Requirements(os=("linux",))
 
 
 @pytest.mark.parametrize("key", ["openclaw", "clawdbot", "moltbot", "clawdis"])
 def test_older_owners_of_the_gate_count_too(key: str) -> None:
-    assert read_gate({key: {"os": "linux"}}) == Gate(os=("linux",))
+    assert read_requirements({key: {"os": "linux"}}) == Requirements(os=("linux",))
 
 
 def test_the_first_owner_that_is_a_map_counts() -> None:
     known = {"clawdis": {"os": "win32"}, "clawdbot": {"os": "linux"}, "openclaw": "text"}
-    assert read_gate(known) == Gate(os=("linux",))
+    assert read_requirements(known) == Requirements(os=("linux",))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +80,7 @@ def test_the_first_owner_that_is_a_map_counts() -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_gate_is_open(metadata: Any) -> None:
-    assert read_gate(metadata) == OPEN
+    assert read_requirements(metadata) == NO_REQUIREMENTS
 
 
 @pytest.mark.parametrize(
@@ -81,60 +93,60 @@ def test_what_is_no_gate_is_open(metadata: Any) -> None:
     ],
 )  # fmt: skip
 def test_a_flag_is_a_yes_or_a_no_or_its_default(value: Any, default: bool, expected: bool) -> None:
-    assert flag(value, default=default) is expected
+    assert read_flag(value, default=default) is expected
 
 
 def test_lists_are_lists_or_texts_with_commas() -> None:
-    assert texts("a, b,,a ") == texts(["a", " b "]) == ("a", "b")
+    assert read_texts("a, b,,a ") == read_texts(["a", " b "]) == ("a", "b")
 
 
 # -------- what is missing
 
 
 def test_nothing_is_missing_at_an_open_gate() -> None:
-    assert closed_by(OPEN) == []
+    assert closed_by(NO_REQUIREMENTS) == []
 
 
 def test_the_system_is_looked_at_first_and_never_waived() -> None:
-    gate = Gate(os=("darwin", "win32"), bins=("x",), always=True)
+    gate = Requirements(os=("darwin", "win32"), bins=("x",), always=True)
     assert closed_by(gate) == ["it is made for macOS or Windows, and this is Linux"]
     assert closed_by(gate, platform="darwin") == []
-    assert closed_by(Gate(os=("plan9",))) == ["it is made for plan9, and this is Linux"]
+    assert closed_by(Requirements(os=("plan9",))) == ["it is made for plan9, and this is Linux"]
 
 
 def test_always_waives_the_rest() -> None:
     needs: dict[str, Any] = {"bins": ("x",), "env": ("Y",), "config": ("z",), "any_bins": ("x",)}
-    assert len(closed_by(Gate(**needs))) == 4
-    assert closed_by(Gate(**needs, always=True)) == []
+    assert len(closed_by(Requirements(**needs))) == 4
+    assert closed_by(Requirements(**needs, always=True)) == []
 
 
 def test_all_programs_must_be_there_and_one_of_any() -> None:
-    assert closed_by(Gate(bins=("a", "b")), programs="a b") == []
-    assert closed_by(Gate(bins=("a", "b", "c")), programs="a") == [
+    assert closed_by(Requirements(bins=("a", "b")), programs="a b") == []
+    assert closed_by(Requirements(bins=("a", "b", "c")), programs="a") == [
         "the program b is not installed; install it so that it is on the PATH",
         "the program c is not installed; install it so that it is on the PATH",
     ]
-    assert closed_by(Gate(any_bins=("a", "b")), programs="b") == []
-    assert closed_by(Gate(any_bins=("a", "b"))) == [
+    assert closed_by(Requirements(any_bins=("a", "b")), programs="b") == []
+    assert closed_by(Requirements(any_bins=("a", "b"))) == [
         "none of the programs a, b is installed; install one of them"
     ]
 
 
 @pytest.mark.parametrize("name", ["/bin/sh", "./sh", "sh -c x", "..\\sh", "C:sh", "a\nb", "a\0b"])
 def test_a_path_or_a_command_line_is_simply_not_there(name: str) -> None:
-    gate = Gate(bins=(name,))
+    gate = Requirements(bins=(name,))
     asked: list[str] = []
 
     def which(program: str) -> str:
         asked.append(program)
         return "/bin/sh"
 
-    assert len(missing(gate, settings=str, environ={}, which=which)) == 1
+    assert len(list_missing(gate, settings=str, environ={}, which=which)) == 1
     assert asked == []
 
 
 def test_a_variable_must_be_set_and_not_blank() -> None:
-    gate = Gate(env=("A", "B", "C"))
+    gate = Requirements(env=("A", "B", "C"))
     assert closed_by(gate, environ={"A": "x", "B": "  "}) == [
         "the environment variable B is not set",
         "the environment variable C is not set",
@@ -142,12 +154,12 @@ def test_a_variable_must_be_set_and_not_blank() -> None:
 
 
 def test_settings_must_all_be_on() -> None:
-    gate = Gate(config=("web.on", "web.off", "no.such"))
+    gate = Requirements(config=("web.on", "web.off", "no.such"))
     assert closed_by(gate) == ["the setting web.off is not on", "the setting no.such is not on"]
 
 
 def test_a_name_longer_than_a_line_is_cut() -> None:
-    (line,) = closed_by(Gate(env=("x" * 9_000,)))
+    (line,) = closed_by(Requirements(env=("x" * 9_000,)))
     assert len(line) < 200
 
 
@@ -167,8 +179,8 @@ def test_the_way_that_the_author_names_is_told_and_nothing_else_of_the_spec() ->
         {"kind": ["brew"]},
         "text",
     ]
-    gate = read_gate({"openclaw": {"requires": {"bins": ["gh"]}, "install": specs}})
-    assert Hint(("gh",), (), "brew install gh") in gate.hints
+    gate = read_requirements({"openclaw": {"requires": {"bins": ["gh"]}, "install": specs}})
+    assert InstallHint(("gh",), (), "brew install gh") in gate.hints
     assert closed_by(gate) == [
         "the program gh is not installed; its author names: brew install gh, "
         "or: uv tool install gh-tool, or: download https://example.org/gh.zip"
@@ -187,8 +199,8 @@ def test_the_user_switches_a_skill_off_and_a_program_is_looked_up_once() -> None
 
     settings = Settings(skills=Skills(off=("b",)))
     keep = gatekeeper(settings, {}, which, "linux")
-    gate = Gate(bins=("x",), config=("git.auto_commit", "skills.user", "skills"))
-    found = [keep(Skill(name, "d", Path(name), gate=gate)) for name in "ab"]
+    gate = Requirements(bins=("x",), config=("git.auto_commit", "skills.user", "skills"))
+    found = [keep(Skill(name, "d", Path(name), requirements=gate)) for name in "ab"]
     assert [[problem.code for problem in problems] for problems in found] == [
         ["requires", "requires", "requires"],
         ["off", "requires", "requires", "requires"],

@@ -328,7 +328,7 @@ def test_a_broken_skill_hides_nothing_and_a_closed_one_does(tmp_path: Path) -> N
     put(tmp_path / "one", "gated")
     put(tmp_path / "two", "gated")
     found = list_skills(
-        [Root(tmp_path / "one", "home"), Root(tmp_path / "two", "user")], gates=closed
+        [Root(tmp_path / "one", "home"), Root(tmp_path / "two", "user")], blockers=closed
     )
     assert [(e.name, e.source, e.eligible, codes(e.problems)) for e in found] == [
         ("broken", "user", True, []),

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import OpenclawError, Refused, UsageError
-from openclaw.skills.unpack import MAX_BYTES, MAX_ENTRIES, Intake, unpack
+from openclaw.skills.unpack import MAX_BYTES, MAX_ENTRIES, IntakeCheck, unpack
 
 SKILL = b"---\nname: s\ndescription: Does s.\n---\n"
 MB = 1_000_000
@@ -389,4 +389,4 @@ def test_dots_for_the_top_folder_are_understood(tmp_path: Path) -> None:
     unpack(tarred(tmp_path / "a", {"./SKILL.md": SKILL}, top), tmp_path / "out")
     assert files(tmp_path / "out") == {"SKILL.md": SKILL}
     with pytest.raises(Refused, match="without a name"):
-        Intake().entry("./", folder=False)
+        IntakeCheck().check_entry("./", folder=False)
