@@ -1,4 +1,4 @@
-"""Memories in a Markdown text: list items, with what is known of each in a comment at its end.
+"""Memories in a Markdown text: list items, each with its metadata in a comment at its end.
 
 `- I take the 7:40 train. <!-- preference, 2026-11-21, session 4f2a9c turn 3, importance 0.7 -->`
 
@@ -32,8 +32,11 @@ _CATEGORY = re.compile(rf"(?:category[ :=]+)?({'|'.join(CATEGORIES)})s?", re.IGN
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What the comment of an entry says; empty where it says nothing. `date` is an ISO day,
-    `importance` 0 to 1."""
+    """The metadata in an entry's comment; empty where it says nothing.
+
+    date: an ISO day
+    importance: 0 to 1
+    """
 
     category: str = ""
     date: str = ""
@@ -43,9 +46,14 @@ class Meta:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """A remembered list item. `text` is without marks and comments. Line indexes: `at` its first,
-    before `end` its own text, before `below` also what is indented beneath it. `until` is the ISO
-    day it was corrected, when it says so."""
+    """A remembered list item.
+
+    at: index of its first line
+    end: index of the line after its own text
+    below: index of the line after everything that is indented beneath it
+    text: without marks and comments
+    until: the ISO day of its correction, "" when unknown
+    """
 
     at: int
     end: int
@@ -74,7 +82,7 @@ def _entries(text: str) -> tuple[MemoryEntry, ...]:
 
 @lru_cache(maxsize=4096)  # lines hardly change from one reading to the next
 def parse_meta(comment: str) -> Meta | None:
-    """The metadata that the inside of a comment holds, its parts in any order.
+    """Read the metadata inside a comment, its parts in any order.
 
     None when it names neither category, date nor importance: a comment of the user's own.
     """
@@ -86,7 +94,7 @@ def parse_meta(comment: str) -> Meta | None:
 
 
 def format_entry(text: str, meta: Meta) -> str:
-    """An entry's line without the bullet: the text and its metadata, in the canonical order."""
+    """Return an entry's line without the bullet: text and metadata in the canonical order."""
     number = "" if meta.importance is None else f"importance {meta.importance:g}"
     source = harmless(meta.source)[:MAX_SOURCE].strip()
     parts = [part for part in (meta.category, meta.date, source, number) if part]
@@ -94,7 +102,7 @@ def format_entry(text: str, meta: Meta) -> str:
 
 
 def harmless(text: str) -> str:
-    """A text as one line that begins or ends no comment."""
+    """Return a text as one line that neither begins nor ends a comment."""
     line = " ".join(to_display(text).split())
     while "<!--" in line or "-->" in line or "--!>" in line:
         line = line.replace("<!--", "<!-").replace("-->", "->").replace("--!>", "-!>")
@@ -106,7 +114,7 @@ def without_comments(text: str) -> str:
 
 
 def strip_marks(text: str) -> str:
-    """A new entry's text without comments, and not struck through as a whole."""
+    """Return a new entry's text without comments and without a strike through all of it."""
     line = without_comments(text)
     while found := _STRUCK.match(line):
         line = found["text"].strip()
@@ -150,8 +158,11 @@ def _entry(page: Page, bullet: Bullet, starts: set[int]) -> MemoryEntry | None:
 
 
 def _text_end(page: Page, bullet: Bullet, starts: set[int]) -> int:
-    """The line after an item's own text: it goes on in lines that are indented below its mark, to
-    the next of `starts`, where items and headings begin."""
+    """Return the line after an item's own text.
+
+    The text goes on in lines that are indented below its mark, up to the next of `starts`, where
+    items and headings begin.
+    """
     end = bullet.at + 1
     while end < len(page.lines) and not (
         end in page.opaque or end in starts or indent_width(page.lines[end]) <= bullet.indent
@@ -161,7 +172,7 @@ def _text_end(page: Page, bullet: Bullet, starts: set[int]) -> int:
 
 
 def _block_end(page: Page, bullet: Bullet, end: int) -> int:
-    """The line after all that is indented beneath an item; blank lines behind it are not its."""
+    """Return the line after everything indented beneath an item, without blank lines at the end."""
     below = end
     for at in range(end, len(page.lines)):
         line = page.lines[at]
@@ -198,7 +209,7 @@ _Key = tuple[str, Meta, bool]
 
 
 def append_entry(text: str, line: str) -> tuple[str, int]:
-    """The text with a list item at the end of the part below its title, and the item's line.
+    """Return the text with a new item at the end of the part below its title, and the item's line.
 
     The part ends at the next heading; blank lines before that stay behind the item.
     """
@@ -211,7 +222,7 @@ def append_entry(text: str, line: str) -> tuple[str, int]:
 
 
 def insert_below(text: str, entry: MemoryEntry, line: str) -> tuple[str, int]:
-    """The text with a list item directly below an entry, in its manner, and the item's line."""
+    """Return the text with a new item directly below an entry, with its bullet; and its line."""
     page = read_page(text)
     lines = [*page.lines]
     first = lines[entry.at].rstrip("\r\n")
@@ -222,7 +233,7 @@ def insert_below(text: str, entry: MemoryEntry, line: str) -> tuple[str, int]:
 
 
 def strike_through(text: str, entry: MemoryEntry, day: str) -> str:
-    """The text with an entry struck through, as it held until `day` (ISO); its comment stays.
+    """Return the text with an entry struck through that held until `day` (ISO). Its comment stays.
 
     Raises ToolProblem when more than its own text stands beneath it.
     """
@@ -246,7 +257,7 @@ def strike_through(text: str, entry: MemoryEntry, day: str) -> str:
 
 
 def remove_entry(text: str, entry: MemoryEntry) -> str:
-    """The text without an entry and what is indented below it."""
+    """Return the text without an entry and everything indented below it."""
     page = read_page(text)
     for end in (entry.below, entry.end):
         new = "".join([*page.lines[: entry.at], *page.lines[end:]])
@@ -257,13 +268,13 @@ def remove_entry(text: str, entry: MemoryEntry) -> str:
 
 
 def lines_of_block(text: str, entry: MemoryEntry) -> list[str]:
-    """The lines that `without` would take out, without their newlines."""
+    """Return the lines that `remove_entry` would remove, without their newlines."""
     lines = read_page(text).lines[entry.at : entry.below]
     return [line.rstrip("\r\n") for line in lines]
 
 
 def _insertion_points(page: Page) -> Iterator[int]:
-    """Line indexes where a new entry may go, the best one first."""
+    """Yield the line indexes where a new entry may go, the best one first."""
     lines = page.lines
     first = next((at for at, old in enumerate(lines) if old.strip()), 0)
     ends = [section.start for section in page.sections if section.level and section.start > first]
@@ -279,7 +290,7 @@ def _insertion_points(page: Page) -> Iterator[int]:
 
 
 def _insert_item(page: Page, end: int, line: str) -> tuple[str, int]:
-    """The text with the item before line index `end`, behind the last line that is not blank."""
+    """Insert an item before line index `end`, after the last line that is not blank."""
     lines, newline = [*page.lines], page.newline
     at = end
     while at and not lines[at - 1].strip():
@@ -307,7 +318,7 @@ def _end_with_newline(line: str, newline: str) -> str:
 
 
 def _bullet_of(first: str, entry: MemoryEntry) -> str:
-    """An item's indent, bullet and one gap, as they stand."""
+    """Return an item's indent, bullet and gap as they stand."""
     found = re.match(r"[ \t]*[-*+][ \t]+", first[: entry.start])
     return found[0] if found else "- "
 
@@ -317,7 +328,7 @@ def _keys(text: str) -> list[tuple[int, _Key]]:
 
 
 def _adds_only(old: str, new: str, number: int) -> bool:
-    """Whether line `number` is a new entry and all others are as they were."""
+    """Return True when line `number` is a new entry and all others are as they were."""
     before = [key for _, key in _keys(old)]
     after = _keys(new)
     return (number - 1) in [at for at, _ in after] and _keys_except(after, number - 1) == before

@@ -1,4 +1,4 @@
-"""What a check of the memory finds, with the line where it stands and the edit that mends it."""
+"""Findings of the checks of the memory: each has a line, and perhaps the edit that mends it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEVELS: Mapping[str, FindingLevel] = {
     "not-found": "advice",
     "never-offered": "advice",
 }
-"""The checks by name, and how much each matters: errors and warnings are faults."""
+"""The level of each check by its name. Errors and warnings are faults."""
 MAX_QUOTED = 60
 """Characters of an entry that stand for it in a message."""
 REDACTED = "[secret]"
@@ -38,7 +38,7 @@ _ISO = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Lines `start` to before `end` (indexes) of a file become `text`, "" for none."""
+    """Replaces the lines `start` to before `end` (indexes) of a file by `text`, "" for none."""
 
     path: str
     start: int
@@ -48,9 +48,15 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found. `line` and `last` count from 1; `other` is the place (path, line)
-    it is compared with. `edits` are made together or not at all; without any, `advice` says what
-    the user can do. No field holds the value of a secret but an edit's `text`."""
+    """One thing that a check found.
+
+    line, last: first and last line, counted from 1
+    advice: what the user can do when there are no edits
+    other: the place (path, line) of the entry it is compared with
+    edits: made together or not at all
+
+    Only the text of an edit may hold the value of a secret.
+    """
 
     check: str
     level: FindingLevel
@@ -92,7 +98,7 @@ class Document:
 
     @cached_property
     def day(self) -> str:
-        """The ISO day that the file is of, "" for none: its name or its front matter says it."""
+        """The ISO day in the file's name or front matter, "" for none."""
         if found := DAILY.fullmatch(self.name):
             return found[1]
         front = "".join(line for at, line in enumerate(self.page.lines) if self._in_front(at))
@@ -115,12 +121,12 @@ class Document:
         return self._headings[entry.at]
 
     def date(self, entry: MemoryEntry) -> str:
-        """The ISO day that an entry is of: in its comment, its heading, or its file's; "" else."""
+        """Return the ISO day of an entry from its comment, its heading or its file; "" for none."""
         named = _ISO.search(self.heading(entry))
         return entry.meta.date or (named[0] if named else "") or self.day
 
     def raw(self, entry: MemoryEntry) -> str:
-        """Its own lines as they stand."""
+        """Return the entry's own lines as they stand."""
         return "".join(self.page.lines[entry.at : entry.end])
 
     def finding(
@@ -133,8 +139,7 @@ class Document:
         last: int = 0,
         edit: str | None = None,
     ) -> Finding:
-        """A finding in the line of index `at`; `edit` is what becomes of this line, without its
-        end."""
+        """Make a finding in the line of index `at`; `edit` is its new text without a newline."""
         edits: tuple[Edit, ...] = ()
         if edit is not None:
             line = self.page.lines[at]
@@ -147,9 +152,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is known beside the texts. `today` is an ISO day; `secrets` the names of the kept
-    secrets, None when it is not known; `exists` tells whether the home has a file or folder of a
-    path; `files` are the paths of its notes, for links by name; `read` is the text of one."""
+    """What the checks know of the home besides the texts.
+
+    today: an ISO day
+    secrets: the names of the kept secrets, None when unknown
+    exists: tells whether the home has a file or folder of a path
+    files: returns the paths of the home's notes, for links by name
+    read: returns the text of a note
+    """
 
     today: str
     secrets: Collection[str] | None = None
@@ -159,12 +169,12 @@ class Surroundings:
 
 
 def quote(text: str) -> str:
-    """The beginning of a text in quotes, no secret in it."""
+    """Return the beginning of a text in quotes, without secrets."""
     return f'"{_shorten(without_secrets(" ".join(to_display(text).split())))}"'
 
 
 def without_secrets(text: str) -> str:
-    """The text with a sign in the place of each secret."""
+    """Return the text with `REDACTED` in the place of each secret."""
     for secret in reversed(secrets.find(text)):
         text = text[: secret.start] + REDACTED + text[secret.end :]
     return text
@@ -176,7 +186,7 @@ def _shorten(text: str) -> str:
 
 @dataclass(slots=True)
 class ItemGroups:
-    """Items by key, for comparing only those that share one."""
+    """Groups the numbers of items by key, so that only those with a common key are compared."""
 
     by_key: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
 
@@ -184,5 +194,5 @@ class ItemGroups:
         self.by_key.setdefault(key, []).append(number)
 
     def groups(self) -> Iterator[list[int]]:
-        """The items of each key that several have."""
+        """Yield the items of each key that several items have."""
         return (group for group in self.by_key.values() if len(group) > 1)

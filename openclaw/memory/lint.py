@@ -1,7 +1,8 @@
-"""Looks over the memory: what in it is wrong, doubled, out of date or lost, each with a line.
+"""Runs all checks of the memory, and applies the edits of their findings.
 
-Pure functions on texts. Each check has a module of its own (`lint_*`); what needs the index, the
-conversations or git is added by `openclaw.maintenance.memory_lint`.
+Pure functions on texts. This file checks single lines; `lint_checks` and `lint_contradictions`
+compare entries. `openclaw.maintenance.memory_lint` adds the checks that need the index, the
+conversations or git.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ from openclaw.security.vault import MASK, mask_of, masked_names
 
 
 def lint(documents: Iterable[Document], around: Surroundings) -> list[Finding]:
-    """What is found in the texts of a memory, by file and line. They are compared with each other,
-    so give all that there are."""
+    """Return the findings in all texts of a memory, sorted by file and line.
+
+    The texts are compared with each other, so give all of them.
+    """
     known = [document for document in documents if document.name != "TESTS.md"]
     links = LinkChecker(known, around)
     found: list[Finding] = []
@@ -83,7 +86,7 @@ _RULE = re.compile(r"[ \t]*(?:[*_-][ \t]*){3,}$")
 
 
 def check_document(document: Document, around: Surroundings) -> Iterator[Finding]:
-    """What single lines and entries of a document have wrong with them."""
+    """Find what is wrong with single lines and entries of a document."""
     yield from _check_hidden(document)
     yield from _check_secrets(document)
     yield from _check_orders(document)
@@ -294,12 +297,12 @@ _HINT = re.compile(
     r"|\.(?:com|net|org|io|example|dev|app|ru|cn)\b",
     re.IGNORECASE,
 )
-"""What at least one word of every order is; most lines have none and are not looked at."""
+"""Every order has one of these words. Most lines have none and are not searched further."""
 _ORDERS = tuple(re.compile(each, re.IGNORECASE | re.MULTILINE) for each in _PATTERNS)
 
 
 def find_orders(text: str) -> Iterator[int]:
-    """The index of each line of a text that gives an agent orders, in order."""
+    """Yield the index of each line that gives an agent orders."""
     for at, line in enumerate(text.split("\n")):
         if _HINT.search(line) and any(each.search(line) for each in _ORDERS):
             yield at
@@ -309,8 +312,10 @@ EditedLines = dict[str, list[tuple[int, int]]]
 
 
 def fixed(documents: Iterable[Document], found: Iterable[Finding]) -> dict[str, str]:
-    """The new texts by path, of those files that change. Findings that would change the same lines
-    as one before them are left for the next time."""
+    """Apply the edits of findings; return the new texts of the changed files by path.
+
+    A finding that would change the same lines as an earlier one waits for the next run.
+    """
     texts = {document.path: document for document in documents}
     taken: EditedLines = {}
     edits: dict[str, list[Edit]] = {}
@@ -335,7 +340,7 @@ def _apply_edits(document: Document, edits: Iterable[Edit]) -> str:
 
 
 def diff(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
-    """A unified diff of the files of `after`, without line ends; a sign stands for each secret."""
+    """Yield a unified diff of the files of `after`, without line ends and without secrets."""
     for path in sorted(after):
         old, new = (_bare_lines(without_secrets(side[path])) for side in (before, after))
         yield f"diff --git a/{path} b/{path}"

@@ -1,4 +1,4 @@
-"""Finds entries that say the same.
+"""Checks of the memory: entries that say the same, and links that lead nowhere.
 
 Entries are compared only within groups that share a key, so 2,000 of them take a fraction of a
 second. The same line on two days is two events and no fault.
@@ -31,7 +31,7 @@ from openclaw.memory.notes import DAILY
 from openclaw.nlp.lexicon import correction_words as w
 
 MOST_IN_GROUP = 60
-"""Items of one key that are compared with each other; more of them are a form, not a subject."""
+"""Largest group of items that is compared. A larger group shares a form, not a subject."""
 _ORDERED = re.compile(
     r"\d|\b(?:over|than|before|after|from|to|by|not|never|no|und|vor|nach)\b", re.IGNORECASE
 )
@@ -39,7 +39,7 @@ _NAME = re.compile(r"(?<=\s)[^\W\d_a-z]\w+")
 _REORDERED_LEAST = 4
 _ROTATED_LEAST = 5
 _COMPARED_MOST = 40
-"""Words of an entry that is compared word by word; longer ones only as they stand."""
+"""Most words of an entry that is compared word by word. Longer entries are compared whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,12 @@ class _Pair:
 
 
 def find_duplicates(documents: Sequence[Document]) -> Iterator[Finding]:
-    """Entries that say what another one says. The better one stays: the lasting one, the one with a
-    date, the older one. It keeps the days of those that go. What stands below different headings,
-    or differs in a letter, is shown only."""
+    """Find entries that repeat another one.
+
+    The better entry stays: the lasting one, the one with a date, the older one. It keeps the days
+    of those that go. Entries below different headings, or with a letter that differs, are only
+    shown.
+    """
     items = [item for item in items_of(documents) if stems(item.entry.text)]
     gone: set[int] = set()
     extra: dict[int, list[LintItem]] = {}
@@ -71,7 +74,7 @@ def find_duplicates(documents: Sequence[Document]) -> Iterator[Finding]:
 
 
 def _find_pairs(items: Sequence[LintItem]) -> Iterator[_Pair]:
-    """Pairs of items that say the same, each once, the surest first."""
+    """Find the pairs of items that say the same. Each pair comes once, the surest first."""
     exact, moved, near = ItemGroups(), ItemGroups(), ItemGroups()
     for number, item in enumerate(items):
         words = stems(item.entry.text)
@@ -95,7 +98,7 @@ def _find_pairs(items: Sequence[LintItem]) -> Iterator[_Pair]:
 
 
 def _may_be_same(one: LintItem, other: LintItem) -> bool:
-    """False for days that tell of different events, and for "likes tea" below two names."""
+    """Return False for two days, whose events differ, and for "likes tea" below two names."""
     days = {one.document.kind, other.document.kind} == {"daily"}
     if days and one.document.path != other.document.path:
         return False
@@ -107,9 +110,11 @@ def _is_near(one: LintItem, other: LintItem) -> bool:
 
 
 def _is_reordered(one: LintItem, other: LintItem) -> bool:
-    """The same for "behind the meter box hangs the key" and "the key hangs behind the meter box":
-    what begins with a preposition has moved to the end, and the rest may have turned. Where order
-    can matter (numbers, comparisons, two names) only whole sentences turn."""
+    """Return True for "behind the box hangs the key" and "the key hangs behind the box".
+
+    The phrase with the preposition has moved to the end, and the rest may be rotated. Where order
+    can matter (numbers, comparisons, two names) only the rotation of a whole sentence counts.
+    """
     left, right = stems(one.entry.text), stems(other.entry.text)
     if len(left) >= _ROTATED_LEAST and _is_rotation(left, right):
         return True
@@ -122,7 +127,7 @@ def _is_reordered(one: LintItem, other: LintItem) -> bool:
 
 
 def _is_fronted(left: Sequence[str], right: Sequence[str]) -> bool:
-    """Whether what begins `left` ends `right`, and the rest is turned."""
+    """Return True when the beginning of `left` ends `right`, and the rest is rotated."""
     return any(
         left[:at] == right[-at:] and _is_rotation(left[at:], right[:-at])
         for at in range(1, len(left) - 1)
@@ -134,7 +139,7 @@ def _is_rotation(left: Sequence[str], right: Sequence[str]) -> bool:
 
 
 def _sort_key(item: LintItem) -> tuple[bool, bool, str, int]:
-    """What sorts the better one first."""
+    """Sort the better item first."""
     return item.document.kind == "daily", not item.date, item.date, item.order
 
 
@@ -159,7 +164,7 @@ def _removal(item: LintItem) -> Edit:
 
 
 def _date_edits(keep: LintItem, dropped: Sequence[LintItem]) -> Iterator[Edit]:
-    """What the survivor's lines become, to say on which other days it was noted."""
+    """Edit the entry that stays, so that it names the other days on which it was noted."""
     days = dict.fromkeys(item.date for item in dropped if item.date and item.date != keep.date)
     meta, entry, document = keep.entry.meta, keep.entry, keep.document
     if not days:
@@ -178,7 +183,7 @@ def _date_edits(keep: LintItem, dropped: Sequence[LintItem]) -> Iterator[Edit]:
 
 
 Relation = Literal["none", "shown", "sure"]
-"""Not of one thing; perhaps, so only shown; surely, so code may change them."""
+"""Two entries are not about one thing; perhaps (only shown); surely (code may change them)."""
 
 _WORD = re.compile(r"\w+[+#]*")
 _SMALL = frozenset(
@@ -221,8 +226,11 @@ _LONG = 6
 
 @dataclass(frozen=True, slots=True)
 class LintItem:
-    """An entry. `scope` is the line of the heading, or of the plain text, that it stands below;
-    `topical` whether all names above it are of topics ("Work") and none can be a person's."""
+    """An entry of a document.
+
+    scope: index of the line (heading or plain text) that the entry stands below
+    topical: all names above it are topics ("Work"); none can be a person's
+    """
 
     document: Document
     entry: MemoryEntry
@@ -237,7 +245,7 @@ class LintItem:
 
 
 def items_of(documents: Sequence[Document]) -> Iterator[LintItem]:
-    """What is compared: what holds, in files that are memory already."""
+    """Yield the entries to compare: those that still hold, in files that are memory already."""
     order = 0
     for document in documents:
         if document.kind in ("todo", "inbox"):
@@ -250,8 +258,11 @@ def items_of(documents: Sequence[Document]) -> Iterator[LintItem]:
 
 
 def relation(one: LintItem, other: LintItem) -> Relation:
-    """Whether two entries speak of one thing. Below the same heading they do, unless they begin
-    with "he" or "her"; else both must name their subject, and are at most shown."""
+    """Tell whether two entries are about one thing.
+
+    Below the same heading they are, unless one begins with "he" or "her". Elsewhere both must name
+    their subject, and are at most shown.
+    """
     if share_heading(one, other):
         led = any(words_of(item)[0] in _LEADING for item in (one, other))
         return "shown" if led else "sure"
@@ -266,13 +277,13 @@ def relation(one: LintItem, other: LintItem) -> Relation:
 
 
 def share_heading(one: LintItem, other: LintItem) -> bool:
-    """Whether two entries stand below the same heading of one file."""
+    """Return True when two entries stand below the same heading of one file."""
     return one.document is other.document and one.scope == other.scope
 
 
 @lru_cache(maxsize=8192)
 def stems(text: str) -> tuple[str, ...]:
-    """The stems of a text that tell it from others."""
+    """Return the stems of a text's words, without small words."""
     plain = text.replace("\u2019", "'").replace("'s ", " ")
     for pattern, by in w.PHRASES:
         plain = pattern.sub(by, plain)
@@ -292,7 +303,7 @@ def _stem(word: str) -> str:
 
 
 def _scopes(document: Document) -> list[tuple[int, bool]]:
-    """For each line what `Item` calls its scope, and whether that is of a topic."""
+    """Return the scope and `topical` of each line, as `LintItem` explains them."""
     page = document.page
     listed = {at for entry in document.entries for at in range(entry.at, entry.below)}
     listed.update(section.start for section in page.sections if section.level)
@@ -326,7 +337,7 @@ def _is_topic(name: str) -> bool:
 
 
 def _names_subject(text: str) -> bool:
-    """Whether an entry says of itself whom it is about: the user, or somebody by name."""
+    """Return True when an entry itself names its subject: the user, or somebody by name."""
     words = _WORD.findall(text)
     folded = [word.casefold() for word in words]
     if not words or folded[0] in _LEADING:
@@ -376,9 +387,11 @@ def _is_name(word: str) -> bool:
 
 
 def _is_identifiable(text: str, least: int) -> bool:
-    """Whether a subject is named so far that it can be found again below a heading of a topic: by
-    two words ("the spare key"), for "the dog" everybody has; by one where `least` is 2, when
-    neither entry stands below a name."""
+    """Return True when the subject can be identified below the heading of a topic.
+
+    Two words identify it ("the spare key"); everybody has "the dog". One word is enough where
+    `least` is 2: neither entry stands below a name.
+    """
     folded = [word.casefold() for word in _WORD.findall(text)]
     if not folded or _LABEL.match(text):
         return False
@@ -414,7 +427,7 @@ class _Link:
 
 
 class LinkChecker:
-    """The links of a memory, and what they may lead to."""
+    """Checks the links of a memory."""
 
     def __init__(self, documents: Sequence[Document], around: Surroundings) -> None:
         self._around = around
@@ -427,7 +440,7 @@ class LinkChecker:
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
-        """Files by what a wiki link may call them."""
+        """The files by each name that a wiki link may use."""
         named: dict[str, str] = {}
         for path in reversed(self._files):
             bare = path.casefold()
@@ -438,7 +451,7 @@ class LinkChecker:
         return named
 
     def find_dead(self, document: Document) -> Iterator[Finding]:
-        """The links of a document that lead nowhere."""
+        """Find the links of a document that lead nowhere."""
         struck = {at for e in document.entries if e.superseded for at in range(e.at, e.end)}
         for link in _find_links(document):
             if link.at in struck:
@@ -450,7 +463,7 @@ class LinkChecker:
                 yield self._no_heading(document, link, path, anchor)
 
     def _target(self, document: Document, link: _Link) -> tuple[str | None, str]:
-        """The path that a link leads to (None: to nothing, "": not to be looked at), its anchor."""
+        """Return the path (None: no file, "": not checked) and the anchor that a link leads to."""
         name, _, anchor = link.target.partition("#")
         name, anchor = unquote(name.partition("?")[0]).strip(), unquote(anchor).strip()
         if not name:
@@ -470,7 +483,7 @@ class LinkChecker:
         return last.casefold() in self._anchors_of(path) or _slug(last) in self._anchors_of(path)
 
     def _anchors_of(self, path: str) -> Collection[str]:
-        """What an anchor may name in a file: headings, their slugs, blocks."""
+        """Return the names that an anchor may use in a file: headings, their slugs, blocks."""
         if path not in self._anchors:
             known = self._documents.get(path)
             text = known.text if known else self._around.read(path)
@@ -501,7 +514,7 @@ class LinkChecker:
         return self._finding(document, link, f"has no such heading in {path}", new)
 
     def _closest_file(self, name: str) -> str:
-        """The one file that was meant by a name, "" when that is not sure."""
+        """Return the one file that a wrong name means, "" when that is not sure."""
         wanted = unquote(name).rpartition("/")[2].casefold()
         wanted = wanted if "." in wanted else f"{wanted}.md"
         names: dict[str, list[str]] = {}
@@ -523,7 +536,7 @@ class LinkChecker:
 
 
 def _find_links(document: Document) -> Iterator[_Link]:
-    """The links into the home that a document holds, outside of code and comments."""
+    """Find the links into the home, outside of code and comments."""
     if "[" not in document.text:
         return
     for at, line in enumerate(document.page.lines):
@@ -543,12 +556,12 @@ def _find_links(document: Document) -> Iterator[_Link]:
 
 
 def _link_to(document: Document, link: _Link, path: str) -> str:
-    """How a link of this kind names a file."""
+    """Return how a link of this kind names a file."""
     if link.wiki:
         return path.rpartition("/")[2].removesuffix(".md")
     return posixpath.relpath(path, posixpath.dirname(document.path))
 
 
 def _slug(heading: str) -> str:
-    """The anchor that GitHub gives to a heading."""
+    """Return the anchor that GitHub gives to a heading."""
     return _SLUG.sub("", heading.strip().casefold()).replace(" ", "-")

@@ -1,4 +1,4 @@
-"""Finds entries that say otherwise of the same thing."""
+"""Checks of the memory: entries that contradict each other, and days without a date."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ _OVER = re.compile(r"\b(?:over|more than|rather than|lieber als)\b", re.IGNORECA
 def find_contradictions(
     documents: Sequence[Document], gone: Collection[tuple[str, int]] = ()
 ) -> Iterator[Finding]:
-    """Entries that a newer one corrects. The newest holds; without days to go by, or below other
-    headings, both are shown and nothing is proposed. `gone` are places (path, index of the line)
-    that are not looked at."""
+    """Find entries that a newer one corrects. The newest one holds.
+
+    Without days, or below different headings, both are shown and no edit is proposed. `gone` are
+    places (path, line index) that are left out.
+    """
     items = [i for i in items_of(documents) if (i.document.path, i.entry.at) not in gone]
     told: set[int] = set()
     pairs = [(items[one], items[other]) for one, other in _find_opposed(items)]
-    for pair in sorted(pairs, key=_is_exception):  # what may be one says less than what is none
+    for pair in sorted(pairs, key=_is_exception):  # exceptions say less, so they come last
         older, newer = sorted(pair, key=lambda i: (i.date, i.order))
         if older.order in told:
             continue
@@ -45,7 +47,7 @@ def find_contradictions(
 
 
 def _find_opposed(items: Sequence[LintItem]) -> Iterator[tuple[int, int]]:
-    """Pairs of items that cannot both be true; for each the newest first."""
+    """Find pairs (old, new) of items that cannot both be true; the newest first."""
     places = ItemGroups()
     for number, item in enumerate(items):
         for key in (*subject_keys(item.entry.text), *_opposite_keys(item.entry.text)):
@@ -58,8 +60,11 @@ def _find_opposed(items: Sequence[LintItem]) -> Iterator[tuple[int, int]]:
 
 
 def _are_of_one_time(one: LintItem, other: LintItem) -> bool:
-    """A day may be an exception from other days: its notes are compared with their own file and
-    with what is said to hold."""
+    """Return True when two items speak of the same time.
+
+    A day may be an exception from other days: its notes are compared with their own file and with
+    lasting facts.
+    """
     both = {one.document.kind, other.document.kind}
     if both == {"daily"} and one.document.path != other.document.path:
         return False
@@ -86,8 +91,8 @@ def _is_exception(pair: tuple[LintItem, LintItem]) -> bool:
 
 
 def _opposite_keys(text: str) -> Iterator[tuple[str, ...]]:
-    """Keys that a fact shares with its opposite: "likes" and "does not like", "A over B" and "B
-    over A"."""
+    """Yield keys that a fact shares with its opposite: "likes" and "does not like", "A over B" and
+    "B over A"."""
     yield ("not", *stems(_NOT.sub(" ", text)))
     if _OVER.search(text):
         yield ("over", *sorted(stems(text)))
@@ -119,8 +124,11 @@ def _contradiction_finding(older: LintItem, newer: LintItem) -> Finding:
 
 
 def _is_ordered(older: LintItem, newer: LintItem) -> bool:
-    """Whether days tell which is newer. Lines are in the order of time only where the later one has
-    a day: what a person writes without one may stand anywhere."""
+    """Return True when days tell which item is newer.
+
+    Lines are in the order of time only where the later one has a day: a line that a person writes
+    without a day may stand anywhere.
+    """
     if older.date and newer.date:
         return older.date != newer.date or older.order < newer.order
     return bool(newer.date) and older.order < newer.order
@@ -196,8 +204,10 @@ _SENTENCE = re.compile(r"(?:^|[.!?:;]\s)\W*$")
 
 
 def find_relative_dates(document: Document) -> Iterator[Finding]:
-    """Entries that say a day by its distance from one that is not told. A comment, a heading or a
-    file that has a date tells it, and so does a date in the same entry."""
+    """Find entries that name a day relative to an unknown one ("tomorrow").
+
+    The day is known when a comment, a heading, the file or the same entry has a date.
+    """
     if document.day or document.kind in ("daily", "inbox"):
         return
     above: list[tuple[int, bool]] = []
@@ -213,8 +223,10 @@ def find_relative_dates(document: Document) -> Iterator[Finding]:
 
 
 def first_relative_date(text: str) -> str:
-    """The first words of a text that mean another day on another day, "" for none. What it quotes
-    does not count, nor what is so on every day ("always packs for tomorrow")."""
+    """Return the first relative date of a text, "" for none.
+
+    Quotations do not count, nor do habits ("always packs for tomorrow").
+    """
     plain = _QUOTES.sub(lambda found: " " * len(found[0]), text)
     if _HABIT.search(plain):
         return ""

@@ -1,6 +1,6 @@
-"""The lines of a Markdown text: which are headings, list items, or inside of code and comments.
+"""Reads Markdown: headings, list items, tasks, code and comments; rewrites a Markdown file safely.
 
-Pure functions on text. A page is the text's lines with their newlines; joined, they are the text.
+A page is the text's lines with their newlines; joined, they are the text.
 """
 
 from __future__ import annotations
@@ -36,8 +36,13 @@ _YAML = re.compile(r"[\w-]+[ \t]*:(?:\s|$)|[ \t]+\S|-[ \t]|#|$")
 
 @dataclass(frozen=True, slots=True)
 class Bullet:
-    """A list item's first line: its index in the page, its indent in columns, its depth in the
-    list (0 at the top), its mark, and where in the line its text begins."""
+    """A list item's first line.
+
+    at: index of the line in the page
+    indent: in columns
+    depth: in the list, 0 at the top
+    start: where in the line the text begins
+    """
 
     at: int
     indent: int
@@ -59,9 +64,12 @@ class Section:
 
 @dataclass(slots=True)
 class Page:
-    """A text cut into lines, with its list items and sections. `opaque` are the lines that hold no
-    Markdown (blank ones, front matter, code fences, comments), each with the first line of its
-    block. `open_at` is the line of a fence or comment that is never closed, else None."""
+    """A text cut into lines, with its list items and sections.
+
+    opaque: lines without Markdown (blank, front matter, code fence, comment), each with the first
+        line of its block
+    open_at: the line of a fence or comment that is never closed, else None
+    """
 
     lines: list[str]
     bullets: list[Bullet] = field(default_factory=list)
@@ -71,7 +79,7 @@ class Page:
 
     @property
     def newline(self) -> str:
-        """What a new line ends with: a lone CR only where the text knows nothing else."""
+        """The newline for a new line: a lone CR only where the text has no other."""
         ends = [end for line in self.lines if (end := line_ending(line))]
         return next((end for end in ends if end != "\r"), ends[0] if ends else "\n")
 
@@ -82,7 +90,7 @@ def line_ending(line: str) -> str:
 
 
 def indent_width(text: str) -> int:
-    """Columns of the blanks that a text begins with; tabs stop at every fourth."""
+    """Return the columns of the blanks at the beginning; tabs stop at every fourth."""
     blanks = text[: len(text) - len(text.lstrip(" \t"))]
     return len(blanks.expandtabs(4))
 
@@ -119,7 +127,7 @@ def read_page(text: str) -> Page:
 
 
 class _Blocks:
-    """What the lines before mean for the next: fences, comments, list nesting."""
+    """The state after a line that the next one depends on: fence, comment, list nesting."""
 
     def __init__(self) -> None:
         self.open_at: int | None = None
@@ -136,7 +144,7 @@ class _Blocks:
         self._stack.clear()
 
     def is_inside(self, at: int, bare: str) -> bool:
-        """Whether the line belongs to a block that holds no Markdown; `began` is its first line."""
+        """Return True when the line is in a block without Markdown; `began` is its first line."""
         if self._close is not None:
             if self._close.search(bare):
                 self._close, self.open_at = None, None
@@ -168,7 +176,7 @@ class _Blocks:
         self._blank = False
 
     def add_item(self, at: int, marker: re.Match[str]) -> list[Bullet]:
-        """Take a line that begins like a list item; none when it is indented code."""
+        """Add a line that begins like a list item; return [] when it is indented code."""
         column = indent_width(marker["indent"])
         while self._stack and column < self._stack[-1]:
             self._stack.pop()
@@ -180,7 +188,7 @@ class _Blocks:
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
-    """The number of lines that YAML front matter takes at the top of a file, 0 without one."""
+    """Count the lines of the YAML front matter at the top of a file, 0 without one."""
     bare = [line.rstrip() for line in lines]
     if len(bare) < 3 or bare[0] != "---" or "---" not in bare[1:]:
         return 0
@@ -206,8 +214,12 @@ _DUE = re.compile(r"(?<![\w:-])due:(\d{4}-\d{2}-\d{2})(?![\w-])")
 
 @dataclass(frozen=True, slots=True)
 class TaskItem:
-    """A task line: `at` is its index in the page, `indent` in columns, `given` whether the id
-    stands in the text (else it is computed and stays the same while the text does)."""
+    """A task line.
+
+    at: index of the line in the page
+    indent: in columns
+    given: the id stands in the text; else it is computed, and is the same while the text is
+    """
 
     at: int
     indent: int
@@ -242,7 +254,7 @@ def scan(text: str) -> TaskPage:
 
 
 def to_display(text: str) -> str:
-    """A text of a file as it is shown: bytes that are no UTF-8 as U+FFFD (see `rewrite`)."""
+    """Return a file's text for display: bytes that are not UTF-8 become U+FFFD (see `rewrite`)."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -273,8 +285,10 @@ def _items(
 
 
 def new_id(list_name: str, text: str, taken: set[str], had: int = 0) -> str:
-    """Eight hex digits that follow from list and text, and are not among `taken`. `had` is how many
-    of the same text are in there, so that the first of them need not be tried again."""
+    """Compute an id of eight hex digits from list and text that is not among `taken`.
+
+    `had` counts the ids of the same text in `taken`; so many tries are skipped.
+    """
     for count in range(had, had + len(taken) + 1):
         seed = f"{list_name}\n{text}\n{count}".encode("utf-8", "surrogatepass")
         ident = hashlib.md5(seed, usedforsecurity=False).hexdigest()[:8]
@@ -313,21 +327,20 @@ def stamped(page: TaskPage) -> None:
 
 ATTEMPTS = 50
 MAX_BYTES = 5_000_000
-"""Bytes of the largest file that is taken apart line by line."""
+"""Size of the largest file that is read."""
 
 
 def text_of(path: Path) -> str:
-    """The file's text, "" for a missing one. A save in place that is under way is waited for."""
+    """Return the file's text, "" for a missing one. Waits for a save in place to end."""
     return _decode(settled(path, MAX_BYTES))
 
 
 def rewrite(path: Path, change: Callable[[str], str], keep: Keep = keep_nothing) -> str:
-    """Replace the file's text by what `change` makes of it. A missing file is an empty one. `keep`
-    is told before it is written. Returns the new text.
+    """Replace the file's text by the result of `change`, and return it. A missing file is empty.
+    `keep` is called before the file is written.
 
-    Another program may write the file at any time: when it did so since it was read, `change` is
-    called again with the new text. A save in place that is under way is waited for. Raises
-    OpenclawError when the file cannot be written.
+    Another program may write the file at any time: then `change` is called again with the new
+    text. Waits for a save in place to end. Raises OpenclawError when the file cannot be written.
     """
     for _ in range(ATTEMPTS):
         before = settled(path, MAX_BYTES)
@@ -360,7 +373,7 @@ _MIN_LENGTH = 5
 
 
 def same(left: str, right: str) -> bool:
-    """Whether two lines differ in no more than small words, endings, case, marks or a typo.
+    """Return True when two lines differ only in small words, endings, case, marks or a typo.
 
     A different number, name or short word makes two lines different.
     """
