@@ -1,4 +1,4 @@
-"""Does a new fact correct an old one: same subject and attribute, another value?
+"""Decides whether a new fact corrects an old one: same subject and attribute, another value.
 
 By code and conservatively, because what is corrected gets struck through: two facts that can both
 be true ("likes tea", "likes coffee") never correct each other. Four rules, each on tokens in which
@@ -41,7 +41,7 @@ Tokens = Sequence[_Token]
 
 
 def corrects(new: str, old: str) -> bool:
-    """Whether the new fact says otherwise what the old one said of the same thing."""
+    """Return True when the new fact contradicts the old one about the same thing."""
     left, right = _tokens(old), _tokens(new)
     if not left or not right or _words_of_tokens(left) == _words_of_tokens(right):
         return False
@@ -57,8 +57,10 @@ def corrects(new: str, old: str) -> bool:
 
 
 def subject_keys(text: str) -> list[tuple[str, ...]]:
-    """What a fact is about, as keys: of two facts of which one corrects the other at least one key
-    is the same. So among many facts only those that share one need to be compared."""
+    """Return keys for the subject of a fact.
+
+    Two facts share a key when one corrects the other, so only facts that share one are compared.
+    """
     tokens = _tokens(text)
     words = _words_of_tokens(tokens)
     keys = [("like", *("#" if _is_value(token) else token.word for token in tokens))]
@@ -187,7 +189,7 @@ def _has_other_attribute(old: Tokens, new: Tokens) -> bool:
 
 
 def _head(subject: Tokens) -> str:
-    """The noun that is talked about: the last word before "of", "for" and their like."""
+    """Return the noun of a subject: the last word before "of", "for" and their like."""
     end = next((n for n, t in enumerate(subject) if n and t.word in w.OF), len(subject))
     return subject[end - 1].word
 
@@ -214,7 +216,7 @@ def _same_shape(old: Tokens, new: Tokens, head: str, favourite: bool) -> bool:
 
 
 def _same_measure(old: Tokens, new: Tokens) -> bool:
-    """Whether only values and their units differ: "900 euros" is not "due on 3 May"."""
+    """Return True when only values and units differ: "900 euros" is not "due on 3 May"."""
     left, right = (
         [t for t in side if not _is_value(t) and t.word not in w.UNITS] for side in (old, new)
     )

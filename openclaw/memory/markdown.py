@@ -21,7 +21,7 @@ from openclaw.storage.atomic import settled
 from openclaw.storage.text import BOM, check_not_utf_16, write_if_same
 from openclaw.types import Keep, keep_nothing
 
-DEFAULT_NAME = "Tasks"
+DEFAULT_LIST = "Tasks"
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _MARKER = re.compile(
@@ -199,13 +199,11 @@ def _front_matter_end(lines: Sequence[str]) -> int:
 
 
 def _sections(headings: Sequence[tuple[int, int, str]], end: int) -> Iterator[Section]:
-    top = [(0, 0, DEFAULT_NAME)]
+    top = [(0, 0, DEFAULT_LIST)]
     starts = [*top, *headings] if not headings or headings[0][0] else headings
     for (start, level, name), following in zip(starts, [*starts[1:], (end, 0, "")], strict=True):
-        yield Section(name or DEFAULT_NAME, level, start, following[0])
+        yield Section(name or DEFAULT_LIST, level, start, following[0])
 
-
-DEFAULT_LIST = DEFAULT_NAME
 
 _BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*?)[ \t]*$")
 _ID = re.compile(r"(?:^|[ \t]+)\^(?P<id>[A-Za-z0-9-]+)$")

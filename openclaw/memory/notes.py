@@ -43,7 +43,7 @@ _START = re.compile(r"^(?:[-*+#>]+\s+)+")
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Where a memory stands now, and what it took the place of. `known`: it stood there before."""
+    """A memory that was written, and the notes it replaced. `known`: it stood there before."""
 
     note: Note
     superseded: tuple[Note, ...] = ()
@@ -60,8 +60,8 @@ class Known(ToolProblem):
 
 
 class Notes:
-    """The memory folder. `source` names where a memory comes from ("session 4f2a9c turn 3"), `keep`
-    is told of each change before it is made.
+    """The memory folder. `source` names where a memory comes from ("session 4f2a9c turn 3"); `keep`
+    is called before each change.
 
     Changes are made under a lock; OpenclawError when it stays held or a file cannot be written.
     """
@@ -155,7 +155,7 @@ class Notes:
             return self._add_line(path, f"# Inbox {day}\n\n", format_entry(fact, full))
 
     def candidates(self) -> Sequence[Note]:
-        """What waits in the inbox, the oldest first."""
+        """Return the candidates in the inbox, the oldest first."""
         folder = self.folder / INBOX
         paths = sorted(folder.glob("*.md")) if folder.is_dir() else []
         files = (path for path in paths if is_ordinary(path))
@@ -269,7 +269,7 @@ def _refuse_known(fact: str, path: Path, but: Sequence[Note]) -> None:
 
 
 def _strike_all(text: str, gone: set[str], day: str) -> tuple[str, int]:
-    """The text with these entries struck through, and the line index of the last one (-1: none)."""
+    """Strike these entries through; return the text and the last one's line index (-1: none)."""
     last = -1
     for entry in reversed(entries_of(text)):
         if not entry.superseded and entry.text in gone:
@@ -284,8 +284,14 @@ _PLACE = re.compile(r"(?P<path>\S.*\.md):(?P<line>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remembered line; `line` counts from 1. `category` is guessed where the line names none;
-    `date` is an ISO day, `importance` 0 to 1; a superseded one held until the day `until`."""
+    """A remembered line of a file.
+
+    line: counted from 1
+    category: guessed where the line names none
+    date: an ISO day
+    importance: 0 to 1
+    until: the day until which a superseded note held
+    """
 
     path: Path
     line: int
@@ -304,7 +310,7 @@ def read_notes(path: Path) -> list[Note]:
 
 
 def find(text: str, notes: Iterable[Note]) -> Sequence[Note]:
-    """Those of the notes that path:line, a text, or all of its words mean."""
+    """Return the notes that path:line, a text, or all of its words mean."""
     known = [*notes]
     wanted = " ".join(text.split())
     if place := _PLACE.fullmatch(wanted):

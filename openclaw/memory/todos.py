@@ -39,8 +39,12 @@ _BOX = re.compile(r"^(?:[-*]\s+)?\[[ xX]\]\s*")
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """One to-do. `due` is an ISO date or None; `line` counts from 1. `text` is as it is written,
-    with `due:...` and without the id."""
+    """One to-do.
+
+    text: as written, with `due:...` and without the id
+    due: an ISO date or None
+    line: counted from 1
+    """
 
     id: str
     list: str
@@ -51,7 +55,7 @@ class Todo:
 
 
 def is_overdue(todo: Todo, today: date) -> bool:
-    """Whether it is open and its day is over."""
+    """Return True when a to-do is open and its day is over."""
     return not todo.done and todo.due is not None and todo.due < today.isoformat()
 
 
@@ -89,7 +93,7 @@ def _list_names_once(text: str) -> tuple[str, ...]:
 
 class TodoFile:
     """The to-do file of a home. A missing file is an empty one; the first to-do makes it. `keep` is
-    told of each change before it is made.
+    called before each change.
 
     Changes are made under a lock; OpenclawError when it stays held or the file cannot be written.
     """
@@ -291,7 +295,7 @@ def clean_text(text: str) -> str:
 
 
 def same_list(left: str, right: str) -> bool:
-    """Whether two names mean one list: case, marks and the word "list" do not count."""
+    """Return True when two names mean one list. Case, marks and the word "list" do not count."""
     return _plain_name(left) == _plain_name(right)
 
 
@@ -363,8 +367,8 @@ def _append_items(page: TaskPage, section: Section, bodies: Sequence[str]) -> No
 
 
 def _first_item_line(page: TaskPage, section: Section) -> int:
-    """The line where a section's first to-do goes: below the heading, but behind a text that is
-    indented, which would become a part of the to-do before it."""
+    """Return the line for a section's first to-do: below the heading, but after an indented text,
+    which would become a part of the to-do."""
     top = section.start + _heading_lines(page, section)
     below = next((line for line in page.lines[top : section.end] if line.strip()), "")
     if not below.startswith(tuple(_BLANKS)):
@@ -411,7 +415,7 @@ def _end_line(page: TaskPage, at: int, newline: str) -> str:
 
 
 def _lift_children(page: TaskPage, item: TaskItem) -> None:
-    """Take the indent that an item's own to-dos have beyond it, so that they stay to-dos."""
+    """Remove the extra indent of an item's own to-dos, so that they stay to-dos."""
     shift = None
     for child in page.items:
         if child.at <= item.at:

@@ -1,4 +1,4 @@
-"""The frontmatter of a SKILL.md: cut off, checked for safety, read as written, else repaired.
+"""Reads the frontmatter of a SKILL.md: checks it for safety, and repairs what is not YAML.
 
 Scalars are text: `name: 2048` is the name "2048", and a date need not exist. PyYAML is loaded when
 a frontmatter is read.
@@ -44,10 +44,10 @@ def split_frontmatter(text: str) -> tuple[str, str]:
 
 
 def parse_frontmatter(front: str) -> tuple[dict[str, Any], list[UnplacedProblem]]:
-    """The fields (texts, lists and mappings of texts) and what had to be overlooked to get them.
+    """Return the fields (texts, lists and mappings of texts) and the problems that were overlooked.
 
-    Raises SkillError for what is not even in part YAML, and for anchors, aliases, merge keys and
-    tags, which are what YAML bombs are made of.
+    Raises SkillError when no part is YAML, and for anchors, aliases, merge keys and tags, which
+    YAML bombs are made of.
     """
     import yaml
 
@@ -68,10 +68,9 @@ def parse_frontmatter(front: str) -> tuple[dict[str, Any], list[UnplacedProblem]
 
 
 def read_yaml(text: str) -> tuple[Any, str]:
-    """One YAML document whose scalars are texts as written ("" for none), and a key that stands in
-    it twice ("" for none).
+    """Read one YAML document with its scalars as texts; return it and a doubled key ("" for none).
 
-    Raises yaml.YAMLError for what is no YAML, SkillError for what is unsafe.
+    Raises yaml.YAMLError for a text that is not YAML, SkillError for an unsafe one.
     """
     import yaml
 
@@ -192,8 +191,8 @@ def _repair(front: str) -> dict[str, Any]:
 
 
 def _quote_values(lines: list[str]) -> Iterator[str]:
-    """The lines, those at the margin that break YAML put between quotes: plain values of one line
-    with `: ` in them, with `:` at the end, or with a reserved sign before them."""
+    """Yield the lines, with quotes around values at the margin that break YAML: plain values of one
+    line with `: ` in them, `:` at the end, or a reserved sign before them."""
     for number, line in enumerate(lines):
         found = _ONE_LINE.fullmatch(line)
         value = found["value"].strip() if found else ""
@@ -211,7 +210,7 @@ def _quote_values(lines: list[str]) -> Iterator[str]:
 
 
 def _is_continued(lines: list[str], number: int) -> bool:
-    """Whether the next line that is not blank is indented."""
+    """Return True when the next line that is not blank is indented."""
     after = next((line for line in lines[number + 1 :] if line.strip()), "")
     return after[:1] in (" ", "\t")
 
@@ -229,7 +228,7 @@ def _is_yaml(line: str) -> bool:
 def _margin_fields(front: str) -> dict[str, Any]:
     """`key: value` lines at the margin, each with its indented followers.
 
-    Nothing nested comes out whole, so metadata, and with it the gate, is left out.
+    Nothing nested comes out whole, so metadata, and with it the requirements, is left out.
     """
     parts: dict[str, list[str]] = {}
     key = ""

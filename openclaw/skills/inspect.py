@@ -1,4 +1,4 @@
-"""What in a skill deserves a look before it is trusted. A look is no verdict."""
+"""Finds lines of a skill that the user should see before trusting it. A finding is no verdict."""
 
 from __future__ import annotations
 
@@ -49,8 +49,12 @@ _JOINED = re.compile(rf"\[(\s?{_PIECE}(?:\s?,\s?{_PIECE}){{1,20}},?\s?)\](?:\.jo
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Something to look at: file (relative, with slashes), line (1-based, 0: the whole file). A
-    `note` is of lower rank: many ordinary skills do that as well."""
+    """A line that the user should see.
+
+    path: relative, with slashes
+    line: counted from 1; 0 for the whole file
+    note: of lower rank, since many ordinary skills do it as well
+    """
 
     path: str
     line: int
@@ -64,7 +68,7 @@ class Look:
 
 
 def looks(folder: Path, names: Sequence[str]) -> list[Look]:
-    """What deserves a look in the files of these relative names, some of each kind a file."""
+    """Return what deserves a look in the files of these relative names, a few per kind and file."""
     found: list[Look] = []
     left = MAX_ALL
     for name in names:
@@ -79,7 +83,7 @@ def looks(folder: Path, names: Sequence[str]) -> list[Look]:
 
 
 def is_script(path: Path) -> bool:
-    """Whether a file can be run: by its suffix, its first bytes or its mode."""
+    """Return True when a file can be run: by its suffix, its first bytes or its mode."""
     if path.suffix.lower() in SCRIPTS:
         return True
     with reading(path) as file:
@@ -117,7 +121,7 @@ def _inspect_text(name: str, text: str) -> Iterator[Look]:
 
 
 def _apply_rules(name: str, lines: list[str]) -> Iterator[Look]:
-    """What the rules find, by line, one of each kind a line."""
+    """Apply the rules; yield at most one finding of each kind a line, in order of lines."""
     text = "\n".join(lines)
     places = _line_kinds(name, lines)
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
@@ -142,7 +146,7 @@ def _apply_rules(name: str, lines: list[str]) -> Iterator[Look]:
 
 
 def _line_kinds(name: str, lines: Sequence[str]) -> list[int]:
-    """Where each line stands; in a fence of no language it may be text or code."""
+    """Return the place of each line; a fence without a language may hold text or code."""
     suffix = Path(name).suffix.lower()
     if suffix in SCRIPTS or lines[0].startswith("#!"):
         return [SCRIPT] * len(lines)
@@ -169,7 +173,7 @@ def _applies(rule: Rule, line: str, column: int) -> bool:
 
 
 def _is_quoted(before: str) -> bool:
-    """Whether a quotation mark is open at the end of this part of a line."""
+    """Return True when a quotation mark is open at the end of this part of a line."""
     if before.count('"') % 2 or before.count("`") % 2:
         return True
     return before.count("\u201c") > before.count("\u201d") or bool(
@@ -178,7 +182,7 @@ def _is_quoted(before: str) -> bool:
 
 
 def _find_pieces(line: str) -> int:
-    """Where a line writes in pieces ("ev" + "al") what stands in NAMES; -1 for nowhere."""
+    """Return where a line writes one of NAMES_IN_PIECES in pieces ("ev" + "al"); -1 for none."""
     found = [(match.start(), match[0], "") for match in _SUM.finditer(line)]
     found += [(m.start(), m[1], (m[2] or "")[1:-1]) for m in _JOINED.finditer(line)]
     for at, written, between in found:
@@ -200,7 +204,7 @@ def _excerpt(line: str, at: int) -> str:
 
 
 def _limit_each_kind(name: str, found: list[Look]) -> list[Look]:
-    """The first of each kind, and how many more there are."""
+    """Return the first findings of each kind, and how many more there are."""
     kept: list[Look] = []
     counts: dict[str, int] = {}
     for look in found:

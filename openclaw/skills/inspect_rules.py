@@ -1,4 +1,4 @@
-"""Which lines of a skill deserve a look: what attacks on those who install skills are made of.
+"""Rules that find the lines of a skill to look at: the parts of known attacks on users.
 
 A rule names an act (a link and a lock, a file that is read and an address it goes to), never a noun
 alone: skills about security are full of the nouns. Words of people's languages are used only where
@@ -11,17 +11,21 @@ import re
 from dataclasses import dataclass
 
 PROSE, FENCE, SCRIPT, DATA = 1, 2, 4, 8
-"""Where a rule looks: at text for people and models, at code in such a text, at scripts, at other
-files."""
+"""Where a rule searches: text for people and models, code in such a text, scripts, other files."""
 CODE = FENCE | SCRIPT | DATA
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern. `beside` must be found on the same line, `along` in the same file; `unless` takes
-    a line out. With `unquoted` nothing counts between quotation marks. A `note` is of lower rank:
-    many ordinary skills do it. One of `needs`, in lower case, stands in each match: most files have
-    none of them and are not searched."""
+    """A pattern with its conditions.
+
+    beside: must be found on the same line
+    along: must be found in the same file
+    unless: takes a line out
+    unquoted: a match between quotation marks does not count
+    note: of lower rank, since many ordinary skills do it
+    needs: each match has one of these words (lower case); a file without any is not searched
+    """
 
     kind: str
     pattern: re.Pattern[str]
@@ -433,4 +437,4 @@ NAMES_IN_PIECES = re.compile(
     r"|/bin/\w?sh).{0,200}",
     re.IGNORECASE,
 )
-"""What nobody writes in pieces without a reason."""
+"""Names that nobody writes in pieces without a reason."""

@@ -1,7 +1,6 @@
-"""Brings skills into the home: staged beside their place, looked at, then renamed into it.
+"""Installs, updates and removes skills: staged in a hidden folder, inspected, then renamed.
 
-Nothing of a skill runs here. Whoever dies in the middle leaves a hidden folder that the next one
-clears away.
+Nothing of a skill runs here. A process that dies leaves a hidden folder, which the next one clears.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Literal
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.skills.frontmatter import Problem
 from openclaw.skills.inspect import Look, is_script, looks
-from openclaw.skills.skill import NAME, Root, Skill, list_skills, read_skill_file
+from openclaw.skills.skill import MAX_NAME, NAME, Root, Skill, list_skills, read_skill_file
 from openclaw.skills.source_records import record, sources
 from openclaw.skills.sources import Origin, fetch, read_origin
 from openclaw.skills.staging import recording_change, staging
@@ -40,15 +39,19 @@ from openclaw.storage.safe_open import reading
 from openclaw.storage.text import unwritable
 from openclaw.types import UNRECORDED, Recorder
 
-MAX_NAME = 64
 MAX_LISTED = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A skill that waits in a hidden folder. `name` is its folder's name to be, `files` are
-    relative paths with slashes and sizes in bytes, `problems` warnings about its SKILL.md,
-    `provenance` the entry of .sources.yaml, `replaces` whether such a folder is there already."""
+    """A skill that waits in a hidden folder.
+
+    name: its future folder's name
+    files: relative paths with slashes, and sizes in bytes
+    problems: warnings about its SKILL.md
+    provenance: its entry of .sources.yaml
+    replaces: such a folder is there already
+    """
 
     name: str
     skill: Skill
@@ -295,9 +298,14 @@ UpdateState = Literal["unchanged", "changed", "edited"]
 
 @dataclass(frozen=True, slots=True)
 class UpdateCheck:
-    """`unchanged`: the source has what was installed; `changed`: it has something else; `edited`:
-    so it has, and the installed files were changed here since. `changes` go from the installed
-    files to those of the source."""
+    """The result of comparing an installed skill with its source.
+
+    unchanged: the source has what was installed
+    changed: the source has something else
+    edited: the same, and the installed files were changed here since
+
+    `changes` go from the installed files to those of the source.
+    """
 
     state: UpdateState
     changes: Changes
@@ -318,7 +326,7 @@ def tracked(home: Home, name: str = "") -> dict[str, dict[str, str]]:
 
 
 def origin_of(home: Home, fields: Mapping[str, str]) -> Origin:
-    """The source that an entry names; UsageError when it is not there any more."""
+    """The source that an entry names; UsageError when it is no longer there."""
     return read_origin(fields["source"], home.root)
 
 
@@ -338,7 +346,7 @@ def news(home: Home, staged: Staged, fields: Mapping[str, str]) -> UpdateCheck:
 
 
 def is_here(home: Home, name: str) -> bool:
-    """Whether a tracked skill's folder is still there."""
+    """Return True when a tracked skill's folder is still there."""
     return _folder(home, name).is_dir()
 
 

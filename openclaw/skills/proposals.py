@@ -25,8 +25,11 @@ from openclaw.types import UNRECORDED, Keep, Recorder, keep_nothing
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A skill that waits. `diff` is against the skill of this name, as unified diff lines; `looks`
-    are words in it that deserve a look."""
+    """A skill that waits for the user.
+
+    diff: unified diff lines against the skill of this name
+    looks: lines that the user should see
+    """
 
     name: str
     folder: Path
@@ -36,7 +39,7 @@ class Proposal:
 
 
 def proposals(home: Home) -> list[Proposal]:
-    """What waits, by name."""
+    """Return the waiting proposals by name."""
     folder = home.root / PROPOSED
     if not folder.is_dir():
         return []

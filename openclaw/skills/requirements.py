@@ -1,6 +1,6 @@
 """What a skill needs of the machine, the settings and the user before it may be used.
 
-A gate stands under `metadata.openclaw` (older keys: clawdbot, moltbot, clawdis). Programs are
+Requirements stand under `metadata.openclaw` (older keys: clawdbot, moltbot, clawdis). Programs are
 looked up and never run; what a skill says about installing them is text for the user.
 """
 
@@ -35,7 +35,7 @@ _COMMANDS = {
 
 @dataclass(frozen=True, slots=True)
 class InstallHint:
-    """How the author says that programs are installed; `os` as in a gate."""
+    """How the author says that programs are installed; `os` as in `Requirements`."""
 
     bins: tuple[str, ...]
     os: tuple[str, ...]
@@ -44,8 +44,15 @@ class InstallHint:
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What must be there: one of `os`, all `bins`, one of `any_bins`, all of `env` set, all of
-    `config` switched on. `always` waives all but `os`."""
+    """What a skill needs.
+
+    os: one of these systems
+    bins: all of these programs
+    any_bins: one of these programs
+    env: all of these variables set
+    config: all of these settings switched on
+    always: waives all but `os`
+    """
 
     os: tuple[str, ...] = ()
     bins: tuple[str, ...] = ()
@@ -60,7 +67,7 @@ NO_REQUIREMENTS = Requirements()
 
 
 def read_requirements(metadata: Any) -> Requirements:
-    """The gate in a skill's metadata: a mapping, or JSON in a text. Open when there is none."""
+    """Read the requirements in a skill's metadata: a mapping, or JSON in a text."""
     known = _mapping(metadata)
     own: dict[str, Any] = next(
         (known[key] for key in OWNERS if isinstance(known.get(key), dict)), {}
@@ -102,9 +109,9 @@ def list_missing(
     which: Callable[[str], str | None] = shutil.which,
     platform: str = sys.platform,
 ) -> list[str]:
-    """What is not there, one line each with what can be done about it; [] when the gate is open.
+    """List what is missing, one line each with what can be done about it; [] when nothing is.
 
-    `settings` gives the value of a dotted key, anything empty or false when it is not on.
+    `settings` gives the value of a dotted key, something empty or false when it is not on.
     """
     if needs.os and platform not in needs.os:
         names = " or ".join(_SYSTEM_NAMES.get(name, shorten(name)) for name in needs.os)
@@ -146,7 +153,7 @@ def read_setting(settings: Settings, name: str) -> object:
 
 
 def shorten(name: str) -> str:
-    """A name out of a skill, not longer than a line can bear."""
+    """Return a name from a skill, cut to 80 characters."""
     return name if len(name) <= 80 else name[:79] + "\u2026"
 
 
@@ -167,7 +174,7 @@ def _systems(value: Any) -> tuple[str, ...]:
 
 
 def _hints(value: Any) -> tuple[InstallHint, ...]:
-    """The install specs that can be told in one plain line."""
+    """Return the install specs that fit one plain line."""
     found = []
     for spec in value if isinstance(value, list) else ():
         if not isinstance(spec, dict):

@@ -59,10 +59,13 @@ _TOOLS = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill that can be read. `path` is its SKILL.md; `source` is home, agents, user or shipped.
+    """A skill that can be read.
 
-    `description` is for the catalogue: `about`, the field as it stands, and `when_to_use`.
-    `examples` are requests that it is for, those of its trigger tests.
+    path: its SKILL.md
+    source: home, agents, user or shipped
+    about: the description field as it stands
+    description: for the catalogue: `about` and `when_to_use`
+    examples: requests that the skill is for, from its trigger tests
     """
 
     name: str
@@ -100,8 +103,11 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A SKILL.md that was found. `skill` is None when it is broken; then the name is that of its
-    folder. `eligible`: it may be used now."""
+    """A SKILL.md that was found.
+
+    eligible: the skill may be used now
+    skill: None when the file is broken; then the name is that of its folder
+    """
 
     name: str
     description: str
@@ -121,7 +127,7 @@ class Root:
 
 
 def roots(home: Home, *, user: bool = False) -> list[Root]:
-    """Where a home's skills are looked for, the best first; with `user` in ~/.agents/skills too."""
+    """Return the folders of a home's skills, the best first; with `user` ~/.agents/skills too."""
     found = [Root(home.skills, "home"), Root(home.root / ".agents" / "skills", "agents")]
     if user:
         own = Path("~/.agents/skills").expanduser()
@@ -143,11 +149,10 @@ def list_skills(
     blockers: Callable[[Skill], list[Problem]] = no_blockers,
     cache: Path | None = None,
 ) -> list[Listed]:
-    """Everything found in the roots, by name: broken, hidden and closed skills too.
+    """Return all skills in the roots by name, also broken, hidden and blocked ones.
 
-    A skill hides those of its name in later roots and behind it in its own, before its gate is
-    looked at. `gates` gives the reasons why a skill may not be used now; `cache` is a file that
-    keeps what was read.
+    A skill hides the later ones of its name, before its requirements are checked. `blockers` gives
+    the reasons why a skill may not be used now; `cache` is a file that keeps the skills read.
     """
     kept = SkillCache(cache)
     first: dict[str, Skill] = {}
@@ -167,7 +172,7 @@ def list_skills(
 
 
 def read_skill_file(path: Path, source: str = "home") -> tuple[Skill | None, list[Problem]]:
-    """One SKILL.md and what is wrong with it; no skill when that is an error."""
+    """Read one SKILL.md; return the skill and its problems. After an error there is no skill."""
     try:
         text, notes = read_source(path)
         fields, more = parse_frontmatter(split_frontmatter(text)[0])
@@ -178,8 +183,10 @@ def read_skill_file(path: Path, source: str = "home") -> tuple[Skill | None, lis
 
 
 def read_skills(folder: Path) -> tuple[list[Skill], list[Problem]]:
-    """The skills of one folder, by name and without their gates, and all problems there: itself
-    when it is a skill, else those below it."""
+    """Return the skills of one folder by name, requirements unchecked, and all problems there.
+
+    The folder may be a skill itself; else the skills below it are read.
+    """
     if (file := skill_file(folder)) and file.parent == folder:
         skill, found = read_skill_file(file)
         return [skill] if skill else [], found
@@ -189,7 +196,7 @@ def read_skills(folder: Path) -> tuple[list[Skill], list[Problem]]:
 
 
 def shown_path(path: Path) -> str:
-    """A path with slashes, as text that every encoding bears."""
+    """Return a path with slashes, as text that can be encoded."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
@@ -219,7 +226,7 @@ def _check_eligible(
     first: dict[str, Skill],
     blockers: Callable[[Skill], list[Problem]],
 ) -> Listed:
-    """The entry, not eligible when a better skill has its name or its gate is closed."""
+    """Return the entry, not eligible when a better skill has its name or something blocks it."""
     better = first.setdefault(skill.name, skill)
     if better is skill:
         reasons = blockers(skill)
@@ -277,7 +284,7 @@ def _text(fields: dict[str, Any], key: str) -> str:
 
 
 def _tools(value: Any) -> Iterator[str]:
-    """Names between blanks or commas, or a list of them: `Read`, `Bash(git log:*)`."""
+    """Yield tool names from a text with blanks or commas, or a list: `Read`, `Bash(git log:*)`."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, str):
             yield from (name for name in _TOOLS.findall(item) if name != "-")
@@ -302,13 +309,13 @@ def _folder_name(path: Path) -> str:
 
 
 VERSION = f"3 {__version__}"
-"""The number changes with what is read of a skill, or how."""
+"""Raise the number when other things are read of a skill, or in another way."""
 
 ReadSkill = tuple["Skill | None", list[Problem]]
 
 
 class SkillCache:
-    """What is known of the skills, from the file (None: of nothing) and to it."""
+    """Keeps the skills that were read in a file (None: keeps nothing)."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -317,7 +324,7 @@ class SkillCache:
         self._changed = False
 
     def get(self, path: str) -> ReadSkill | None:
-        """The skill of a SKILL.md and its problems, None when it must be read."""
+        """Return the skill of a SKILL.md and its problems, None when it must be read."""
         entry = self._old.get(path)
         stamp = _stamp(path) if entry is not None else None
         if entry is None or stamp is None:
@@ -332,7 +339,7 @@ class SkillCache:
         return read
 
     def put(self, path: str, skill: Skill | None, problems: list[Problem]) -> ReadSkill:
-        """Keep what was just read, unless the file may still change unseen."""
+        """Keep a skill that was just read, unless the file could change without a new stamp."""
         stamp = _stamp(path) if self._file else None
         passing = any(problem.code == "unreadable" for problem in problems)
         if stamp and not passing and _is_settled(stamp):
@@ -363,8 +370,10 @@ def _load_rows(file: Path) -> dict[str, Any]:
 
 
 def _stamp(path: str) -> list[list[int]] | None:
-    """What changes when the file or the skill's examples do; None for a link, whose target could
-    change unseen."""
+    """Return a stamp that changes with the file or the skill's examples.
+
+    None for a link, whose target could change without it.
+    """
     own = _one_stamp(path)
     if own is None:
         return None
@@ -383,8 +392,10 @@ def _one_stamp(path: str) -> list[int] | None:
 
 
 def _is_settled(stamps: list[list[int]]) -> bool:
-    """Whether another change would get another time: clocks of file systems tick every 10 ms, and
-    every 2 s where times are whole seconds (FAT)."""
+    """Return True when another change would get another time.
+
+    Clocks of file systems tick every 10 ms, and every 2 s where times are whole seconds (FAT).
+    """
     now = time.time()
     for mtime, _, ctime, _ in stamps:
         tick = 0.05 if mtime % 1_000_000_000 else 2.0
@@ -452,7 +463,7 @@ def _unpack_requirements(packed: list[Any]) -> Requirements:
 
 
 def installed(home: Home, settings: Settings) -> list[Listed]:
-    """Everything that is found, by name. Quick enough for every turn: a file is read once."""
+    """Return all skills of a home by name. Quick enough for every turn: a file is read once."""
     return list_skills(
         roots(home, user=settings.skills.user),
         blockers=gatekeeper(settings),
@@ -461,7 +472,7 @@ def installed(home: Home, settings: Settings) -> list[Listed]:
 
 
 def check(path: Path) -> list[Problem]:
-    """Every rule that a skill breaks; [] when it is valid. `path` is its folder or its SKILL.md.
+    """Return every rule that a skill breaks; [] when it is valid. `path`: its folder or SKILL.md.
 
     A warning is a broken rule of the standard with which a skill is loaded all the same.
     """
@@ -479,7 +490,7 @@ def gatekeeper(
     which: Callable[[str], str | None] = shutil.which,
     platform: str = sys.platform,
 ) -> Callable[[Skill], list[Problem]]:
-    """A function that tells why a skill may not be used now. Each program is looked up once."""
+    """Make a function that tells why a skill may not be used now. It looks each program up once."""
     found: dict[str, str | None] = {}
 
     def remembered(name: str) -> str | None:

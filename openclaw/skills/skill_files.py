@@ -88,7 +88,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_link(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a symlink, or a junction of Windows (which Python 3.11 cannot tell)."""
+    """Return True for a symlink, or a junction of Windows (which Python 3.11 cannot tell)."""
     is_junction = getattr(entry, "is_junction", None)
     return entry.is_symlink() or bool(is_junction and is_junction())
 
@@ -108,7 +108,7 @@ _FLAGS = (
 
 
 def read_source(path: Path) -> tuple[str, list[UnplacedProblem]]:
-    """The text of a SKILL.md with plain newlines, and what was odd about the file.
+    """Read a SKILL.md; return its text with plain newlines, and what was odd about the file.
 
     Raises SkillError when it is not read: a link out of its folder, no regular file, larger than
     MAX_BYTES, not UTF-8 text, or refused by the operating system.

@@ -28,8 +28,12 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:(//|:)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """`place` is an absolute path or a URL; `ref` ("" for the default branch) and `path` ("" for
-    the top) are of a repository."""
+    """Where a skill comes from.
+
+    place: an absolute path or a URL
+    ref: branch, tag or commit of a repository, "" for the default branch
+    path: folder in a repository, "" for the top
+    """
 
     kind: OriginKind
     place: str
@@ -43,7 +47,7 @@ class Origin:
 
 
 def read_origin(text: str, cwd: Path) -> Origin:
-    """What the words mean; UsageError when they name nothing that can be installed."""
+    """Read what the user named; UsageError when it cannot be installed."""
     if tree := _TREE.fullmatch(text):
         return _git_origin(tree["url"], tree["ref"], tree["path"] or "")
     place, _, tail = text.partition("#")
@@ -129,7 +133,7 @@ def fetch(origin: Origin, into: Path, seconds: float = TIMEOUT_SECONDS) -> str:
 
 
 def _git_environ(protocol: str) -> Mapping[str, str]:
-    """Deaf to the repository that a caller's environment names, and never asking anything."""
+    """Return an environment in which git ignores the caller's repository and never asks."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT_VARIABLES}
     return {
         "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
@@ -153,7 +157,7 @@ _KEPT_VARIABLES = frozenset({
 
 
 def _check_listing(git: _Git, path: str) -> None:
-    """The tree's files and sizes, before one is written: a small tree can name millions."""
+    """Check the tree's files and sizes before one is written: a small tree can name millions."""
     listing = git.output("ls-tree", "-r", "-l", "-z", "FETCH_HEAD", "--", *([path] if path else []))
     rows = listing.split(b"\0")[:-1]
     if path and not rows:
@@ -171,7 +175,7 @@ def too_large() -> OpenclawError:
 
 
 class _Git:
-    """git in one folder, watched: how long it takes, how much it writes."""
+    """Runs git in one folder, with limits on time and on bytes written."""
 
     def __init__(
         self, folder: Path, environ: Mapping[str, str], origin: Origin, seconds: float
@@ -193,7 +197,7 @@ class _Git:
             self._check_code(process, errors)
 
     def output(self, *words: str) -> bytes:
-        """What git prints; more than a few MB of it is refused."""
+        """Return the output of git; more than a few MB are refused."""
         with self._running(words, True, subprocess.PIPE) as (process, errors):
             if process.stdout is None:
                 raise ValueError("stdout is a pipe")

@@ -1,4 +1,4 @@
-"""Hidden folders among the skills, in which a change is prepared; and what a killed one left."""
+"""Prepares changes in hidden folders among the skills, and clears those of a killed process."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def delete_quietly(folder: Path) -> None:
 def recording_change(
     home: Home, record: Recorder, place: Path, *, old: Path | None = None, new: Path | None = None
 ) -> Iterator[None]:
-    """The folder `place` of the home is about to hold what `new` does, instead of what `old` does;
-    None for nothing. When this raises, nothing of it has happened."""
+    """Record that the folder `place` of the home will hold the files of `new` instead of `old`
+    (None: no files). When the block raises, nothing has happened."""
     before, after = _read_contents(old), _read_contents(new)
     top = home.relative(place)
     void = record.altered(
@@ -94,7 +94,7 @@ def recording_change(
 
 
 def _read_contents(folder: Path | None) -> dict[str, Held]:
-    """What the files of a folder hold, by their paths in it; links are left out."""
+    """Read the files of a folder by their paths in it; links are left out."""
     found: dict[str, Held] = {}
     for top, _, names in os.walk(folder) if folder else ():
         for name in names:

@@ -34,8 +34,8 @@ FORM = "should: and should_not: are lists of prompts, each a text, or prompt: an
 
 @dataclass(frozen=True, slots=True)
 class Triggers:
-    """Prompts for which a skill is to be read, prompts for which it is not, and the words that the
-    answers to some of them have."""
+    """Prompts for which a model should read a skill, prompts for which it should not, and the words
+    that some answers must have."""
 
     should: tuple[str, ...]
     should_not: tuple[str, ...]
@@ -61,8 +61,8 @@ def read_triggers(folder: Path) -> Triggers:
 
 
 def examples(folder: Path) -> tuple[str, ...]:
-    """Requests that the skill in this folder is for, so that it is found by them too: the first of
-    its trigger tests. None when it has no tests that can be read."""
+    """Return requests that a skill is for, its first trigger tests, so that a search finds it.
+    () when it has no tests that can be read."""
     if not (folder / FILE).is_file():
         return ()
     try:
@@ -119,7 +119,7 @@ def _text(path: Path) -> str:
 def _prompts(
     key: str, fields: Mapping[str, Any], expected: dict[str, tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """The prompts under a key, each once; what their answers are to hold goes to `expected`."""
+    """Return the prompts under a key, each once; add the words of their answers to `expected`."""
     items = fields.get(key) or []
     if not isinstance(items, list):
         raise _damaged(f"{key} is no list")

@@ -1,4 +1,4 @@
-"""Unpacks .zip, .skill and .tar.gz: every entry is checked before one is written."""
+"""Unpacks archives, copies and compares folders. All members are checked before one is written."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UTF8_NAME, ENCRYPTED = 0x800, 0x41
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
-    """One entry of an archive. `size` is what the header says, `read` gives the bytes."""
+    """One member of an archive. `size` is the size in the header; `read` opens the bytes."""
 
     name: str
     folder: bool
@@ -54,7 +54,7 @@ def unpack(source: Path, into: Path) -> None:
     """Unpack the archive into the folder, which is new or empty.
 
     UsageError when it is no archive, Refused when it breaks a limit or has anything but plain files
-    and folders, OpenclawError when it is damaged. What was written by then is left to the caller.
+    and folders, OpenclawError when it is damaged. The caller removes files already written.
     """
     damage = (
         tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError,
@@ -131,8 +131,7 @@ def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> ArchiveMembe
 
 
 def _zip_name(info: zipfile.ZipInfo) -> str:
-    """The name as it is stored; what is not marked as UTF-8 often is, and else has no known
-    encoding."""
+    """Return the stored name. A name not marked as UTF-8 often is; else its encoding is unknown."""
     name = info.orig_filename
     if info.flag_bits & UTF8_NAME or name.isascii():
         return name
@@ -189,7 +188,7 @@ NOTHING_DONE = "nothing was installed; install a skill only from a source that y
 
 
 class IntakeCheck:
-    """Counts what comes in and compares its names; Refused for the first thing that may not."""
+    """Counts files and bytes and compares names; Refused for the first that breaks a rule."""
 
     def __init__(self) -> None:
         self._entries = 0
@@ -197,7 +196,7 @@ class IntakeCheck:
         self._seen: dict[tuple[str, ...], tuple[tuple[str, ...], bool]] = {}
 
     def check_entry(self, name: str, *, folder: bool) -> tuple[str, ...]:
-        """The parts of an entry's path with slashes, () for the top itself."""
+        """Check a member's path with slashes; return its parts, () for the top itself."""
         self._entries += 1
         if self._entries > MAX_ENTRIES:
             raise refusal(f"it has more than {MAX_ENTRIES:,} entries")
@@ -209,7 +208,7 @@ class IntakeCheck:
         return parts
 
     def add_bytes(self, count: int) -> None:
-        """So many bytes more."""
+        """Count so many bytes more."""
         self._bytes += count
         if self._bytes > MAX_BYTES:
             raise refusal(f"it holds more than {MAX_BYTES // 1_000_000} MB")
@@ -285,7 +284,7 @@ def _check_part(part: str, name: str) -> None:
 
 
 def _fold(part: str) -> str:
-    """What the most lenient file system compares."""
+    """Return a name as the most lenient file system compares it."""
     plain = unicodedata.normalize("NFC", part).casefold()
     return unicodedata.normalize("NFC", plain)
 
