@@ -249,8 +249,7 @@ def test_a_relative_day_without_a_known_date_is_found(text: str) -> None:
     ],
 )
 def test_names_habits_and_dated_days_are_no_relative_days(text: str) -> None:
-    assert first_relative_date(text) == "" or checks_in(f"- {text}
-") == []
+    assert first_relative_date(text) == "" or checks_in(f"- {text}\n") == []
 
 
 @pytest.mark.parametrize(
