@@ -32,6 +32,7 @@ from openclaw.agent.recording import (
 )
 from openclaw.agent.request import Fitting, images_of, make_request_builder, reload_images
 from openclaw.agent.toolset import find_archived, material_limits, page_chars, toolbox
+from openclaw.agent.undo import recover, redo, undo, undoable
 from openclaw.agent.window import KEPT, mark_refused
 from openclaw.errors import OpenclawError, PromptTooLarge, UsageError
 from openclaw.events import Receipt, make_receipt
@@ -117,6 +118,7 @@ class App(Rooms):
         """Return the offer after a turn that changed to-dos; see `openclaw.agent.todo_offers`."""
         if not receipt.todos:
             return None
+
         from openclaw.agent.todo_offers import offer_after_change
 
         return offer_after_change(self, session, receipt)
@@ -162,8 +164,6 @@ class App(Rooms):
 
     def undoable(self, scope: Scope = "all", session: str = "") -> Iterator[Turn]:
         """Return the turns that `undo` can take back, the newest first."""
-        from openclaw.agent.undo import undoable
-
         return undoable(self, scope, session)
 
     def undo(
@@ -171,21 +171,16 @@ class App(Rooms):
     ) -> TakenBack:
         """Take back the newest turns, with their files and their part of the conversation; see
         `openclaw.agent.undo.undo`."""
-        from openclaw.agent.undo import undo
-
         return undo(self, count, scope, session, keep)
 
     def redo(self, count: int = 1, session: str = "", keep: bool = False) -> TakenBack:
         """Put back what the newest undos took; see `openclaw.agent.undo.redo`."""
-        from openclaw.agent.undo import redo
-
         return redo(self, count, session, keep)
 
     def recover(self) -> list[str]:
         """Finish the work of killed processes; return notices for the user."""
         if not self.history.has_work():
             return []
-        from openclaw.agent.undo import recover
 
         return recover(self)
 

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from openclaw.config import Settings
-from openclaw.errors import ModelFailed
+from openclaw.errors import ModelFailed, OpenclawError, UsageError
 from openclaw.retrieval import ranking
 from openclaw.retrieval.documents import Unreadable, read_document
 from openclaw.retrieval.embedders import Choice, Embedder, open_embedder
@@ -41,7 +41,6 @@ from openclaw.retrieval.ranking import RECALL_SCORE
 from openclaw.retrieval.records import ENGINE
 from openclaw.retrieval.scan import IndexOptions, index_options
 from openclaw.retrieval.snapshot import SnapshotView, allowed_rows
-from openclaw.retrieval.vector_store import choose_engine
 from openclaw.storage.home import Home
 from openclaw.storage.readers import kind_by_name
 from openclaw.types import ToolProblem
@@ -427,3 +426,32 @@ def open_search(home: Home, settings: Settings) -> Search:
         home.private,
         engine=choose_engine(index.vectors, index.vectors_uri, home),
     )
+
+
+def choose_engine(kind: str, uri: str, home: Home) -> Callable[[], VectorEngine] | None:
+    """A function that opens the vector store of the settings `index.vectors` (`kind`) and
+    `index.vectors_uri`; None for the index itself. `uri` is a file (relative to the home), an
+    address, or "" for the default. Raises UsageError for an unknown kind or an invalid `uri`."""
+    if kind == "embedded":
+        return None
+    if kind != "milvus":
+        raise UsageError(f"no such vector store: {kind}", "index.vectors is embedded or milvus")
+    if uri and "://" not in uri and not uri.endswith(".db"):
+        raise UsageError(
+            f"not a place for Milvus: {uri}",
+            "index.vectors_uri is a file that ends in .db, or an address like http://host:19530",
+        )
+
+    def open_milvus() -> VectorEngine:
+        try:
+            from openclaw.retrieval.milvus import Milvus
+        except ImportError as error:
+            raise OpenclawError(
+                f"Milvus is not installed: {error}", "pip install 'openclaw[milvus]'"
+            ) from error
+        folder = home.private / "index"
+        default = folder / "milvus.db"
+        target = uri if "://" in uri else str(home.root / uri if uri else default)
+        return Milvus(target, folder / "milvus.sqlite", str(home.root))
+
+    return open_milvus

@@ -14,14 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from openclaw.errors import OpenclawError, UsageError
+from openclaw.errors import OpenclawError
 from openclaw.storage.safe_open import checked_database, make_folder, remove
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedders import Embedder
     from openclaw.retrieval.llamaindex import VectorSource
     from openclaw.retrieval.snapshot import SnapshotView
-    from openclaw.storage.home import Home
 
 # An engine is not asked again for this long after a failure.
 REST_SECONDS = 30.0
@@ -161,32 +160,3 @@ def _translate_errors() -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         raise OpenclawError(f"the list of what it was sent cannot be used: {error}") from error
-
-
-def choose_engine(kind: str, uri: str, home: Home) -> Callable[[], VectorEngine] | None:
-    """A function that opens the vector store of the settings `index.vectors` (`kind`) and
-    `index.vectors_uri`; None for the index itself. `uri` is a file (relative to the home), an
-    address, or "" for the default. Raises UsageError for an unknown kind or an invalid `uri`."""
-    if kind == "embedded":
-        return None
-    if kind != "milvus":
-        raise UsageError(f"no such vector store: {kind}", "index.vectors is embedded or milvus")
-    if uri and "://" not in uri and not uri.endswith(".db"):
-        raise UsageError(
-            f"not a place for Milvus: {uri}",
-            "index.vectors_uri is a file that ends in .db, or an address like http://host:19530",
-        )
-
-    def open_milvus() -> VectorEngine:
-        try:
-            from openclaw.retrieval.milvus import Milvus
-        except ImportError as error:
-            raise OpenclawError(
-                f"Milvus is not installed: {error}", "pip install 'openclaw[milvus]'"
-            ) from error
-        folder = home.private / "index"
-        default = folder / "milvus.db"
-        target = uri if "://" in uri else str(home.root / uri if uri else default)
-        return Milvus(target, folder / "milvus.sqlite", str(home.root))
-
-    return open_milvus

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from openclaw.storage.merge import merge_bytes
 from openclaw.storage.own_writes import announce
 from openclaw.storage.safe_open import LARGEST, Folder, folder_of, read_bytes
 
@@ -163,8 +164,6 @@ def _put(folder: Folder, temp: str, target: Path, before: bytes, data: bytes) ->
 def _taken_in(target: Path, before: bytes, displaced: bytes) -> None:
     """Let the file have the changes of `displaced` since `before` too, unless the same lines have
     changed again."""
-    from openclaw.storage.merge import merge_bytes
-
     for _ in range(ATTEMPTS):
         now = settled(target)
         try:

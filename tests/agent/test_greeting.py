@@ -10,8 +10,8 @@ import pytest
 
 from openclaw.agent.greeting import Greeting
 from openclaw.agent.todo_offers import FILE
-from openclaw.cli.chat import Chat
-from openclaw.cli.prompt_line import PipedLines
+from openclaw.cli.chat.chat import Chat
+from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.render import PlainText
 from openclaw.memory.notes import Notes
 from tests.fakes.talk import NOON, Talk, call, talk

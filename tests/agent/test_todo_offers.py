@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.agent.todo_offers import Offer, suggest_prompt
-from openclaw.cli.prompt_line import PipedLines
+from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.errors import UsageError
 from openclaw.memory.todos import plain_text
 from openclaw.nlp.dates import day_named

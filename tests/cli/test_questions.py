@@ -201,8 +201,8 @@ def test_a_yes_that_a_prompt_finds_typed_is_no_reply_to_an_offer() -> None:
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
 
-    from openclaw.cli.completion import CompletionSources
-    from openclaw.cli.prompt_line import TypedLines
+    from openclaw.cli.chat.completion import CompletionSources
+    from openclaw.cli.chat.prompt_line import TypedLines
 
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         lines = TypedLines(None, CompletionSources(lambda: ()))

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from openclaw import errors
-from openclaw.cli import chat, completion, dispatch
+from openclaw.cli import dispatch
+from openclaw.cli.chat import chat, completion
 from openclaw.config.settings import keys
 from tests.fakes.command import openclaw
 

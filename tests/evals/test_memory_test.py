@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.chat_commands import expect, forgotten, question_of
+from openclaw.cli.chat.chat_commands import expect, forgotten, question_of
 from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.evals.memory_test import (

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.chat_commands import why as why_in_talk
+from openclaw.cli.chat.chat_commands import why as why_in_talk
 from openclaw.cli.commands.why import found_turn, styled, why_lines
 from openclaw.cli.main import run
 from openclaw.errors import UsageError

@@ -21,8 +21,8 @@ import pytest
 from openclaw.cli.main import run
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.retrieval.scan import IndexOptions
-from openclaw.retrieval.search import Search
-from openclaw.retrieval.vector_store import LazyEngine, SentVectors, VectorEngine, choose_engine
+from openclaw.retrieval.search import Search, choose_engine
+from openclaw.retrieval.vector_store import LazyEngine, SentVectors, VectorEngine
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
 from tests.fakes.ollama_server import FakeModel, FakeOllama
@@ -457,7 +457,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from openclaw.storage.home import Home
-from openclaw.retrieval.vector_store import choose_engine
+from openclaw.retrieval.search import choose_engine
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
 from tests.fakes.embedder import WordEmbedder

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from openclaw.cli.chat.prompt_line import _history
 from openclaw.cli.commands.doctor import check_memory
-from openclaw.cli.prompt_line import _history
 from openclaw.events import Event
 from openclaw.messages import Material, ToolCall
 from openclaw.security.policy import Policy

@@ -8,8 +8,9 @@ import sys
 import typer
 
 from openclaw.cli.approval import Permission, beforehand, make_keep
-from openclaw.cli.chat import Chat
-from openclaw.cli.chat_commands import Answering
+from openclaw.cli.chat.chat import Chat
+from openclaw.cli.chat.chat_commands import Answering
+from openclaw.cli.chat.prompt_line import choose_lines
 from openclaw.cli.commands.hooks import ask_trust
 from openclaw.cli.commands.mcp import ask_servers_trust
 from openclaw.cli.formatting import colours
@@ -27,7 +28,6 @@ from openclaw.cli.options import (
     Yes,
 )
 from openclaw.cli.play import bell_seconds, choose_listener, open_session
-from openclaw.cli.prompt_line import choose_lines
 
 
 def chat(

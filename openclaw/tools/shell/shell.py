@@ -26,6 +26,7 @@ from openclaw.storage.readers import held
 from openclaw.tools.paths import SPILL
 from openclaw.tools.results import USUAL, Room, as_data
 from openclaw.tools.shell import process, sandbox
+from openclaw.tools.shell.change_set import Bringing, read
 from openclaw.tools.shell.output import (
     MOST_CHANGES,
     UNKNOWN,
@@ -297,8 +298,6 @@ class Runner:
         self, before: HomeFiles, layer: sandbox.Layer, room: sandbox.Room
     ) -> tuple[list[str], list[str]]:
         """Move what the command wrote into the home. Returns the changed files and the notes."""
-        from openclaw.tools.shell.change_set import Bringing, read
-
         self._last = before
         found = read(layer.root, layer.upper, sandbox.unchangeable_names(room))
         counts = found.counts, process.count_written(layer.upper)  # the latter as while it ran

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.chat import Chat
-from openclaw.cli.prompt_line import PipedLines
+from openclaw.cli.chat.chat import Chat
+from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.render import PlainText
 from openclaw.storage.home import Home
 from tests.fakes import command

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.chat import Chat
+from openclaw.cli.chat.chat import Chat
+from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.formatting import coloured
 from openclaw.cli.history_lines import marks
 from openclaw.cli.main import run
-from openclaw.cli.prompt_line import PipedLines
 from openclaw.cli.render import PlainText
 from openclaw.history.turns import Turn
 from tests.fakes.git_home import GitTalk, git_talk, identity, needs_git

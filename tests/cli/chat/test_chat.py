@@ -21,9 +21,9 @@ from prompt_toolkit.output import DummyOutput
 from openclaw.agent.greeting import Greeting
 from openclaw.agent.todo_offers import Offer
 from openclaw.agent.undo import TakenBack
-from openclaw.cli.chat import Chat
-from openclaw.cli.completion import COMMANDS, CompletionSources
-from openclaw.cli.prompt_line import PipedLines, TypedLines
+from openclaw.cli.chat.chat import Chat
+from openclaw.cli.chat.completion import COMMANDS, CompletionSources
+from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
 from openclaw.cli.render import PlainText
 from openclaw.config import Settings
 from openclaw.config.settings import Ollama

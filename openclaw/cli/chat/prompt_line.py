@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from openclaw import __version__
 from openclaw.cli.attachments import read_stdin
-from openclaw.cli.completion import CompletionSources, completions, sources_of
+from openclaw.cli.chat.completion import CompletionSources, completions, sources_of
 from openclaw.cli.formatting import columns, harmless, one_line
 from openclaw.cli.play import is_made_id
 from openclaw.cli.questions import is_yes

@@ -24,6 +24,7 @@ import typer
 from openclaw.cli import dispatch
 from openclaw.cli.attachments import attach
 from openclaw.cli.charts import canvas
+from openclaw.cli.chat.prompt_line import SHELL_MARK, session_name
 from openclaw.cli.commands import usage as usage_command
 from openclaw.cli.commands.context import cache_lines, calls_of, change_lines, report_lines
 from openclaw.cli.commands.memory.test import add_case
@@ -33,7 +34,6 @@ from openclaw.cli.formatting import for_stdout, harmless, main_argument, one_lin
 from openclaw.cli.history_lines import minute
 from openclaw.cli.model_names import at_hand
 from openclaw.cli.options import Options
-from openclaw.cli.prompt_line import SHELL_MARK, session_name
 from openclaw.cli.render import strip_fences
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.inspection.context import context_report, head_changes

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli import chat_commands, prompt_line
-from openclaw.cli.chat import Chat
-from openclaw.cli.chat_commands import replace_shell_commands
+from openclaw.cli.chat import chat_commands, prompt_line
+from openclaw.cli.chat.chat import Chat
+from openclaw.cli.chat.chat_commands import replace_shell_commands
+from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.commands.log import narrow_row
-from openclaw.cli.prompt_line import PipedLines
 from openclaw.cli.questions import pick
 from openclaw.cli.render import PlainText
 from openclaw.messages import Entry, Usage

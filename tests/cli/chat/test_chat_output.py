@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.chat_commands import output
+from openclaw.cli.chat.chat_commands import output
 from openclaw.errors import UsageError
 from openclaw.messages import Entry, ToolUse
 from openclaw.sessions.session import Session

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.completion import (
+from openclaw.cli.chat.completion import (
     ARGUMENTS,
     COMMANDS,
     MODES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw.cli.prompt_line import Pastes, mark_before
+from openclaw.cli.chat.prompt_line import Pastes, mark_before
 from openclaw.errors import UsageError
 from openclaw.messages import Material
 

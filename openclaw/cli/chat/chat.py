@@ -11,12 +11,13 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Protocol
 
-from openclaw.cli import chat_commands, chat_history, prompt_line, questions
+from openclaw.cli import questions
 from openclaw.cli.attachments import attach, missing_files
-from openclaw.cli.chat_commands import Answering, keep_model, replace_shell_commands
-from openclaw.cli.chat_history import LastPrompt
+from openclaw.cli.chat import chat_commands, chat_history, prompt_line
+from openclaw.cli.chat.chat_commands import Answering, keep_model, replace_shell_commands
+from openclaw.cli.chat.chat_history import LastPrompt
+from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.common import as_turn
-from openclaw.cli.completion import COMMANDS, MODES
 from openclaw.cli.formatting import harmless, one_line
 from openclaw.cli.model_names import HINT_WIDTH, checked_model, known_models
 from openclaw.cli.play import by_name, code_of, play
@@ -30,7 +31,7 @@ from openclaw.types import Mode
 if TYPE_CHECKING:
     from openclaw.agent.greeting import Greeting
     from openclaw.agent.todo_offers import Offer
-    from openclaw.cli.prompt_line import Lines
+    from openclaw.cli.chat.prompt_line import Lines
     from openclaw.config import Settings
     from openclaw.events import Receipt
     from openclaw.memory.todos import TodoFile
