@@ -66,6 +66,7 @@ check: $(BIN)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.structure
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist
 

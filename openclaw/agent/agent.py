@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw import events
 from openclaw.agent import prompt
+from openclaw.agent.cited_answer import with_sources
 from openclaw.agent.loop import Loop, TurnLimits, TurnOutput, timestamp
 from openclaw.agent.prompt import (
     REQUIRED,
@@ -125,9 +126,7 @@ class App(Rooms):
 
     def accept(self, offer: Offer, session: Session) -> Iterator[events.Event]:
         """Set the date of an offer that the user accepted."""
-        from openclaw.agent.todo_offers import accept_date
-
-        return accept_date(self, session, offer)
+        return offer.accept(self, session)
 
     def toolbox(self, ledger: Ledger, shelf: Shelf | None = None) -> Toolbox:
         """Return the tools of a turn."""
@@ -277,7 +276,6 @@ def _add_sources(fitting: Fitting, session: Session, said: Entry) -> Entry:
     record."""
     if said.record.stop is None or not may_cite(fitting, session, said.content):
         return said
-    from openclaw.agent.cited_answer import with_sources
 
     return with_sources(fitting, session, said)
 

@@ -54,6 +54,26 @@ class Offer:
     todo: str = ""
     due: str = ""
 
+    def accept(self, rooms: Rooms, session: Session) -> Iterator[events.Event]:
+        """Give the to-do its date, as a turn of its own that can be undone. Raises OpenclawError
+        when the file cannot be written or the to-do is gone."""
+        if reason := why_not_writable(rooms.home, rooms.todos.path):
+            raise UsageError(f"the to-do was not dated: {reason}")
+        ledger = Ledger()
+        request = f"yes: due:{self.due}"
+        with (
+            rooms.sessions.writing(session.id, timeout=2.0),
+            record_turn(rooms, session, ledger, request, 0, rooms.history.head()) as recording,
+        ):
+            todos = rooms.todos
+            todos.keep = ledger.keep
+            try:
+                todo = todos.set_due(self.todo, self.due)
+            except ToolProblem as problem:
+                raise UsageError(str(problem), "see them: /todo") from None
+            yield events.Notice(f"to-do dated: {todo.text} (to take it back: openclaw undo)")
+            yield from map(events.Notice, recording.close("done"))
+
 
 class OfferLog:
     """The file of earlier offers. A missing file counts as empty."""
@@ -117,27 +137,6 @@ def offer_after_change(rooms: Rooms, session: Session, receipt: Receipt) -> Offe
         if offer := _offer_date(rooms, todo) or _offer_to_do(rooms, todo):
             return _note_offer(rooms, todo, session.id, offer)
     return None
-
-
-def accept_date(rooms: Rooms, session: Session, offer: Offer) -> Iterator[events.Event]:
-    """Give the to-do of an offer its date, as a turn of its own that can be undone. Raises
-    OpenclawError when the file cannot be written or the to-do is gone."""
-    if reason := why_not_writable(rooms.home, rooms.todos.path):
-        raise UsageError(f"the to-do was not dated: {reason}")
-    ledger = Ledger()
-    request = f"yes: due:{offer.due}"
-    with (
-        rooms.sessions.writing(session.id, timeout=2.0),
-        record_turn(rooms, session, ledger, request, 0, rooms.history.head()) as recording,
-    ):
-        todos = rooms.todos
-        todos.keep = ledger.keep
-        try:
-            todo = todos.set_due(offer.todo, offer.due)
-        except ToolProblem as problem:
-            raise UsageError(str(problem), "see them: /todo") from None
-        yield events.Notice(f"to-do dated: {todo.text} (to take it back: openclaw undo)")
-        yield from map(events.Notice, recording.close("done"))
 
 
 def _offer_log(rooms: Rooms) -> OfferLog:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from openclaw.agent.builtin_tools import build_tools
 from openclaw.agent.provenance import Provenance, brought_along
 from openclaw.agent.window import INPUT_SHARE
 from openclaw.errors import OpenclawError
@@ -92,6 +91,8 @@ def _home_tools(
     watch: Provenance | None,
     room: Room,
 ) -> list[Tool]:
+    from openclaw.agent.builtin_tools import build_tools
+
     shell = rooms.settings.shell
     todos = rooms.todos
     todos.keep = ledger.keep

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import islice
 from mimetypes import types_map
 from pathlib import Path
@@ -141,8 +142,6 @@ def _siblings(name: str, folders: tuple[Path, ...]) -> Iterator[str]:
 
 def _advice(name: str, folders: tuple[Path, ...]) -> str:
     """The hint for a file that does not exist."""
-    from difflib import get_close_matches
-
     below = (each for folder in folders for each in folder.glob("[!.]*/*"))
     names = [
         *_siblings(name, folders),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Done, Error, Event
+from openclaw.sessions.session import is_made_id
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import App
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 BELL_SECONDS = 10.0
 """After such a wait the user may be looking elsewhere."""
-_GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
-
-
-def is_made_id(session_id: str) -> bool:
-    """Return True when a session's id was made from the time, so is no name the user gave."""
-    return bool(_GENERATED_ID.match(session_id))
 
 
 def open_session(store: SessionStore, latest: bool, name: str | None, model: str) -> Session:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, get_type_hints
 
@@ -221,8 +222,6 @@ def find_key(name: str, where: str = "") -> Key:
     if name in sections():
         inner = ", ".join(known for known in keys() if known.startswith(f"{name}."))
         raise UsageError(f"{where}'{name}' is a section, not a key", f"its keys: {inner}")
-    from difflib import get_close_matches
-
     by_leaf = {known.rpartition(".")[2]: known for known in keys()}
     near = get_close_matches(name, [*keys(), *sections()], n=2, cutoff=0.75)
     near = near or [by_leaf[leaf] for leaf in get_close_matches(name, by_leaf, n=1)]

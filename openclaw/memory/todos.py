@@ -29,6 +29,7 @@ from openclaw.memory.markdown import (
     text_of,
     to_display,
 )
+from openclaw.nlp.dates import with_iso_due
 from openclaw.storage.lock import locked
 from openclaw.types import Keep, ToolProblem, keep_nothing
 
@@ -170,10 +171,8 @@ class TodoFile:
         return gone
 
     def _resolve_due(self, text: str) -> str:
-        # Reading dates needs a library that is loaded only when there is one to read.
         if "due:" not in text or due_of(text):
             return text
-        from openclaw.nlp.dates import with_iso_due
 
         return with_iso_due(text, self._today())
 

@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,8 +109,6 @@ class Engine:
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """End the running call and send one request. Raises EngineError when it is refused."""
-        from http.client import HTTPException
-
         self._end_last_call()
         connection = self._connection()
         with contextlib.closing(connection):
@@ -202,8 +201,6 @@ class Engine:
 
     def _connection(self) -> HTTPConnection:
         """An open connection. Raises EngineError when the process is gone."""
-        from http.client import HTTPConnection
-
         if not self.address:
             raise EngineError({"message": "the engine was closed"})
         is_socket = self.address.startswith("unix://")
@@ -221,8 +218,6 @@ class Engine:
         return connection
 
     def _generate(self, path: str, body: Mapping[str, Any]) -> Chunks:
-        from http.client import HTTPException
-
         self._end_last_call()
         connection = self._connection()
         sock = connection.sock

@@ -109,17 +109,7 @@ class ModelOpener:
             found = "Ollama has no chat model"
         except ServerAway as error:
             name, found = None, str(error)
-        if name is not None:
-            return self._ollama(name)
-        from openclaw.models.catalog import default_installed
-
-        if (path := default_installed()) is not None:
-            return self._embedded(str(path))
-        raise ModelMissing(
-            f"no model to talk to: {found}, and no embedded model is installed",
-            "get the embedded one with `openclaw models pull`, or start Ollama (`ollama serve`) "
-            "and get one there, for example `ollama pull qwen3:4b`",
-        )
+        return self._ollama(name) if name is not None else self._embedded("", found)
 
     def _ollama(self, name: str) -> Model:
         return OllamaModel(
@@ -140,11 +130,20 @@ class ModelOpener:
             profiles=self.profiles,
         )
 
-    def _embedded(self, name: str) -> Model:
+    def _embedded(self, name: str, ollama: str = "") -> Model:
+        """The embedded model of this name; without a name the one that is installed. `ollama` says
+        why no model of Ollama answers."""
         from openclaw.models import catalog, embedded
 
+        path = catalog.gguf_path(name) if name else catalog.default_installed()
+        if path is None:
+            raise ModelMissing(
+                f"no model to talk to: {ollama}, and no embedded model is installed",
+                "get the embedded one with `openclaw models pull`, or start Ollama (`ollama serve`)"
+                " and get one there, for example `ollama pull qwen3:4b`",
+            )
         return embedded.EmbeddedModel(
-            catalog.gguf_path(name),
+            path,
             window=self.window,
             threads=self.threads,
             cache_folder=self.kv_folder,

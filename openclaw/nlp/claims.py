@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from openclaw.nlp.dates import day_named
 from openclaw.nlp.intent import BEGS, QUESTION_MARK, only_asks
 from openclaw.nlp.words import content_words
 
@@ -118,8 +119,6 @@ def _find_promises(answer: str, request: str) -> tuple[str, ...]:
     promising = [(each, will) for each in ends if (will := WILL.search(each)) and each[-1] != ":"]
     if not promising:
         return ()
-    from openclaw.nlp.dates import day_named
-
     wanted, found = set(content_words(request)), []
     for sentence, will in promising:
         if DENIAL.search(sentence) or LATER.search(sentence) or day_named(sentence):

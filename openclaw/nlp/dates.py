@@ -19,11 +19,13 @@ from openclaw.types import ToolProblem
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 MAX_CHARS = 60
-ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+ISO = r"\d{4}-\d{2}-\d{2}"
 
 Prefer = Literal["future", "past"]
 
-_EDGE = re.compile(
+# Patterns are texts, compiled when they are first used: most commands read no date.
+
+_EDGE = (
     r"(?:by |until )?(?:the )?(?P<edge>end|start|beginning) of (?:the |this )?(?P<next>next )?"
     r"(?P<unit>day|week|month|year)|(?P<short>eo[dwmy])"
     r"|(?:bis )?(?:zum )?(?:ende (?:der|des|dieser|dieses) )(?P<de>woche|monats|jahres)"
@@ -36,26 +38,30 @@ _UNITS: Mapping[str, str] = {
     **dict.fromkeys(("month", "eom", "monats", "monatsende", "mois", "mes"), "month"),
     **dict.fromkeys(("year", "eoy", "jahres", "jahresende", "année", "año"), "year"),
 }
-_WEEKEND = re.compile(
+_WEEKEND = (
     r"(?:on |at |by |the |this |am |dieses |nächstes |ce |le |este |el )*(?P<next>next )?"
     r"(?:weekend|week-end|wochenende|fin de semana)(?: prochain)?"
 )
-_DAY_ONLY = re.compile(r"(?:on |by |am |bis |le |the |den |zum )*(\d{1,2})(?:st|nd|rd|th|\.|er)")
-_DOTTED = re.compile(r"(\d{1,2})\.\s?(\d{1,2})\.(\d{4}|\d{2})?")
-_SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})(?:[/-](\d{4}|\d{2}))?")
-_OF_NEXT_WEEK = re.compile(
+_DAY_ONLY = r"(?:on |by |am |bis |le |the |den |zum )*(\d{1,2})(?:st|nd|rd|th|\.|er)"
+_DOTTED = r"(\d{1,2})\.\s?(\d{1,2})\.(\d{4}|\d{2})?"
+_SLASHED = r"(\d{1,2})[/-](\d{1,2})(?:[/-](\d{4}|\d{2}))?"
+_OF_NEXT_WEEK = (
     r"(?:on )?(\w+) (?:of )?(?:next week|nächster woche|nächste woche|la semaine prochaine)"
     r"|(?:next week|nächste woche) (?:on |am )?(\w+)"
 )
-_NEXT = re.compile(
+_NEXT = (
     r"\b(?:next|this|coming|on|by|until|nächste[nrsm]?|kommende[nrsm]?|diese[nrsm]?|am|bis|den|zum"
     r"|prochaine?|ce|cette|le|próxim[oa]|proxim[oa]|este|el|prossim[oa]|volgende)\b"
 )
 _AFTER_TOMORROW = ("pasado mañana", "pasado manana", "depois de amanhã", "overovermorgen")
-_VAGUE = re.compile(r"[\d\s:.,-]*|\D|now|jetzt|maintenant|ahora|\d{1,2}(?::\d\d)?\s*[ap]\.?m\.?")
-_DUE = re.compile(r"(?<![\w:-])due:\s?(?P<words>\S.*)", re.DOTALL)
-_QUOTED = re.compile(r"[\"\u201c](?P<words>[^\"\u201d]+)[\"\u201d]")
-_DATE_WORD = re.compile(
+_VAGUE = r"[\d\s:.,-]*|\D|now|jetzt|maintenant|ahora|\d{1,2}(?::\d\d)?\s*[ap]\.?m\.?"
+_DUE = (
+    r"(?s)"
+    r"(?<![\w:-])due:\s?(?P<words>\S.*)"
+)
+_QUOTED = r"[\"\u201c](?P<words>[^\"\u201d]+)[\"\u201d]"
+_DATE_WORD = (
+    r"(?i)"
     r"\d{1,4}(?:st|nd|rd|th|\.)?|the|of|end|beginning|start|next|this|in|a|an|one|two|three|four"
     r"|days?|weeks?|months?|years?|weekend|after|before|tomorrow|today|tonight|yesterday"
     r"|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|satur|sat|sun)(?:day)?"
@@ -65,8 +71,7 @@ _DATE_WORD = re.compile(
     r"|demain|après-demain|dans|jours?|semaines?|prochaine?|fin|du|la|mois"
     r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
     r"|mañana|pasado|hoy|en|días?|semanas?|próxim[oa]|lunes|martes|miércoles|jueves|viernes|sábado"
-    r"|domingo",
-    re.IGNORECASE,
+    r"|domingo"
 )
 
 
@@ -79,7 +84,7 @@ def day_of(text: str, today: date, prefer: Prefer = "future") -> date | None:
     """
     words = " ".join(text.split()).strip(" .,;!").casefold() if len(text) <= MAX_CHARS else ""
     raw = " ".join(text.split()).casefold()
-    if ISO.fullmatch(words):
+    if re.fullmatch(ISO, words):
         return _parse_iso(words)
     if not words:
         return None
@@ -87,7 +92,7 @@ def day_of(text: str, today: date, prefer: Prefer = "future") -> date | None:
         day = rule(raw, today) or rule(words, today)
         if day is not None:
             return day
-    if _VAGUE.fullmatch(words) or _SLASHED.fullmatch(words):
+    if re.fullmatch(_VAGUE, words) or re.fullmatch(_SLASHED, words):
         return None
     return _parse_next_week(words, today, prefer) or _parse_by_library(words, today, prefer)
 
@@ -97,7 +102,7 @@ def with_iso_due(text: str, today: date) -> str:
 
     Raises ToolProblem for a `due:` without a day, but leaves `due: soon` alone.
     """
-    found = _DUE.search(text)
+    found = re.search(_DUE, text)
     if found is None:
         return text
     length, day = _read_leading_day(found["words"], today)
@@ -112,12 +117,12 @@ def with_iso_due(text: str, today: date) -> str:
 
 def _read_leading_day(text: str, today: date) -> tuple[int, date | None]:
     """Return the length of the longest phrase at the beginning that means a day, and the day."""
-    if quoted := _QUOTED.match(text):
+    if quoted := re.match(_QUOTED, text):
         return quoted.end(), day_of(quoted["words"], today)
     spans = [found.span() for found in re.finditer(r"\S+", text)][:5]
     known = 0
     for start, end in spans:
-        if not _DATE_WORD.fullmatch(text[start:end].rstrip(".,;!)")):
+        if not re.fullmatch(_DATE_WORD, text[start:end].rstrip(".,;!)")):
             break
         known += 1
     for count in range(max(known, 1), 0, -1):
@@ -136,7 +141,7 @@ def _parse_iso(words: str) -> date | None:
 
 
 def _parse_edge(words: str, today: date) -> date | None:
-    found = _EDGE.fullmatch(words)
+    found = re.fullmatch(_EDGE, words)
     if found is None:
         return None
     groups = found.groupdict()
@@ -163,7 +168,7 @@ def _first_or_last_day(unit: str, today: date, *, ahead: bool, at_end: bool) -> 
 
 
 def _parse_weekend(words: str, today: date) -> date | None:
-    found = _WEEKEND.fullmatch(words)
+    found = re.fullmatch(_WEEKEND, words)
     if found is None:
         return None
     saturday = today - timedelta(days=today.weekday()) + timedelta(days=5)
@@ -171,12 +176,12 @@ def _parse_weekend(words: str, today: date) -> date | None:
 
 
 def _parse_numeric(words: str, today: date) -> date | None:
-    if found := _DAY_ONLY.fullmatch(words):
+    if found := re.fullmatch(_DAY_ONLY, words):
         number = int(found[1])
         return _first_from_today(lambda year, month: date(year, month, number), today)
-    if found := _DOTTED.fullmatch(words):
+    if found := re.fullmatch(_DOTTED, words):
         return _make_day(int(found[1]), int(found[2]), found[3], today)
-    found = _SLASHED.fullmatch(words)
+    found = re.fullmatch(_SLASHED, words)
     if found and (int(found[1]) > 12) != (int(found[2]) > 12):
         day, month = sorted((int(found[1]), int(found[2])), reverse=True)
         return _make_day(day, month, found[3], today)
@@ -204,7 +209,7 @@ def _first_from_today(make: Callable[[int, int], date], today: date) -> date | N
 
 
 def _parse_next_week(words: str, today: date, prefer: Prefer) -> date | None:
-    found = _OF_NEXT_WEEK.fullmatch(words)
+    found = re.fullmatch(_OF_NEXT_WEEK, words)
     weekday = found and _parse_by_library(str(found[1] or found[2]), today, prefer)
     if not weekday:
         return None
@@ -216,7 +221,7 @@ def _parse_by_library(words: str, today: date, prefer: Prefer) -> date | None:
         return today + timedelta(days=2)
     day = _run_readers(words, today, prefer)
     if day is None:
-        bare = " ".join(_NEXT.sub(" ", words).split())
+        bare = " ".join(re.sub(_NEXT, " ", words).split())
         day = _run_readers(bare, today, prefer) if bare.isalpha() and bare != words else None
     return day
 
@@ -286,7 +291,8 @@ _PARTS = (
     r"(?: (?:morning|afternoon|evening|night|vormittag|nachmittag|abend|mittag|fr\u00fch|matin|soir"
     r"))?"
 )
-_DAY = re.compile(
+_DAY = (
+    r"(?i)"
     rf"(?<![\w-])(?P<lead>(?:(?:on|at|by|until|before|for|this|am|bis|bis zum|zum|f\u00fcr|le|el"
     rf"|pour|para)"
     rf" )*)(?P<day>"
@@ -305,20 +311,19 @@ _DAY = re.compile(
     rf"|\d{{1,2}}\. ?(?:{_MONTHS}|\d{{1,2}}\.)(?: ?\d{{4}})?"
     rf"|(?:the )\d{{1,2}}(?:st|nd|rd|th)"
     rf")(?P<part>{_PARTS}(?: (?:at|um) \d{{1,2}}(?:[:.]\d\d)?(?: ?[ap]\.?m\.?| uhr)?)?)"
-    rf"(?![\w-]|['\u2019]s|['\u2019]s\b)",
-    re.IGNORECASE,
+    rf"(?![\w-]|['\u2019]s|['\u2019]s\b)"
 )
-_DAY_OF_A_THING = re.compile(
-    r"\b(?:for|from|of|since|dated?|f\u00fcr|vom|von|seit|pour|du|de|para)(?: the)? $",
-    re.IGNORECASE,
+_DAY_OF_A_THING = (
+    r"(?i)"
+    r"\b(?:for|from|of|since|dated?|f\u00fcr|vom|von|seit|pour|du|de|para)(?: the)? $"
 )
-_TODAY = re.compile(
+_TODAY = (
+    r"(?i)"
     r"(?<![\w-])(?:(?:later )?today|tonight|this (?:afternoon|evening)|heute(?: abend| nachmittag)?"
     r"|ce soir|esta (?:tarde|noche)|in (?:an|one|two|\d{1,2}) (?:hours?|minutes?)"
     r"|in (?:einer|\d{1,2}) (?:Stunden?|Minuten?)|at \d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.?m\b\.?"
     r"|o'clock)"
-    r"|at \d{1,2}:\d\d|um \d{1,2}(?:[:.]\d\d)? Uhr)(?![\w-])",
-    re.IGNORECASE,
+    r"|at \d{1,2}:\d\d|um \d{1,2}(?:[:.]\d\d)? Uhr)(?![\w-])"
 )
 
 
@@ -342,10 +347,10 @@ class NamedDay:
 
 def day_named(sentence: str) -> NamedDay | None:
     """Return the first later day that a sentence names, else a time of today, else None."""
-    if found := _DAY.search(sentence):
-        of_thing = _DAY_OF_A_THING.search(sentence[: found.start("day")])
+    if found := re.search(_DAY, sentence):
+        of_thing = re.search(_DAY_OF_A_THING, sentence[: found.start("day")])
         bare = not found["lead"].strip() and not of_thing
         return NamedDay(found["day"], found.start(), found.end(), bare, of_thing is None)
-    if found := _TODAY.search(sentence):
+    if found := re.search(_TODAY, sentence):
         return NamedDay("today", found.start(), found.end())
     return None

@@ -5,6 +5,7 @@ Choosing must not wait for httpx or llama_index.
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -137,8 +138,6 @@ def _rank(name: str) -> int:
 
 def _ask(url: str) -> list[Mapping[str, Any]]:
     """Ask /api/tags with http.client: importing the ollama library would take 0.3 s."""
-    import http.client
-
     parts = urlsplit(url)
     host = parts.hostname or "127.0.0.1"
     is_near = host in ("localhost", "::1") or host.startswith("127.")

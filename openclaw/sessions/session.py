@@ -402,3 +402,11 @@ def _answer(messages: list[Entry], output: str) -> bool:
             messages[-1] = replace(messages[-1], tool_calls=tuple(calls))
             return True
     return False
+
+
+_GENERATED_ID = re.compile(r"\d{4}-\d\d-\d\d-\d")
+
+
+def is_made_id(session_id: str) -> bool:
+    """Return True when a session's id was made from the time, so is no name the user gave."""
+    return bool(_GENERATED_ID.match(session_id))

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -212,8 +213,6 @@ class _Git:
     def _running(
         self, words: tuple[str, ...], inside: bool, stdout: int
     ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-        import tempfile
-
         place = ("-C", str(self._folder)) if inside else ()
         with tempfile.TemporaryFile() as errors:  # a pipe would stay open in a killed git's child
             try:

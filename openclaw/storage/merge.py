@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 
 MAX_EDITS = 600
 """Where two texts differ in more common lines than this, a rougher comparison is good enough."""
@@ -231,8 +232,6 @@ def _walk_back(trace: list[dict[int, int]], x: int, y: int) -> list[tuple[int, i
 
 
 def _match_roughly(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    from difflib import SequenceMatcher
-
     blocks = SequenceMatcher(None, a, b).get_matching_blocks()
     return [(x + step, y + step) for x, y, size in blocks for step in range(size)]
 

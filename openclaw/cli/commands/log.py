@@ -16,9 +16,9 @@ from openclaw.cli.common import current_home, print_json, table
 from openclaw.cli.formatting import one_line, warn
 from openclaw.cli.history_lines import TALK, kind_of, marks, minute, of_turn, place_of, turn_json
 from openclaw.cli.opening import open_app
-from openclaw.cli.play import is_made_id
 from openclaw.security.audit import ACTIONS, read_actions
 from openclaw.sessions.folder import SHORT_ID
+from openclaw.sessions.session import is_made_id
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import App

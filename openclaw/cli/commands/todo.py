@@ -15,6 +15,7 @@ from openclaw.cli.formatting import one_line
 from openclaw.errors import UsageError
 from openclaw.memory.markdown import without_due
 from openclaw.memory.todos import TodoFile, is_overdue
+from openclaw.nlp.dates import day_of
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:
@@ -220,8 +221,6 @@ def _today() -> date:
 
 def _day(text: str) -> str:
     """Return a day as ISO date. Raises UsageError for what is not a day."""
-    from openclaw.nlp.dates import day_of
-
     day = day_of(text, _today())
     if day is None:
         raise UsageError(f"{text} is not a date", f"write it like one of these: {DATES}")

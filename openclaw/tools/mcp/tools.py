@@ -17,6 +17,7 @@ from openclaw.config import Settings
 from openclaw.config.mcp_settings import Server, read_servers
 from openclaw.errors import AwayError, CallFailedError
 from openclaw.storage.home import Home
+from openclaw.tools.mcp.client import Door, Surroundings
 from openclaw.tools.mcp.schema import Cache, Listed, nest, plain_key, read_cache, read_list
 from openclaw.tools.mcp.start import Starts, enabled, fault_line
 from openclaw.tools.tool import Form, Tool
@@ -293,7 +294,5 @@ def open_servers(
 
 def open_door(home: Home, servers: Sequence[Server]) -> Door:
     """Make the connector to the servers of a home. It gets all servers, as one yes is for all."""
-    from openclaw.tools.mcp.client import Door, Surroundings
-
     starts = Starts(home, enabled(servers))
     return Door(Surroundings(home.root, home.private / "logs", os.environ, starts.prepare))

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,8 +112,6 @@ def _list_installed(home: Home) -> list[Listed]:
 
 def _find_skill(found: Iterable[Listed], name: str) -> Listed:
     """Return the entry of this name, a usable one first; UsageError when there is none."""
-    from difflib import get_close_matches
-
     by_name: dict[str, Listed] = {}
     for entry in found:
         by_name.setdefault(entry.name, entry)
